@@ -1,0 +1,112 @@
+package blueprint
+
+// Principal is whose authority a call or a run has.
+type Principal struct {
+	UserID string
+	KeyID  string // "" when no API key was used
+}
+
+// Who may see a blueprint besides those who work on it: nobody, or everybody.
+const (
+	VisibilityPrivate = "private"
+	VisibilityPublic  = "public"
+)
+
+// What a blueprint is for its authors. It gates neither runs nor triggers.
+const (
+	StatusDraft     = "draft"
+	StatusPublished = "published"
+)
+
+// InitialVersion is the version of a newly created blueprint.
+const InitialVersion = "1.0.0"
+
+// Access is what a principal may do with a blueprint, from nothing to all.
+type Access uint8
+
+// The levels of access; each holds all below it.
+const (
+	AccessNone   Access = iota // 403, or 404 for what is unknown
+	AccessView                 // it is public: see it, run it without its secrets
+	AccessManage               // editor, or member of its organization
+	AccessAdmin                // collaborator admin, organization admin or owner
+	AccessOwner                // its creator
+)
+
+// Blueprint is the record that clients see in lists. EnvironmentVariables and
+// BlueprintMap are plain JSON values, returned as they were given.
+type Blueprint struct {
+	ID                   string   `json:"id"`
+	Title                string   `json:"title"`
+	Description          string   `json:"description"`
+	Status               string   `json:"status"`
+	Visibility           string   `json:"visibility"`
+	Version              string   `json:"version"`
+	Tags                 []string `json:"tags"`
+	CreatedBy            string   `json:"created_by"`
+	OrganizationID       string   `json:"organization_id"`
+	CreatedAt            Time     `json:"created_at"`
+	UpdatedAt            Time     `json:"updated_at"`
+	EnvironmentVariables []any    `json:"environment_variables"`
+	BlueprintMap         any      `json:"blueprint_map"`
+	AverageRating        float64  `json:"average_rating"`
+	RatingCount          int      `json:"rating_count"`
+	UserRating           *float64 `json:"user_rating,omitempty"`
+}
+
+// Label is a category or an organization as a blueprint shows it.
+type Label struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	Slug string `json:"slug"`
+}
+
+// BlueprintDetails is the record that clients see of one blueprint.
+type BlueprintDetails struct {
+	Blueprint
+	CanManage     bool    `json:"can_manage"`
+	IsOwner       bool    `json:"is_owner"`
+	IsFavorited   bool    `json:"is_favorited"`
+	Categories    []Label `json:"categories"`
+	Organizations []Label `json:"organizations"`
+}
+
+// BlueprintVersion is one kept version of a blueprint.
+type BlueprintVersion struct {
+	Version              string `json:"version"`
+	CreatedAt            Time   `json:"createdAt"`
+	CreatedBy            string `json:"createdBy"`
+	BlueprintMap         any    `json:"blueprint_map"`
+	EnvironmentVariables []any  `json:"environment_variables"`
+}
+
+// APIKey is the record of a key. The key itself is never stored.
+type APIKey struct {
+	ID         string `json:"id"` // ULID
+	Name       string `json:"name"`
+	Last4      string `json:"last4"`
+	CreatedAt  Time   `json:"createdAt"`
+	LastUsedAt Time   `json:"lastUsedAt"`
+	RevokedAt  Time   `json:"revokedAt"`
+}
+
+// User is an account.
+type User struct {
+	ID        string `json:"id"`
+	Email     string `json:"email"`
+	Name      string `json:"name"`
+	CreatedAt Time   `json:"createdAt"`
+	// WorkspaceID is the user's personal workspace organization.
+	WorkspaceID string `json:"workspaceId"`
+}
+
+// Definition is one version of a blueprint, all that a run needs of it. It is
+// never changed.
+type Definition struct {
+	BlueprintID    string
+	OrganizationID string
+	Title          string
+	Version        string
+	Map            *Map // nil when the blueprint has none
+	Variables      []Variable
+}

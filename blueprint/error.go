@@ -1,0 +1,116 @@
+package blueprint
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Code names one kind of refusal. The list is closed: codes holds the only
+// mapping to wire numbers, and a test fails when a constant lacks its row.
+type Code string
+
+// The codes, by the tRPC names that travel to clients as error.json.data.code.
+const (
+	CodeParse              Code = "PARSE_ERROR"            // the bytes are not what the protocol asks for
+	CodeBadRequest         Code = "BAD_REQUEST"            // the caller's input is wrong; nothing was changed
+	CodeUnauthorized       Code = "UNAUTHORIZED"           // no key, or one that is unknown or revoked
+	CodeForbidden          Code = "FORBIDDEN"              // a good key without the permission
+	CodeNotFound           Code = "NOT_FOUND"              // no such thing, or not the caller's to know of
+	CodeMethodNotSupported Code = "METHOD_NOT_SUPPORTED"   // query by POST, mutation by GET
+	CodeTimeout            Code = "TIMEOUT"                // the caller's body took too long
+	CodeConflict           Code = "CONFLICT"               // the state of the thing forbids it now
+	CodePayloadTooLarge    Code = "PAYLOAD_TOO_LARGE"      // a size limit was passed
+	CodeUnsupportedMedia   Code = "UNSUPPORTED_MEDIA_TYPE" // content type or encoding
+	CodeTooManyRequests    Code = "TOO_MANY_REQUESTS"      // rate limit; RetryAfter tells when
+	CodeClientClosed       Code = "CLIENT_CLOSED_REQUEST"  // the caller went away
+	CodeInternal           Code = "INTERNAL_SERVER_ERROR"  // our fault; the text stays in the log
+	CodeUnavailable        Code = "SERVICE_UNAVAILABLE"    // shutting down, queue or disk full; RetryAfter tells when
+)
+
+// codes is the one table from a code to its JSON-RPC number and HTTP status
+// (the numbers are those of tRPC 11).
+var codes = map[Code]struct{ number, status int }{
+	CodeParse:              {-32700, 400},
+	CodeBadRequest:         {-32600, 400},
+	CodeUnauthorized:       {-32001, 401},
+	CodeForbidden:          {-32003, 403},
+	CodeNotFound:           {-32004, 404},
+	CodeMethodNotSupported: {-32005, 405},
+	CodeTimeout:            {-32008, 408},
+	CodeConflict:           {-32009, 409},
+	CodePayloadTooLarge:    {-32013, 413},
+	CodeUnsupportedMedia:   {-32015, 415},
+	CodeTooManyRequests:    {-32029, 429},
+	CodeClientClosed:       {-32099, 499},
+	CodeInternal:           {-32603, 500},
+	CodeUnavailable:        {-32603, 503},
+}
+
+// Number gives the JSON-RPC number of a code, HTTPStatus its HTTP status. A
+// code outside the list counts as CodeInternal.
+func (c Code) Number() int { return c.row().number }
+
+// HTTPStatus gives the HTTP status of a code; see Number.
+func (c Code) HTTPStatus() int { return c.row().status }
+
+func (c Code) row() struct{ number, status int } {
+	if row, ok := codes[c]; ok {
+		return row
+	}
+	return codes[CodeInternal]
+}
+
+// Issue is one thing that is wrong with an input or a blueprint.
+type Issue struct {
+	// Path leads to the offending value: object keys (string) and positions (int).
+	Path []any `json:"path"`
+	// NodeID names the node that the issue belongs to, if any.
+	NodeID string `json:"nodeId,omitempty"`
+	// Message says in plain words what is wrong, without repeating the path.
+	Message string `json:"message"`
+	// Severity is "error" or "warning"; empty where only errors can stand.
+	Severity string `json:"severity,omitempty"`
+}
+
+// Error is the one error type that may reach a user. Message is shown to the
+// caller as it is, so it never holds a secret or an internal detail; Err, the
+// cause, is only logged. Any other error is CodeInternal on the wire.
+type Error struct {
+	Code       Code
+	Message    string
+	Issues     []Issue       // what is wrong, field by field; for CodeBadRequest
+	RetryAfter time.Duration // for CodeTooManyRequests and CodeUnavailable
+	Hint       string        // what to do next; command lines print it as "hint: ..."
+	Err        error
+}
+
+// Error gives the message, with the cause behind it when there is one.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return e.Message + ": " + e.Err.Error()
+	}
+	return e.Message
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error. A %w verb keeps the wrapped error as text of the
+// message, so wrap only what a caller may read.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// CodeOf gives the code of the first Error in err's chain, CodeInternal when
+// there is none, and "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return CodeInternal
+}

@@ -1,0 +1,168 @@
+package blueprint
+
+// Status is the state of an execution. Completed and failed are final.
+type Status string
+
+// The states of an execution; StatusNotFound is only ever an answer.
+const (
+	StatusRunning   Status = "running"
+	StatusCompleted Status = "completed"
+	StatusFailed    Status = "failed"
+	StatusPaused    Status = "paused"
+	StatusNotFound  Status = "not_found"
+)
+
+// Terminal tells whether the status is final.
+func (s Status) Terminal() bool { return s == StatusCompleted || s == StatusFailed }
+
+// StepStatus is the state of one node's run.
+type StepStatus string
+
+// The states of a step.
+const (
+	StepPending   StepStatus = "pending"
+	StepRunning   StepStatus = "running"
+	StepCompleted StepStatus = "completed"
+	StepFailed    StepStatus = "failed"
+	StepSkipped   StepStatus = "skipped"
+	StepPaused    StepStatus = "paused"
+)
+
+// Step is the run of one node as clients see it. NodeID is the node's address.
+// Attempt counts from 1; 0 while the node has not begun.
+type Step struct {
+	NodeID     string     `json:"nodeId"`
+	NodeType   string     `json:"nodeType"`
+	Title      string     `json:"title"`
+	Status     StepStatus `json:"status"`
+	StartTime  Time       `json:"startTime"`
+	EndTime    Time       `json:"endTime"`
+	DurationMs *int64     `json:"durationMs"`
+	Attempt    int        `json:"attempt"`
+	Input      any        `json:"input"`
+	Output     any        `json:"output"`
+	Error      *StepError `json:"error,omitempty"`
+	TokensUsed *int64     `json:"tokensUsed,omitempty"`
+}
+
+// StepError says why a node failed. Code is for programs: lower case with
+// underscores, as in "unknown_name" or "timeout".
+type StepError struct {
+	Message string `json:"message"`
+	Code    string `json:"code,omitempty"`
+}
+
+// LogEntry is one line of a run's log. NodeID is nil for the run as a whole.
+type LogEntry struct {
+	Timestamp Time    `json:"timestamp"`
+	Level     string  `json:"level"` // debug, info, warn or error
+	NodeID    *string `json:"nodeId"`
+	Message   string  `json:"message"`
+	Data      any     `json:"data,omitempty"`
+}
+
+// AwaitKind says what a paused run waits for.
+type AwaitKind string
+
+// What a paused run may wait for.
+const (
+	AwaitHuman          AwaitKind = "human"           // an answer of a free form or a schema
+	AwaitApproval       AwaitKind = "approval"        // yes or no
+	AwaitOAuth          AwaitKind = "oauth"           // a sign-in at URL
+	AwaitUnknownOutcome AwaitKind = "unknown-outcome" // a decision about a step that a crash cut off
+	AwaitBudget         AwaitKind = "budget"          // more tokens or calls
+)
+
+// AwaitingInput describes the input that a paused run waits for.
+type AwaitingInput struct {
+	NodeID      string    `json:"nodeId"`
+	Kind        AwaitKind `json:"kind"`
+	Prompt      string    `json:"prompt"`
+	Schema      any       `json:"schema,omitempty"`
+	Options     []string  `json:"options,omitempty"`
+	URL         string    `json:"url,omitempty"`
+	RequestedAt Time      `json:"requestedAt"`
+	ExpiresAt   Time      `json:"expiresAt,omitempty"`
+}
+
+// ExecutionStatus is the status record of a run, what getExecutionStatus
+// answers.
+type ExecutionStatus struct {
+	ID             string           `json:"id"`
+	Status         Status           `json:"status"`
+	Progress       int              `json:"progress"`
+	StartTime      Time             `json:"startTime"`
+	EndTime        Time             `json:"endTime"`
+	TotalSteps     int              `json:"totalSteps"`
+	CompletedSteps int              `json:"completedSteps"`
+	FailedSteps    int              `json:"failedSteps"`
+	Steps          []Step           `json:"steps"`
+	Logs           []LogEntry       `json:"logs"`
+	CurrentStep    *string          `json:"currentStep"`
+	AwaitingInput  *AwaitingInput   `json:"awaitingInput"`
+	AwaitingInputs []*AwaitingInput `json:"awaitingInputs,omitempty"`
+}
+
+// NotFoundStatus is the status record of an id that no run has.
+func NotFoundStatus(id string) *ExecutionStatus {
+	return &ExecutionStatus{ID: id, Status: StatusNotFound, Steps: []Step{}, Logs: []LogEntry{}}
+}
+
+// Telemetry is what a run's nodes really did, as its log record tells it.
+type Telemetry struct {
+	TotalTokensUsed               int64        `json:"totalTokensUsed"`
+	UsedMCPServers                bool         `json:"usedMcpServers"`
+	MCPServerCount                int          `json:"mcpServerCount"`
+	MCPServerNames                []string     `json:"mcpServerNames"`
+	ReachedOutForData             bool         `json:"reachedOutForData"`
+	ExternalDataSourcesCount      int          `json:"externalDataSourcesCount"`
+	DataSourcesSummary            []DataSource `json:"dataSourcesSummary"`
+	RequiredLogin                 bool         `json:"requiredLogin"`
+	OAuthFlowsTriggered           bool         `json:"oauthFlowsTriggered"`
+	AuthenticationMethodsUsed     []string     `json:"authenticationMethodsUsed"`
+	PrimaryAIProviderConnectionID *string      `json:"primaryAiProviderConnectionId"`
+	AIProvidersUsedCount          int          `json:"aiProvidersUsedCount"`
+	HasErrors                     bool         `json:"hasErrors"`
+	ErrorCount                    int          `json:"errorCount"`
+	CriticalErrors                bool         `json:"criticalErrors"`
+	ErrorSummary                  *string      `json:"errorSummary"`
+}
+
+// DataSource sums up what a run asked of one host: how many calls, and the
+// distinct HTTP statuses that came back, ascending.
+type DataSource struct {
+	Host     string `json:"host"`
+	Calls    int    `json:"calls"`
+	Statuses []int  `json:"statuses"`
+}
+
+// Execution is the whole record of a run: its log record (the answer of
+// getExecutionLogs is made from it) and its status record.
+type Execution struct {
+	ExecutionStatus
+	LogID             string // ULID; the id of the log record
+	BlueprintID       string
+	BlueprintVersion  string
+	OrganizationID    string
+	UserID            string // whose authority the run has
+	TriggerID         string // "" unless a trigger started it
+	FiringID          string
+	ParentExecutionID string
+	RetryOf           string // the execution that this one retries
+	CreatedAt         Time
+	UpdatedAt         Time
+	InputVariables    map[string]any
+	InputData         any
+	Output            any
+	Outputs           map[string]any // by node id
+	Failure           *RunError      // why a failed run failed
+	Telemetry         Telemetry
+}
+
+// RunError is result.error: which node stopped the run, and why. NodeID is ""
+// when it was no node's doing, as with a cancelled run.
+type RunError struct {
+	NodeID  string `json:"nodeId"`
+	Message string `json:"message"`
+	Code    string `json:"code,omitempty"`
+}

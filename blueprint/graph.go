@@ -1,0 +1,150 @@
+package blueprint
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Graph is a compiled Map: nodes are numbers, their positions in the map, and
+// edges are joined to them. It is immutable and may be shared by any number of
+// plans.
+type Graph struct {
+	nodes      []Node
+	sequential bool
+	edges      []link
+	in, out    [][]int // node -> its edges, in the order of the map
+	index      map[string]int
+}
+
+type link struct {
+	from, to int
+	handle   string
+}
+
+// Compile builds the graph of a parsed map. Without edges each node is joined
+// to the next. A cycle is an issue that names its nodes in order.
+func Compile(m *Map) (*Graph, []Issue) {
+	g := &Graph{nodes: m.Nodes, sequential: m.Sequential()}
+	g.in, g.out = make([][]int, len(g.nodes)), make([][]int, len(g.nodes))
+	g.index = make(map[string]int, len(g.nodes))
+	for i, node := range g.nodes {
+		g.index[node.ID] = i
+	}
+	if g.sequential {
+		for i := 1; i < len(g.nodes); i++ {
+			g.join(link{from: i - 1, to: i})
+		}
+		return g, nil
+	}
+	for _, edge := range m.Edges {
+		g.join(link{from: g.index[edge.Source], to: g.index[edge.Target], handle: edge.Handle})
+	}
+	if cycle := g.cycle(); cycle != nil {
+		return nil, []Issue{{Path: []any{"edges"}, NodeID: g.nodes[cycle[0]].ID, Message: "form a cycle: " + g.route(cycle)}}
+	}
+	return g, nil
+}
+
+func (g *Graph) join(l link) {
+	g.out[l.from] = append(g.out[l.from], len(g.edges))
+	g.in[l.to] = append(g.in[l.to], len(g.edges))
+	g.edges = append(g.edges, l)
+}
+
+// maxRoute is how many nodes of a cycle its issue names.
+const maxRoute = 20
+
+// route writes nodes one after the other; of a very long way the middle is
+// left out.
+func (g *Graph) route(nodes []int) string {
+	var text strings.Builder
+	for i, node := range nodes {
+		left := len(nodes) - i
+		if len(nodes) > maxRoute && i >= maxRoute/2 && left > maxRoute/2 {
+			if left == maxRoute/2+1 {
+				fmt.Fprintf(&text, " -> (%d more)", len(nodes)-maxRoute)
+			}
+			continue
+		}
+		if i > 0 {
+			text.WriteString(" -> ")
+		}
+		text.WriteString(g.nodes[node].ID)
+	}
+	return text.String()
+}
+
+// cycle gives the nodes of one cycle with the first repeated at the end, or
+// nil. The walk keeps its own stack: a map may be 10,000 nodes deep.
+func (g *Graph) cycle() []int {
+	const unseen, open, closed = 0, 1, 2
+	state := make([]uint8, len(g.nodes))
+	type frame struct{ node, next int }
+	for root := range g.nodes {
+		if state[root] != unseen {
+			continue
+		}
+		stack := []frame{{node: root}}
+		state[root] = open
+		for len(stack) > 0 {
+			top := &stack[len(stack)-1]
+			if top.next == len(g.out[top.node]) {
+				state[top.node] = closed
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			to := g.edges[g.out[top.node][top.next]].to
+			top.next++
+			switch state[to] {
+			case unseen:
+				state[to] = open
+				stack = append(stack, frame{node: to})
+			case open:
+				var nodes []int
+				for _, f := range stack {
+					if len(nodes) > 0 || f.node == to {
+						nodes = append(nodes, f.node)
+					}
+				}
+				return append(nodes, to)
+			}
+		}
+	}
+	return nil
+}
+
+// Len gives the number of nodes.
+func (g *Graph) Len() int { return len(g.nodes) }
+
+// Node gives node i of the map.
+func (g *Graph) Node(i int) *Node { return &g.nodes[i] }
+
+// Sequential tells whether the map had no edges, so that its nodes run one
+// after the other.
+func (g *Graph) Sequential() bool { return g.sequential }
+
+// Index gives the number of the node with that id, or -1.
+func (g *Graph) Index(id string) int {
+	if i, ok := g.index[id]; ok {
+		return i
+	}
+	return -1
+}
+
+// Downstream marks the given nodes and all that can be reached from them.
+func (g *Graph) Downstream(from ...int) []bool {
+	seen := make([]bool, len(g.nodes))
+	queue := append([]int(nil), from...)
+	for len(queue) > 0 {
+		node := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		if seen[node] {
+			continue
+		}
+		seen[node] = true
+		for _, e := range g.out[node] {
+			queue = append(queue, g.edges[e].to)
+		}
+	}
+	return seen
+}

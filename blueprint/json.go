@@ -1,0 +1,114 @@
+package blueprint
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+)
+
+// MaxDepth is how deeply objects and arrays may nest in any JSON that comes
+// from outside.
+const MaxDepth = 128
+
+// Decode reads exactly one JSON value. Numbers become json.Number, so they
+// keep their digits; of a repeated key the last wins. Malformed, trailing or
+// too deeply nested input is a CodeBadRequest error.
+func Decode(data []byte) (any, error) {
+	if depth(data) > MaxDepth {
+		return nil, Errorf(CodeBadRequest, "JSON is nested deeper than %d levels", MaxDepth)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, Errorf(CodeBadRequest, "JSON ends unexpectedly")
+		}
+		return nil, Errorf(CodeBadRequest, "JSON is malformed: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, Errorf(CodeBadRequest, "JSON is followed by more text")
+	}
+	return value, nil
+}
+
+// depth gives the deepest nesting of brackets outside strings. It is exact
+// for well-formed JSON, which is all that matters: the decoder refuses the rest.
+func depth(data []byte) int {
+	level, deepest, inString := 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if level++; level > deepest {
+				deepest = level
+			}
+		case c == '}' || c == ']':
+			level--
+		}
+	}
+	return deepest
+}
+
+// Encode writes compact JSON without HTML escaping and without a newline.
+// Object keys come out sorted, so equal values give equal bytes.
+func Encode(value any) ([]byte, error) {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return rawSeparators(bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))), nil
+}
+
+// rawSeparators puts U+2028 and U+2029 back, which encoding/json escapes for
+// the sake of old browsers and other servers do not.
+func rawSeparators(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`\u202`)) {
+		return data
+	}
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); i++ {
+		if data[i] != '\\' {
+			out = append(out, data[i])
+			continue
+		}
+		switch rest := data[i:]; {
+		case bytes.HasPrefix(rest, []byte(`\u2028`)):
+			out = append(out, "\u2028"...)
+			i += 5
+		case bytes.HasPrefix(rest, []byte(`\u2029`)):
+			out = append(out, "\u2029"...)
+			i += 5
+		default: // an escape of two characters, or the start of a longer one
+			out = append(out, data[i], data[i+1])
+			i++
+		}
+	}
+	return out
+}
+
+// Plain turns any Go value that encodes to JSON into the plain form that
+// Decode gives, so that templates and expressions see one kind of value.
+func Plain(value any) (any, error) {
+	data, err := Encode(value)
+	if err != nil {
+		return nil, err
+	}
+	return Decode(data)
+}
+
+// Equal tells whether two plain JSON values are the same. Numbers are equal
+// when their texts are.
+func Equal(a, b any) bool {
+	left, errLeft := Encode(a)
+	right, errRight := Encode(b)
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}

@@ -1,0 +1,152 @@
+package blueprint
+
+import (
+	"context"
+	"time"
+)
+
+// NodeType is one entry of the catalogue: what a node of this type is and
+// does. A NodeType is immutable and may run in many goroutines at once.
+type NodeType struct {
+	Type        string // kebab-case
+	Title       string
+	Description string
+	// Schema is the JSON Schema of config, as a plain JSON value.
+	Schema map[string]any
+	// Handles are the sourceHandles that the type may choose besides "main".
+	Handles []string
+	Effect  Effect
+	// Example is a config that works.
+	Example map[string]any
+	// Untouched says which values below config are kept as they are when
+	// templates are resolved: expressions, source code, JSON Schemas. The path
+	// is relative to config.
+	Untouched func(path []any) bool
+	// Expressions lists the config keys whose strings are expressions; a key
+	// of an array's elements is written as in "cases[].when".
+	Expressions []string
+	// Check tells what is wrong with a config that may still hold templates;
+	// paths start at config. It asks nothing of the outside.
+	Check func(config map[string]any) []Issue
+	// Run does the node's work. An error is the user's: it becomes the step's
+	// error, and by OnError the run's. A *Failure tells more than a plain error.
+	Run func(ctx context.Context, task *Task) (Result, error)
+	// Answer turns what somebody answered to the Await of Run into the node's
+	// result; nil for types that never await. The task is as it was for Run. An
+	// *Error with CodeBadRequest refuses the answer and leaves the run paused;
+	// its issues' paths start with "input", where the answer stands in a
+	// request. Any other error is the node's failure. Nothing is settled here,
+	// so it may also be asked just to check an answer.
+	Answer func(task *Task, answer any) (Result, error)
+	// Expired gives the node's result when nobody answered in time, or its
+	// failure; nil for types that never await.
+	Expired func(task *Task) (Result, error)
+}
+
+// Task is what a run hands to a node, and all that a node may ask of it.
+type Task struct {
+	ExecutionID string
+	BlueprintID string
+	Address     string // the node's address, unique in the run
+	Attempt     int    // from 1
+	Config      map[string]any
+	Input       any
+	InputData   any
+	Inputs      []NodeOutput // the taken predecessors, in the order of the edges
+	Sequential  bool         // the map has no edges
+	Now         time.Time
+	// IdempotencyKey is the same for every attempt of this node in this run.
+	IdempotencyKey string
+	// Evaluate computes an expression of config over the node's scope.
+	Evaluate func(source string) (any, error)
+	// Log adds a line to the run's log. Level is debug, info, warn or error.
+	Log func(level, message string, data any)
+}
+
+// NodeOutput is what one predecessor gave.
+type NodeOutput struct {
+	NodeID string
+	Output any
+}
+
+// Result is what a node gives back.
+type Result struct {
+	// Output is the node's output, a plain JSON value. With PassInput it is
+	// ignored: the output is the input, unchanged.
+	Output    any
+	PassInput bool
+	// Handle is the sourceHandle that the node chose; "" chooses none besides
+	// the default.
+	Handle string
+	// Variables become run variables for everything downstream. Nil gives none;
+	// else they must be the members of Output.
+	Variables map[string]any
+	// Wait lets the run go on after an instant; the input is passed on then.
+	Wait *Wait
+	// Await pauses the run for an answer, which the type's Answer turns into a
+	// result.
+	Await *Await
+	// Respond is what a waiting webhook caller is answered.
+	Respond *Response
+	// Stop ends the run.
+	Stop *Stop
+	// Calls are the outbound requests that were made, also when Run fails.
+	Calls []Call
+	// Tokens counts the language model tokens that were used.
+	Tokens int64
+}
+
+// Wait is a pause until an instant, after which the node completes with its
+// input as output.
+type Wait struct{ Until time.Time }
+
+// Await asks somebody for input.
+type Await struct {
+	Kind    AwaitKind
+	Prompt  string
+	Schema  any // JSON Schema of the answer, or nil
+	Options []string
+	// Expires is how long the answer may take; 0 = for ever.
+	Expires time.Duration
+	// OnExpire is what happens then: "fail", "continue", "approve" or "reject".
+	OnExpire string
+}
+
+// Response is an HTTP answer. Body is a plain JSON value; a string stands for
+// itself.
+type Response struct {
+	Status  int               `json:"status"`
+	Headers map[string]string `json:"headers,omitempty"`
+	Body    any               `json:"body"`
+}
+
+// Stop ends a run: completed, or failed with Message.
+type Stop struct {
+	Failed  bool
+	Message string
+}
+
+// Call is one outbound HTTP request and its status; 0 when none came back.
+type Call struct {
+	Host   string
+	Status int
+}
+
+// Failure is a node's failure with what the engine needs to know of it.
+type Failure struct {
+	Message string
+	Code    string
+	// Permanent failures are not retried: a bad config, an unknown name.
+	Permanent bool
+	// RetryAfter is how long the other side asked us to wait; 0 = it did not.
+	RetryAfter time.Duration
+	// NotSent tells that nothing left this machine, so that even a node with
+	// effect "once" may try again.
+	NotSent bool
+}
+
+// Error gives the message.
+func (f *Failure) Error() string { return f.Message }
+
+// Catalogue is the set of node types by name. It is built once and only read.
+type Catalogue map[string]*NodeType

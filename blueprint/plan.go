@@ -1,0 +1,234 @@
+package blueprint
+
+import (
+	"fmt"
+	"slices"
+)
+
+// NodeState is where a node stands in a Plan.
+type NodeState uint8
+
+// The states of a node. Every state but NodePending and NodeStarted is final.
+const (
+	NodePending   NodeState = iota // not begun
+	NodeStarted                    // handed out by Start and not settled yet
+	NodeCompleted                  // ran and gave an output
+	NodeFailed                     // ran and failed
+	NodeSkipped                    // no edge led to it, or the run ended early
+	NodePassed                     // disabled: did not run, passed its input on
+)
+
+// Plan is one walk over a Graph: it says which nodes are ready and learns what
+// became of each. It is deterministic: the same calls give the same answers.
+// It is not safe for concurrent use.
+//
+// A node is ready once each of its incoming edges is settled and at least one
+// was taken; with all of them dead it is skipped, and so its own edges die. A
+// disabled node is never ready: it is passed over at once.
+type Plan struct {
+	graph   *Graph
+	state   []NodeState
+	open    []int  // per node: incoming edges not settled yet
+	taken   []bool // per edge
+	ready   []int  // ascending
+	started int
+	halted  bool
+}
+
+// NewPlan begins a walk.
+func NewPlan(graph *Graph) *Plan {
+	n := len(graph.nodes)
+	p := &Plan{graph: graph, state: make([]NodeState, n), open: make([]int, n), taken: make([]bool, len(graph.edges))}
+	for i := range graph.nodes {
+		p.open[i] = len(graph.in[i])
+	}
+	for i := range graph.nodes {
+		if len(graph.in[i]) == 0 {
+			p.arrive(i)
+		}
+	}
+	return p
+}
+
+// arrive is called once for each node, when its last incoming edge settles. It
+// walks on through skipped and disabled nodes with its own stack.
+func (p *Plan) arrive(first int) {
+	queue := []int{first}
+	for len(queue) > 0 {
+		i := queue[0]
+		queue = queue[1:]
+		if p.state[i] != NodePending {
+			continue
+		}
+		live := len(p.graph.in[i]) == 0
+		for _, e := range p.graph.in[i] {
+			live = live || p.taken[e]
+		}
+		switch {
+		case !live:
+			queue = append(queue, p.settle(i, NodeSkipped, func(string) bool { return false })...)
+		case p.graph.nodes[i].Disabled:
+			queue = append(queue, p.settle(i, NodePassed, func(handle string) bool { return handle == "" })...)
+		default:
+			at, _ := slices.BinarySearch(p.ready, i)
+			p.ready = slices.Insert(p.ready, at, i)
+		}
+	}
+}
+
+// settle gives node i its final state, takes the edges that take allows, and
+// returns the nodes whose incoming edges are all settled by that.
+func (p *Plan) settle(i int, state NodeState, take func(handle string) bool) (arrived []int) {
+	p.state[i] = state
+	for _, e := range p.graph.out[i] {
+		edge := p.graph.edges[e]
+		p.taken[e] = take(edge.handle)
+		if p.open[edge.to]--; p.open[edge.to] == 0 {
+			arrived = append(arrived, edge.to)
+		}
+	}
+	return arrived
+}
+
+// Ready gives the nodes that may start now, in the order of the map. After
+// Halt it gives none. The slice is the caller's.
+func (p *Plan) Ready() []int {
+	if p.halted {
+		return nil
+	}
+	return slices.Clone(p.ready)
+}
+
+// CanStart tells whether Ready gives any node.
+func (p *Plan) CanStart() bool { return !p.halted && len(p.ready) > 0 }
+
+// IsReady tells whether Ready gives node i.
+func (p *Plan) IsReady(i int) bool {
+	_, ready := slices.BinarySearch(p.ready, i)
+	return ready && !p.halted
+}
+
+// Start takes a ready node out of Ready. Starting a node that is not ready is
+// a mistake of the program and panics.
+func (p *Plan) Start(i int) {
+	at, ready := slices.BinarySearch(p.ready, i)
+	if !ready || p.halted {
+		panic(fmt.Sprintf("blueprint: node %d was started without being ready", i))
+	}
+	p.ready = slices.Delete(p.ready, at, at+1)
+	p.state[i] = NodeStarted
+	p.started++
+}
+
+// Complete settles a started node: its edges without a handle are taken, and
+// those of the given handle; an empty handle chooses none besides.
+func (p *Plan) Complete(i int, handle string) {
+	p.end(i, NodeCompleted, func(h string) bool { return h == "" || h == handle })
+}
+
+// Fail settles a started node that failed. With OnErrorContinue its edges
+// without a handle are taken, with OnErrorBranch those of ErrorHandle, and
+// with OnErrorStop none, and the walk is halted.
+func (p *Plan) Fail(i int, reaction OnError) {
+	switch reaction {
+	case OnErrorContinue:
+		p.end(i, NodeFailed, func(h string) bool { return h == "" })
+	case OnErrorBranch:
+		p.end(i, NodeFailed, func(h string) bool { return h == ErrorHandle })
+	default:
+		p.Halt()
+		p.end(i, NodeFailed, func(string) bool { return false })
+	}
+}
+
+// Finish settles a started node as completed and ends the run early: none of
+// its edges is taken, and whatever has not begun is skipped, unless the walk
+// was halted already.
+func (p *Plan) Finish(i int) {
+	if !p.halted {
+		p.skipPending()
+	}
+	p.end(i, NodeCompleted, func(string) bool { return false })
+}
+
+// Drop settles a started node as skipped, as happens to one that waits when
+// the run stops.
+func (p *Plan) Drop(i int) { p.end(i, NodeSkipped, func(string) bool { return false }) }
+
+func (p *Plan) end(i int, state NodeState, take func(string) bool) {
+	if p.state[i] != NodeStarted {
+		panic(fmt.Sprintf("blueprint: node %d was settled without being started", i))
+	}
+	p.started--
+	if p.halted {
+		p.state[i] = state // nothing follows: its edges lead nowhere any more
+		return
+	}
+	for _, node := range p.settle(i, state, take) {
+		p.arrive(node)
+	}
+}
+
+// Halt stops the walk: nothing starts any more. Nodes that run still settle.
+func (p *Plan) Halt() { p.halted = true }
+
+// skipPending makes every node that has not begun skipped, and halts.
+func (p *Plan) skipPending() {
+	p.halted = true
+	for i, state := range p.state {
+		if state == NodePending {
+			p.state[i] = NodeSkipped
+		}
+	}
+}
+
+// Halted tells whether Halt, Finish or a stopping failure ended the walk.
+func (p *Plan) Halted() bool { return p.halted }
+
+// State gives the state of node i.
+func (p *Plan) State(i int) NodeState { return p.state[i] }
+
+// Over tells whether nothing is left to do: no node is started, and none is
+// ready or the walk is halted.
+func (p *Plan) Over() bool { return p.started == 0 && !p.CanStart() }
+
+// Inputs gives the sources of the taken edges that lead to node i, in the
+// order of the edges, each source once.
+func (p *Plan) Inputs(i int) []int {
+	var sources []int
+	var seen map[int]bool // only where many edges meet
+	for _, e := range p.graph.in[i] {
+		from := p.graph.edges[e].from
+		switch {
+		case !p.taken[e] || seen[from]:
+			continue
+		case seen != nil:
+			seen[from] = true
+		case slices.Contains(sources, from):
+			continue
+		case len(sources) == 32:
+			seen = map[int]bool{from: true}
+			for _, source := range sources {
+				seen[source] = true
+			}
+		}
+		sources = append(sources, from)
+	}
+	return sources
+}
+
+// Ends gives the ends of the run in the order of the map: nodes that completed
+// (or were passed over, or failed without stopping the run) and none of whose
+// outgoing edges was taken.
+func (p *Plan) Ends() []int {
+	var ends []int
+	for i, state := range p.state {
+		if state != NodeCompleted && state != NodePassed && !(state == NodeFailed && p.graph.nodes[i].OnError != OnErrorStop) {
+			continue
+		}
+		if !slices.ContainsFunc(p.graph.out[i], func(e int) bool { return p.taken[e] }) {
+			ends = append(ends, i)
+		}
+	}
+	return ends
+}

@@ -1,0 +1,145 @@
+package blueprint
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Writers says for each variable that nodes wrote which node wrote it last on
+// the way to a point of the graph. It is immutable; the nil Writers knows none.
+//
+// It is a chain of what was added on the way, so that ten thousand nodes that
+// write share what they have in common.
+type Writers struct {
+	wrote  map[string]int
+	before *Writers
+	length int
+}
+
+// Of gives the node that wrote a variable, if any did.
+func (w *Writers) Of(name string) (node int, ok bool) {
+	for ; w != nil; w = w.before {
+		if node, ok = w.wrote[name]; ok {
+			return node, true
+		}
+	}
+	return 0, false
+}
+
+// All gives the writer of every variable. The map is the caller's.
+func (w *Writers) All() map[string]int {
+	all := map[string]int{}
+	for ; w != nil; w = w.before {
+		for name, node := range w.wrote {
+			if _, hidden := all[name]; !hidden {
+				all[name] = node
+			}
+		}
+	}
+	return all
+}
+
+// Write gives the Writers behind a node that wrote the members of values.
+func (w *Writers) Write(node int, values map[string]any) *Writers {
+	if len(values) == 0 {
+		return w
+	}
+	wrote := make(map[string]int, len(values))
+	for name := range values {
+		wrote[name] = node
+	}
+	return w.with(wrote)
+}
+
+func (w *Writers) with(wrote map[string]int) *Writers {
+	out := &Writers{wrote: wrote, before: w, length: 1}
+	if w != nil {
+		out.length += w.length
+	}
+	return out
+}
+
+// MergeWriters joins what the taken predecessors of a node see. Of several
+// writers of one variable those upstream of another are hidden by it; of the
+// rest the last in the map counts. Neither the order of the sources nor that
+// in which nodes finished matters.
+func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
+	if len(sources) == 0 {
+		return nil
+	}
+	common := sources[0]
+	for _, source := range sources[1:] {
+		common = shared(common, source)
+	}
+	// Whoever wrote a variable behind the common part is downstream of all
+	// that wrote it there, so only the rest is compared.
+	candidates := map[string][]int{}
+	for _, source := range sources {
+		own := map[string]bool{}
+		for w := source; w != common; w = w.before {
+			for name, node := range w.wrote {
+				if !own[name] && !slices.Contains(candidates[name], node) {
+					candidates[name] = append(candidates[name], node)
+				}
+				own[name] = true
+			}
+		}
+	}
+	if len(candidates) == 0 {
+		return common
+	}
+	wrote := make(map[string]int, len(candidates))
+	known := map[string]int{} // one search for all variables with the same writers
+	for name, nodes := range candidates {
+		if len(nodes) == 1 {
+			wrote[name] = nodes[0]
+			continue
+		}
+		slices.Sort(nodes)
+		key := fmt.Sprint(nodes)
+		last, ok := known[key]
+		if !ok {
+			last = g.lastOf(nodes)
+			known[key] = last
+		}
+		wrote[name] = last
+	}
+	return common.with(wrote)
+}
+
+// shared gives the longest part that two chains have in common.
+func shared(a, b *Writers) *Writers {
+	for a != b {
+		switch {
+		case b == nil || a != nil && a.length >= b.length:
+			a = a.before
+		default:
+			b = b.before
+		}
+	}
+	return a
+}
+
+// lastOf gives, of the nodes that none of the others lies downstream of, the
+// last in the map.
+func (g *Graph) lastOf(nodes []int) int {
+	upstream := map[int]bool{}
+	queue := slices.Clone(nodes)
+	for len(queue) > 0 {
+		node := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		for _, e := range g.in[node] {
+			if from := g.edges[e].from; !upstream[from] {
+				upstream[from] = true
+				queue = append(queue, from)
+			}
+		}
+	}
+	last := -1
+	for _, node := range nodes {
+		if !upstream[node] {
+			last = max(last, node)
+		}
+	}
+	return last
+}

@@ -1,0 +1,74 @@
+package blueprint
+
+// TriggerType is what starts a run.
+type TriggerType string
+
+// The trigger types.
+const (
+	TriggerManual    TriggerType = "manual"
+	TriggerScheduled TriggerType = "scheduled"
+	TriggerWebhook   TriggerType = "webhook"
+	TriggerEmail     TriggerType = "email"
+	TriggerSlack     TriggerType = "slack"
+	TriggerEvent     TriggerType = "event"
+	TriggerAPI       TriggerType = "api"
+)
+
+// Trigger starts runs of a blueprint. In JSON it is what clients see; who may
+// not manage the blueprint gets Config with its secrets as null.
+type Trigger struct {
+	ID          string         `json:"id"`
+	BlueprintID string         `json:"blueprint_id"`
+	Type        TriggerType    `json:"trigger_type"`
+	Config      map[string]any `json:"config"`
+	IsActive    bool           `json:"is_active"`
+	CreatedBy   string         `json:"created_by"`
+}
+
+// SecretTriggerConfig are the config keys that only managers may read.
+var SecretTriggerConfig = []string{"secret", "signingSecret"}
+
+// Source is where a firing came from.
+type Source string
+
+// The sources of firings.
+const (
+	SourceSchedule   Source = "schedule"
+	SourceWebhook    Source = "webhook"
+	SourceAPI        Source = "api"
+	SourceManual     Source = "manual"
+	SourceEmail      Source = "email"
+	SourceSlack      Source = "slack"
+	SourceEvent      Source = "event"
+	SourceRedelivery Source = "redelivery"
+)
+
+// Decision is what became of a firing.
+type Decision string
+
+// The decisions of the firing ledger.
+const (
+	DecisionStarted   Decision = "started"   // a run was started
+	DecisionDuplicate Decision = "duplicate" // its key had started one already
+	DecisionSkipped   Decision = "skipped"   // a filter or the catch-up rule left it out
+	DecisionRefused   Decision = "refused"   // it was not allowed or not valid
+	DecisionCoalesced Decision = "coalesced" // a later tick stands for it
+)
+
+// Firing is one row of the firing ledger. Key is unique among a trigger's
+// started firings.
+type Firing struct {
+	ID          string   `json:"id"` // ULID
+	TriggerID   string   `json:"triggerId"`
+	Source      Source   `json:"source"`
+	Key         string   `json:"key"`
+	DueAt       Time     `json:"dueAt"`
+	ReceivedAt  Time     `json:"receivedAt"`
+	Decision    Decision `json:"decision"`
+	Reason      string   `json:"reason"`
+	ExecutionID *string  `json:"executionId"`
+	// BodyHash tells the body of this delivery from others, where a key that
+	// comes again must come with the same body; "" elsewhere. It is stored and
+	// never shown.
+	BodyHash string `json:"-"`
+}

@@ -1,0 +1,159 @@
+package blueprint
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+)
+
+// VariableType is the declared type of an environment variable.
+type VariableType string
+
+// The types that a variable may have.
+const (
+	VariableString  VariableType = "string"
+	VariableNumber  VariableType = "number"
+	VariableBoolean VariableType = "boolean"
+	VariableJSON    VariableType = "json"
+)
+
+// Variable is one element of a blueprint's environment_variables.
+type Variable struct {
+	Name        string
+	Type        VariableType
+	Default     any // meaningful when HasDefault
+	HasDefault  bool
+	Description string
+	Required    bool
+	Secret      bool
+}
+
+var variableName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+
+// ReservedNames are the names of the scope that no variable may take.
+var ReservedNames = []string{"inputData", "input", "nodes", "item", "index", "execution", "blueprint", "trigger", "now"}
+
+// ParseVariables reads environment_variables as Decode gives them. Issue paths
+// start at the array. A secret whose default is null has none.
+func ParseVariables(list []any) ([]Variable, []Issue) {
+	var variables []Variable
+	var issues []Issue
+	seen := map[string]bool{}
+	for i, element := range list {
+		wrong := func(message string, path ...any) {
+			issues = append(issues, Issue{Path: append([]any{i}, path...), Message: message})
+		}
+		object, ok := element.(map[string]any)
+		if !ok {
+			wrong("must be an object")
+			continue
+		}
+		variable := Variable{Type: VariableString}
+		switch name, ok := object["name"].(string); {
+		case object["name"] == nil:
+			wrong("required", "name")
+		case !ok:
+			wrong("must be a string", "name")
+		case !variableName.MatchString(name):
+			wrong("must be letters, digits and _", "name")
+		case slices.Contains(ReservedNames, name):
+			wrong(fmt.Sprintf("%q is a name that the service fills itself", name), "name")
+		case seen[name]:
+			wrong(fmt.Sprintf("%q is declared already", name), "name")
+		default:
+			seen[name] = true
+			variable.Name = name
+		}
+		if value, given := object["type"]; given {
+			text, _ := value.(string)
+			switch variable.Type = VariableType(text); variable.Type {
+			case VariableString, VariableNumber, VariableBoolean, VariableJSON:
+			default:
+				wrong(`must be "string", "number", "boolean" or "json"`, "type")
+			}
+		}
+		flag := func(name string) (set bool) {
+			if value, given := object[name]; given {
+				if set, ok = value.(bool); !ok {
+					wrong("must be true or false", name)
+				}
+			}
+			return set
+		}
+		variable.Required, variable.Secret = flag("required"), flag("secret")
+		if value, given := object["description"]; given {
+			if variable.Description, ok = value.(string); !ok {
+				wrong("must be a string", "description")
+			}
+		}
+		if value, given := object["default"]; given && (value != nil || variable.Type == VariableJSON && !variable.Secret) {
+			if message := variable.Type.check(value); message != "" {
+				wrong(message, "default")
+			}
+			variable.Default, variable.HasDefault = value, true
+		}
+		variables = append(variables, variable)
+	}
+	return variables, issues
+}
+
+// check gives "" when value is of the type, else what it must be.
+func (t VariableType) check(value any) string {
+	ok := true
+	switch t {
+	case VariableString:
+		_, ok = value.(string)
+	case VariableNumber:
+		_, ok = value.(json.Number)
+	case VariableBoolean:
+		_, ok = value.(bool)
+	}
+	if ok {
+		return ""
+	}
+	return fmt.Sprintf("must be a %s", t)
+}
+
+// BindVariables gives a run its variables: the declared defaults, overridden by
+// what the caller passed. Names that are not declared are passed through. A
+// missing required variable, a value of the wrong type or a reserved name is
+// an issue whose path starts at the variable's name. A declared variable
+// without default or value is null.
+func BindVariables(declared []Variable, given map[string]any) (map[string]any, []Issue) {
+	bound := make(map[string]any, len(declared)+len(given))
+	var issues []Issue
+	for _, variable := range declared {
+		value, ok := given[variable.Name]
+		switch {
+		case ok:
+			if message := variable.Type.check(value); message != "" {
+				issues = append(issues, Issue{Path: []any{variable.Name}, Message: message})
+			}
+			bound[variable.Name] = value
+		case variable.HasDefault:
+			bound[variable.Name] = variable.Default
+		case variable.Required:
+			issues = append(issues, Issue{Path: []any{variable.Name}, Message: "required"})
+		default:
+			bound[variable.Name] = nil
+		}
+	}
+	names := make([]string, 0, len(given))
+	for name := range given {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		if _, known := bound[name]; known {
+			continue
+		}
+		if slices.Contains(ReservedNames, name) {
+			issues = append(issues, Issue{Path: []any{name}, Message: "is a name that the service fills itself"})
+			continue
+		}
+		bound[name] = given[name]
+	}
+	return bound, issues
+}
