@@ -1,0 +1,273 @@
+package expression
+
+import (
+	"fmt"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// compiler turns a syntax tree into operations. What it does not know it
+// refuses, so a new kind of node in the parser opens nothing.
+type compiler struct {
+	count   int             // operations so far
+	names   map[string]*int // top-level names and where evaluations will hold them
+	visible []local
+	slots   int // of let variables
+	depth   int // predicates around the node
+}
+
+type local struct {
+	name string
+	slot int
+}
+
+// compile compiles a node. The parser lets two parents share a node (a < b < c,
+// a ?: b), so a small source can stand for an exponentially large tree: nodes
+// count each time they are met.
+func (c *compiler) compile(node ast.Node) (operation, error) {
+	if node == nil {
+		return nil, failf("the expression is incomplete")
+	}
+	at := node.Location().From
+	if c.count++; c.count > maxOperations {
+		return nil, located(at, failf("more than %d operations; use a code node", maxOperations))
+	}
+	compiled, err := c.dispatch(node, at)
+	return compiled, located(at, err)
+}
+
+// located gives a failure its place unless it has one.
+func located(at int, err error) error {
+	if f, ok := err.(*failure); ok && f.at == unknownPlace {
+		f.at = at
+	}
+	return err
+}
+
+func (c *compiler) dispatch(node ast.Node, at int) (operation, error) {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return constant(nil), nil
+	case *ast.BoolNode:
+		return constant(n.Value), nil
+	case *ast.IntegerNode:
+		return constant(int64(n.Value)), nil
+	case *ast.FloatNode:
+		return constant(n.Value), nil
+	case *ast.StringNode:
+		return constant(n.Value), nil
+	case *ast.IdentifierNode:
+		return c.identifier(n)
+	case *ast.PointerNode:
+		return c.pointer(n)
+	case *ast.ChainNode: // every access is optional already
+		return c.compile(n.Node)
+	case *ast.MemberNode:
+		return c.member(n, at)
+	case *ast.SliceNode:
+		return c.slice(n, at)
+	case *ast.UnaryNode:
+		return c.unary(n, at)
+	case *ast.BinaryNode:
+		return c.binary(n, at)
+	case *ast.ConditionalNode:
+		return c.conditional(n, at)
+	case *ast.VariableDeclaratorNode:
+		return c.let(n)
+	case *ast.SequenceNode:
+		return c.sequence(n)
+	case *ast.ArrayNode:
+		return c.array(n)
+	case *ast.MapNode:
+		return c.object(n)
+	case *ast.PredicateNode:
+		return c.compile(n.Node)
+	case *ast.BuiltinNode:
+		if _, ok := predicates[n.Name]; ok {
+			return c.predicate(n, at)
+		}
+		return c.call(n.Name, n.Arguments, at)
+	case *ast.CallNode:
+		callee, ok := n.Callee.(*ast.IdentifierNode)
+		if !ok {
+			return nil, failf("values have no methods; write filter(list, ...) or list | filter(...)")
+		}
+		return c.call(callee.Value, n.Arguments, at)
+	default:
+		return nil, failf("this is not supported here")
+	}
+}
+
+func constant(value any) operation {
+	return func(*evaluation) (any, error) { return value, nil }
+}
+
+func (c *compiler) identifier(n *ast.IdentifierNode) (operation, error) {
+	for i := len(c.visible) - 1; i >= 0; i-- {
+		if slot := c.visible[i].slot; c.visible[i].name == n.Value {
+			return func(e *evaluation) (any, error) { return e.locals[slot], nil }, nil
+		}
+	}
+	switch n.Value {
+	case "null":
+		return constant(nil), nil
+	case "$env":
+		return nil, failf("$env does not exist here; write the name itself")
+	}
+	position, ok := c.names[n.Value]
+	if !ok {
+		position = new(int)
+		c.names[n.Value] = position
+	}
+	return func(e *evaluation) (any, error) { return e.names[*position], nil }, nil
+}
+
+func (c *compiler) pointer(n *ast.PointerNode) (operation, error) {
+	if c.depth == 0 {
+		return nil, failf("# stands for the item only inside a predicate")
+	}
+	level := c.depth - 1
+	switch n.Name {
+	case "":
+		return func(e *evaluation) (any, error) { return e.frames[level].item, nil }, nil
+	case "index":
+		return func(e *evaluation) (any, error) { return int64(e.frames[level].index), nil }, nil
+	default:
+		return nil, failf("#%s does not exist; there are # and #index", n.Name)
+	}
+}
+
+func (c *compiler) conditional(n *ast.ConditionalNode, at int) (operation, error) {
+	parts, err := c.all(n.Cond, n.Exp1, n.Exp2)
+	if err != nil {
+		return nil, err
+	}
+	return func(e *evaluation) (any, error) {
+		yes, err := e.boolean(parts[0], at, "the condition")
+		switch {
+		case err != nil:
+			return nil, err
+		case yes:
+			return parts[1](e)
+		default:
+			return parts[2](e)
+		}
+	}, nil
+}
+
+// boolean runs an operation that must give true or false.
+func (e *evaluation) boolean(run operation, at int, what string) (bool, error) {
+	value, err := run(e)
+	if err != nil {
+		return false, err
+	}
+	answer, ok := value.(bool)
+	if !ok {
+		return false, located(at, failf("%s must be true or false, not %s", what, kindOf(value)))
+	}
+	return answer, nil
+}
+
+func (c *compiler) let(n *ast.VariableDeclaratorNode) (operation, error) {
+	value, err := c.compile(n.Value)
+	if err != nil {
+		return nil, err
+	}
+	for _, known := range c.visible {
+		if known.name == n.Name {
+			return nil, failf("%s is declared twice", n.Name)
+		}
+	}
+	slot := c.slots
+	c.slots++
+	c.visible = append(c.visible, local{n.Name, slot})
+	body, err := c.compile(n.Expr)
+	c.visible = c.visible[:len(c.visible)-1]
+	if err != nil {
+		return nil, err
+	}
+	return func(e *evaluation) (any, error) {
+		result, err := value(e)
+		if err != nil {
+			return nil, err
+		}
+		e.locals[slot] = result
+		return body(e)
+	}, nil
+}
+
+func (c *compiler) sequence(n *ast.SequenceNode) (operation, error) {
+	parts, err := c.all(n.Nodes...)
+	if err != nil {
+		return nil, err
+	}
+	return func(e *evaluation) (last any, err error) {
+		for _, part := range parts {
+			if last, err = part(e); err != nil {
+				return nil, err
+			}
+		}
+		return last, nil
+	}, nil
+}
+
+// all compiles several nodes.
+func (c *compiler) all(nodes ...ast.Node) ([]operation, error) {
+	parts := make([]operation, len(nodes))
+	for i, node := range nodes {
+		part, err := c.compile(node)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = part
+	}
+	return parts, nil
+}
+
+// call compiles the call of a function from the table.
+func (c *compiler) call(name string, nodes []ast.Node, at int) (operation, error) {
+	f, ok := functions[name]
+	if !ok {
+		if clock[name] {
+			return nil, failf("%s() does not exist here; the name now holds the time", name)
+		}
+		return nil, failf("no such function %q %s", shorten(name, hintLength), known(name, functionNames))
+	}
+	if len(nodes) < f.least || len(nodes) > f.most {
+		return nil, failf("%s takes %s, not %d", name, f.arity(), len(nodes))
+	}
+	parts, err := c.all(nodes...)
+	if err != nil {
+		return nil, err
+	}
+	return func(e *evaluation) (any, error) {
+		arguments := make([]any, len(parts))
+		for i, part := range parts {
+			value, err := part(e)
+			if err != nil {
+				return nil, err
+			}
+			arguments[i] = value
+		}
+		result, err := f.run(&invocation{evaluation: e, name: name, arguments: arguments})
+		return result, located(at, err)
+	}, nil
+}
+
+// clock lists the functions of expr that read the clock or make Go values of
+// time.
+var clock = map[string]bool{"now": true, "date": true, "duration": true, "timezone": true}
+
+// arity says how many arguments a function takes.
+func (f function) arity() string {
+	switch {
+	case f.most == f.least && f.least == 1:
+		return "1 argument"
+	case f.most == f.least:
+		return fmt.Sprintf("%d arguments", f.least)
+	case f.most >= maxOperations:
+		return fmt.Sprintf("at least %d arguments", f.least)
+	default:
+		return fmt.Sprintf("%d to %d arguments", f.least, f.most)
+	}
+}

@@ -1,0 +1,113 @@
+package expression
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// The codes of Error.
+const (
+	CodeUnknownName      = "unknown_name"      // a path or a name leads nowhere
+	CodeBadTemplate      = "bad_template"      // the text after a {{ is malformed
+	CodeBadExpression    = "bad_expression"    // malformed, or uses what is not allowed
+	CodeExpressionFailed = "expression_failed" // the values do not fit the operations
+	CodeBudgetExceeded   = "budget_exceeded"   // too much work, memory or text
+	CodeNotBoolean       = "not_boolean"       // a condition is something else
+)
+
+// Error tells what is wrong with a template or an expression, or with the
+// values it met. It shows source text, names and keys but never a value: that
+// may be a secret.
+type Error struct {
+	Source  string // the template or expression
+	Path    string // the offending path or name, for CodeUnknownName
+	Message string // what is wrong, without the place
+	Code    string
+	Line    int // where in Source, from 1, in characters; 0 = unknown
+	Column  int
+
+	template bool // Source is a template
+}
+
+// Error gives one line: the path, or the place in the source, and the message.
+func (e *Error) Error() string {
+	if e.Path != "" {
+		return e.Path + ": " + e.Message
+	}
+	if e.Source == "" && e.Column == 0 {
+		return e.Message
+	}
+	kind := "expression"
+	if e.template {
+		kind = "template"
+	}
+	where := ""
+	switch {
+	case e.Column == 0:
+	case strings.Contains(e.Source, "\n"):
+		where = fmt.Sprintf(", line %d, column %d", e.Line, e.Column)
+	default:
+		where = fmt.Sprintf(", column %d", e.Column)
+	}
+	return fmt.Sprintf("%s %s%s: %s", kind, excerpt(e.Source, e.Line, e.Column), where, e.Message)
+}
+
+// excerptReach is how many bytes of a source an error shows around a place.
+const excerptReach = 40
+
+// excerpt quotes the part of a source around a place.
+func excerpt(source string, line, column int) string {
+	for ; line > 1; line-- {
+		_, source, _ = strings.Cut(source, "\n")
+	}
+	if line > 0 {
+		source, _, _ = strings.Cut(source, "\n")
+	}
+	from := max(0, byteOffset(source, column-1)-excerptReach)
+	to := min(len(source), from+2*excerptReach)
+	for range utf8.UTFMax - 1 { // cut between characters, where the text has any
+		if from > 0 && !utf8.RuneStart(source[from]) {
+			from--
+		}
+		if to < len(source) && !utf8.RuneStart(source[to]) {
+			to++
+		}
+	}
+	before, after := "", ""
+	if from > 0 {
+		before = "…"
+	}
+	if to < len(source) {
+		after = "…"
+	}
+	return before + strconv.Quote(source[from:to]) + after
+}
+
+// byteOffset gives where the character at a position starts; past the end it
+// is the length.
+func byteOffset(text string, position int) int {
+	for offset := range text {
+		if position <= 0 {
+			return offset
+		}
+		position--
+	}
+	return len(text)
+}
+
+// place gives line and column, from 1, of a byte offset.
+func place(source string, offset int) (line, column int) {
+	before := source[:min(max(offset, 0), len(source))]
+	start := strings.LastIndexByte(before, '\n') + 1
+	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[start:]) + 1
+}
+
+// shorten cuts a name or path for display.
+func shorten(text string, limit int) string {
+	if end := byteOffset(text, limit); end < len(text) {
+		return text[:end] + "…"
+	}
+	return text
+}

@@ -1,0 +1,140 @@
+package expression
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
+)
+
+// Expression is a compiled expression.
+type Expression struct {
+	source string
+	names  []string // sorted; the operations know them by position
+	locals int
+	root   operation
+}
+
+// CompileExpression compiles an expression. One that is malformed, too large or
+// uses what the package does not allow is a CodeBadExpression Error.
+func CompileExpression(source string) (*Expression, error) {
+	if len(source) > maxSource {
+		return nil, &Error{Source: source, Code: CodeBadExpression, Message: fmt.Sprintf(
+			"longer than %d bytes; use a code node", maxSource)}
+	}
+	tree, err := parser.Parse(source)
+	if err != nil {
+		return nil, parseError(source, err)
+	}
+	c := &compiler{names: map[string]*int{}}
+	root, err := c.compile(tree.Node)
+	if f := (*failure)(nil); errors.As(err, &f) {
+		f.code = CodeBadExpression
+		return nil, f.in(source)
+	} else if err != nil {
+		return nil, err
+	}
+	set := map[string]bool{}
+	for name := range c.names {
+		set[name] = true
+	}
+	names := sortedNames(set)
+	for i, name := range names {
+		*c.names[name] = i
+	}
+	return &Expression{source: source, names: names, locals: c.slots, root: root}, nil
+}
+
+// parseError turns the parser's error into an Error.
+func parseError(source string, err error) error {
+	e := &Error{Source: source, Code: CodeBadExpression, Message: shorten(err.Error(), displayLength)}
+	if at := (*file.Error)(nil); errors.As(err, &at) {
+		e.Message, e.Line, e.Column = shorten(at.Message, displayLength), at.Line, at.Column+1
+	}
+	if strings.TrimSpace(source) == "" {
+		e.Message = "the expression is empty"
+	} else if e.Message == "unexpected token EOF" {
+		e.Message = "the expression ends too early"
+	} else if e.Message == `unexpected token Operator(":")` {
+		e.Message += "; an object that a predicate makes is written ({key: value})"
+	}
+	return e
+}
+
+// Names lists the top-level names that the expression refers to, sorted.
+func (x *Expression) Names() []string { return slices.Clone(x.names) }
+
+// Eval computes the expression. The result is a plain JSON value that may share
+// structure with the scope's values. Errors are *Error: CodeUnknownName,
+// CodeExpressionFailed, CodeBudgetExceeded.
+func (x *Expression) Eval(scope Scope) (any, error) { return x.run(scope, newBudget()) }
+
+// EvalBool computes a condition; a result that is not boolean, null included,
+// is a CodeNotBoolean Error.
+func (x *Expression) EvalBool(scope Scope) (bool, error) {
+	value, err := x.run(scope, newBudget())
+	if err != nil {
+		return false, err
+	}
+	answer, ok := value.(bool)
+	if !ok {
+		return false, &Error{Source: x.source, Code: CodeNotBoolean, Message: fmt.Sprintf(
+			"a condition must give true or false, this gave %s", kindOf(value))}
+	}
+	return answer, nil
+}
+
+// evaluation is one run of an expression, in one goroutine.
+type evaluation struct {
+	*budget
+	names  []any // values of the top-level names
+	locals []any // values of let
+	frames [maxPredicates]frame
+	built  bool // made an array or object, so that the result needs weighing
+	// The last pattern that was no literal: usually it is the same for all items.
+	lastPattern string
+	last        *pattern
+}
+
+// frame is what # and #index stand for in a predicate.
+type frame struct {
+	item  any
+	index int
+}
+
+// operation computes one node of the syntax tree. Operations hold no state.
+type operation func(*evaluation) (any, error)
+
+func (x *Expression) run(scope Scope, b *budget) (any, error) {
+	value, err := x.compute(scope, b)
+	if f := (*failure)(nil); errors.As(err, &f) {
+		return nil, f.in(x.source)
+	}
+	return value, err
+}
+
+func (x *Expression) compute(scope Scope, b *budget) (any, error) {
+	e := &evaluation{budget: b, names: make([]any, len(x.names)), locals: make([]any, x.locals)}
+	if err := b.work(maxOperations); err != nil {
+		return nil, err
+	}
+	for i, name := range x.names {
+		value, ok := scope.Lookup(name)
+		if !ok {
+			return nil, unknownName(name, name, scope)
+		}
+		e.names[i] = value
+	}
+	value, err := x.root(e)
+	if err != nil {
+		return nil, err
+	}
+	value = plain(value)
+	if e.built {
+		err = measure(value, b.output)
+	}
+	return value, err
+}

@@ -1,0 +1,86 @@
+package expression
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const (
+	hintNames  = 8    // how many known names an error lists
+	hintLength = 64   // how much of a name it shows
+	hintSearch = 1000 // from this many names on none are listed
+)
+
+// known lists the names nearest to a wrong one, for the end of a message.
+func known(wrong string, names []string) string {
+	switch {
+	case len(names) == 0:
+		return "(nothing is known here)"
+	case len(names) > hintSearch:
+		return fmt.Sprintf("(%d others are known here)", len(names))
+	}
+	wrong = shorten(wrong, hintLength)
+	type candidate struct {
+		name     string
+		distance int
+	}
+	candidates := make([]candidate, len(names))
+	for i, name := range names {
+		name = shorten(name, hintLength)
+		candidates[i] = candidate{name, distance(strings.ToLower(wrong), strings.ToLower(name))}
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	shown := make([]string, 0, hintNames)
+	for _, c := range candidates[:min(hintNames, len(candidates))] {
+		shown = append(shown, displayKey(c.name))
+	}
+	more := ""
+	if hidden := len(names) - len(shown); hidden > 0 {
+		more = fmt.Sprintf(" and %d more", hidden)
+	}
+	return "(known here: " + strings.Join(shown, ", ") + more + ")"
+}
+
+// knownKeys is known for the keys of an object.
+func knownKeys(wrong string, object map[string]any) string {
+	if len(object) > hintSearch {
+		return fmt.Sprintf("(%d others are known here)", len(object))
+	}
+	return known(wrong, slices.Collect(maps.Keys(object)))
+}
+
+// displayKey shows a key as it is when it can stand in a path, else quoted.
+func displayKey(key string) string {
+	if isName(key) {
+		return key
+	}
+	return fmt.Sprintf("%q", key)
+}
+
+// distance is the number of single characters to change, add or take away to
+// turn one text into the other.
+func distance(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, x := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, y := range to {
+			change := diagonal
+			if x != y {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, diagonal+1, row[j]+1)
+		}
+	}
+	return row[len(to)]
+}

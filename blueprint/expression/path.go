@@ -1,0 +1,196 @@
+package expression
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// path is a parsed name(.key | [index] | ["key"])*.
+type path struct {
+	source   string
+	name     string
+	segments []segment
+}
+
+// segment is one step of a path: a key, or an index when indexed.
+type segment struct {
+	key     string
+	index   int
+	indexed bool
+}
+
+// displayLength is how much of a path an error shows.
+const displayLength = 256
+
+// isName tells whether a text can be a name, or a key after a point.
+func isName(text string) bool {
+	return text != "" && nameLength(text) == len(text)
+}
+
+// nameLength is the length of the letters, digits and "_" that text starts with.
+func nameLength(text string) int {
+	for i, r := range text {
+		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return i
+		}
+	}
+	return len(text)
+}
+
+// parsePath reads the path that text starts with and gives its length. On
+// error, length tells where it is.
+func parsePath(text string) (p *path, length int, err error) {
+	at := nameLength(text)
+	if at == 0 {
+		return nil, 0, fmt.Errorf("expected a name, found %s", found(text))
+	}
+	p = &path{name: text[:at]}
+	for at < len(text) {
+		var part segment
+		size := 0
+		switch rest := text[at:]; rest[0] {
+		case '.':
+			if size = nameLength(rest[1:]); size == 0 {
+				return nil, at + 1, fmt.Errorf(`expected a key, found %s (a key with other characters than letters, digits and _ is written ["key"])`, found(rest[1:]))
+			}
+			part.key = rest[1 : 1+size]
+			size++
+		case '[':
+			if part, size, err = parseBracket(rest); err != nil {
+				return nil, at + 1, err
+			}
+		default:
+			p.source = text[:at]
+			return p, at, nil
+		}
+		p.segments = append(p.segments, part)
+		at += size
+	}
+	p.source = text
+	return p, at, nil
+}
+
+// parseBracket reads [index] or ["key"].
+func parseBracket(text string) (part segment, size int, err error) {
+	bad := fmt.Errorf(`expected a whole number or a key in double quotes and "]", found %s`, found(text[1:]))
+	inside := text[1:]
+	if strings.HasPrefix(inside, `"`) {
+		end := closingQuote(inside)
+		if end < 0 || !strings.HasPrefix(inside[end:], "]") {
+			return part, 0, bad
+		}
+		if json.Unmarshal([]byte(inside[:end]), &part.key) != nil {
+			return part, 0, bad
+		}
+		return part, end + 2, nil
+	}
+	digits, _, closed := strings.Cut(inside, "]")
+	if !closed || digits == "" || len(digits) > 9 || strings.Trim(digits, "0123456789") != "" {
+		return part, 0, bad
+	}
+	part.index, _ = strconv.Atoi(digits)
+	part.indexed = true
+	return part, len(digits) + 2, nil
+}
+
+// closingQuote gives the length of the quoted text that text starts with, or -1.
+func closingQuote(text string) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case text[0]:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// found shows what stands at the start of text, for messages.
+func found(text string) string {
+	if text == "" {
+		return "the end"
+	}
+	r, _ := utf8.DecodeRuneInString(text)
+	return strconv.QuoteRune(r)
+}
+
+// lookup follows the path through a scope; ok is false when it leads nowhere.
+func (p *path) lookup(scope Scope) (value any, ok bool) {
+	value, ok = scope.Lookup(p.name)
+	for i := 0; ok && i < len(p.segments); i++ {
+		value, ok = p.segments[i].of(value)
+	}
+	return value, ok
+}
+
+// broken tells why the path leads nowhere, and the names known there.
+func (p *path) broken(scope Scope) error {
+	value, ok := scope.Lookup(p.name)
+	if !ok {
+		return unknownName(p.source, p.name, scope)
+	}
+	here := p.name
+	for _, part := range p.segments {
+		next, ok := part.of(value)
+		if !ok {
+			return &failure{
+				at: unknownPlace, code: CodeUnknownName,
+				path: shorten(p.source, displayLength), message: part.missing(value, here),
+			}
+		}
+		value = next
+		if here = part.key; part.indexed {
+			here = strconv.Itoa(part.index)
+		}
+	}
+	return failf("a value changed while it was read")
+}
+
+// of gives what a value holds at the segment.
+func (s segment) of(value any) (next any, ok bool) {
+	if s.indexed {
+		if array, isArray := value.([]any); isArray && s.index < len(array) {
+			return array[s.index], true
+		}
+		return nil, false
+	}
+	object, _ := value.(map[string]any)
+	next, ok = object[s.key]
+	return next, ok
+}
+
+// missing says why a value, reached by a name, holds nothing at the segment.
+func (s segment) missing(value any, name string) string {
+	name = strconv.Quote(shorten(name, hintLength))
+	key := strconv.Quote(shorten(s.key, hintLength))
+	switch v := value.(type) {
+	case map[string]any:
+		if s.indexed {
+			return fmt.Sprintf(`%s is an object; its key is written ["%d"]`, name, s.index)
+		}
+		return fmt.Sprintf("no such key %s %s", key, knownKeys(s.key, v))
+	case []any:
+		if s.indexed {
+			return fmt.Sprintf("no item %d, %s has %d", s.index, name, len(v))
+		}
+		return fmt.Sprintf("%s is an array, it has no key %s; its first item is written [0]", name, key)
+	default:
+		if s.indexed {
+			return fmt.Sprintf("%s is %s, it has no items", name, kindOf(value))
+		}
+		return fmt.Sprintf("%s is %s, it has no key %s", name, kindOf(value), key)
+	}
+}
+
+// unknownName is the failure of a top-level name.
+func unknownName(path, name string, scope Scope) error {
+	return &failure{
+		at: unknownPlace, code: CodeUnknownName, path: shorten(path, displayLength),
+		message: fmt.Sprintf("no such name %q %s", shorten(name, hintLength), known(name, scope.Names())),
+	}
+}

@@ -1,0 +1,33 @@
+package expression
+
+import (
+	"maps"
+	"slices"
+)
+
+// Scope answers the top-level names of templates and expressions: variables,
+// inputData, input, nodes, execution, blueprint, trigger, now, item, index.
+// Values are decoded JSON with json.Number; nobody changes them.
+type Scope interface {
+	// Lookup gives the value of a name, and whether the name exists. It is
+	// called once per name and evaluation, also for names in a branch of an
+	// expression that is then not taken, so it should be cheap.
+	Lookup(name string) (value any, ok bool)
+	// Names lists all names, sorted; errors suggest from it.
+	Names() []string
+}
+
+// MapScope is a Scope that holds its values in a map.
+type MapScope map[string]any
+
+// Lookup gives the value of a name.
+func (s MapScope) Lookup(name string) (any, bool) {
+	value, ok := s[name]
+	return value, ok
+}
+
+// Names lists the names, sorted.
+func (s MapScope) Names() []string { return slices.Sorted(maps.Keys(s)) }
+
+// sortedNames turns a set of names into a sorted list.
+func sortedNames(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -1,0 +1,123 @@
+package expression
+
+import (
+	"errors"
+	"slices"
+	"strings"
+)
+
+// Template is a compiled string with placeholders.
+type Template struct {
+	source string
+	parts  []part
+	names  []string
+}
+
+// part is a piece of plain text, or else a path or an expression.
+type part struct {
+	text        string
+	path        *path
+	hasFallback bool
+	fallback    any
+	expression  *Expression
+}
+
+// CompileTemplate compiles a string. A malformed placeholder is a
+// CodeBadTemplate Error, a malformed expression in one a CodeBadExpression
+// Error; both tell the place.
+func CompileTemplate(source string) (*Template, error) {
+	if !strings.Contains(source, open) {
+		return &Template{source: source}, nil
+	}
+	parts, err := parseTemplate(source)
+	if err != nil {
+		return nil, err
+	}
+	set := map[string]bool{}
+	for _, p := range parts {
+		if p.path != nil {
+			set[p.path.name] = true
+		}
+		if p.expression != nil {
+			for _, name := range p.expression.names {
+				set[name] = true
+			}
+		}
+	}
+	return &Template{source: source, parts: parts, names: sortedNames(set)}, nil
+}
+
+// Constant tells whether the template holds no placeholder.
+func (t *Template) Constant() bool { return len(t.parts) == 0 }
+
+// Names lists the top-level names that the template refers to, sorted.
+func (t *Template) Names() []string { return slices.Clone(t.names) }
+
+// alone tells whether the template is one placeholder and nothing else.
+func (t *Template) alone() bool { return len(t.parts) == 1 && t.parts[0].dynamic() }
+
+func (p *part) dynamic() bool { return p.path != nil || p.expression != nil }
+
+// Resolve puts the values in: one placeholder alone gives its value, everything
+// else a string of at most 16 MiB. Errors are *Error: CodeUnknownName,
+// CodeBudgetExceeded, and those of Expression.Eval.
+func (t *Template) Resolve(scope Scope) (any, error) { return t.resolve(scope, newBudget()) }
+
+func (t *Template) resolve(scope Scope, b *budget) (any, error) {
+	if t.Constant() {
+		return t.source, nil
+	}
+	if t.alone() {
+		value, err := t.parts[0].value(scope, b)
+		return value, t.failed(err)
+	}
+	pieces, length := make([]string, len(t.parts)), 0
+	for i := range t.parts {
+		piece := t.parts[i].text
+		if t.parts[i].dynamic() {
+			value, err := t.parts[i].value(scope, b)
+			if err == nil {
+				piece, err = b.textOf(value)
+			}
+			if err != nil {
+				return nil, t.failed(err)
+			}
+		}
+		if err := b.output(len(piece)); err != nil {
+			return nil, t.failed(err)
+		}
+		pieces[i] = piece
+		length += len(piece)
+	}
+	if err := b.memory(length); err != nil {
+		return nil, t.failed(err)
+	}
+	return strings.Join(pieces, ""), nil
+}
+
+// value gives what a placeholder stands for.
+func (p *part) value(scope Scope, b *budget) (any, error) {
+	if p.expression != nil {
+		return p.expression.run(scope, b)
+	}
+	value, ok := p.path.lookup(scope)
+	switch {
+	case p.hasFallback && (!ok || value == nil):
+		return p.fallback, nil
+	case !ok:
+		return nil, p.path.broken(scope)
+	default:
+		return plain(value), nil
+	}
+}
+
+// failed turns a failure into an Error of this template; an Error of an
+// expression inside it stays as it is.
+func (t *Template) failed(err error) error {
+	if f := (*failure)(nil); errors.As(err, &f) {
+		e := f.in(t.source)
+		e.template = true
+		return e
+	}
+	return err
+}
