@@ -1,0 +1,82 @@
+// Package ids makes every identifier, key and random part of the service from
+// one source of randomness, so that a test can replace that source by a seed.
+package ids
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Source makes identifiers. It is safe for concurrent use.
+type Source struct {
+	mu     sync.Mutex
+	random io.Reader
+}
+
+// New takes the source of randomness; nil means crypto/rand.
+func New(random io.Reader) *Source {
+	if random == nil {
+		random = rand.Reader
+	}
+	return &Source{random: random}
+}
+
+// Bytes gives n random bytes. A source that fails stops the program: nothing
+// that the service makes would be safe without one.
+func (s *Source) Bytes(n int) []byte {
+	out := make([]byte, n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := io.ReadFull(s.random, out); err != nil {
+		panic("ids: the source of randomness failed: " + err.Error())
+	}
+	return out
+}
+
+// UUID gives a random UUID (RFC 9562, version 4) in lower case.
+func (s *Source) UUID() string {
+	b := s.Bytes(16)
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	text := hex.EncodeToString(b)
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
+}
+
+// ULID gives an identifier that sorts by time: 48 bits of milliseconds and 80
+// random bits in 26 upper-case characters.
+func (s *Source) ULID(now time.Time) string {
+	var id ulid.ULID
+	if err := id.SetTime(ulid.Timestamp(now)); err != nil {
+		panic("ids: no ULID for the year " + strconv.Itoa(now.Year()) + ": " + err.Error())
+	}
+	copy(id[6:], s.Bytes(10))
+	return id.String()
+}
+
+// ExecutionID gives exec_{unix milliseconds}_{lower-case ULID}.
+func (s *Source) ExecutionID(now time.Time) string {
+	return "exec_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + strings.ToLower(s.ULID(now))
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// Token gives a random text of n characters of [0-9A-Za-z], 5.95 bits each.
+func (s *Source) Token(n int) string {
+	out := make([]byte, 0, n)
+	for len(out) < n {
+		for _, b := range s.Bytes(n) {
+			// 248 is the largest multiple of 62 in a byte; the rest would favour the first letters.
+			if b < 248 && len(out) < n {
+				out = append(out, base62[b%62])
+			}
+		}
+	}
+	return string(out)
+}

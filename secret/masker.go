@@ -1,0 +1,214 @@
+package secret
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
+
+// Mask stands in the place of a secret.
+const Mask = "***"
+
+// shortest is how many characters a secret must have to be searched for inside
+// other text; a shorter one would blot out innocent words.
+const shortest = 6
+
+// Masker takes secret values out of text and JSON, as they are and in base64,
+// hexadecimal and URL form. The nil Masker changes nothing. A Masker is safe
+// for concurrent use.
+type Masker struct {
+	replacer *strings.Replacer
+	whole    map[string]bool // strings too short to search for, masked when they stand alone
+}
+
+// NewMasker takes the secret values: strings as they are, anything else by its
+// JSON. It gives nil when there is nothing to hide.
+func NewMasker(values []any) *Masker {
+	m := &Masker{whole: map[string]bool{}}
+	var forms []string
+	for _, value := range values {
+		for _, text := range texts(value) {
+			if long(text) {
+				forms = append(forms, encodings(text)...)
+			} else if text != "" {
+				m.whole[text] = true
+			}
+		}
+	}
+	if len(forms) == 0 && len(m.whole) == 0 {
+		return nil
+	}
+	// The longest first, so that no form leaves the tail of a longer one behind.
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	pairs := make([]string, 0, 2*len(forms))
+	for _, form := range forms {
+		pairs = append(pairs, form, Mask)
+	}
+	m.replacer = strings.NewReplacer(pairs...)
+	return m
+}
+
+// long tells whether a text is searched for inside others.
+func long(text string) bool { return utf8.RuneCountInString(text) >= shortest }
+
+// texts gives the strings that a secret consists of: itself, or every leaf of
+// an object or array and the whole as JSON. Short numbers are everywhere, so
+// they are left out, as are true, false and null.
+func texts(value any) []string {
+	switch v := value.(type) {
+	case nil, bool:
+		return nil
+	case string:
+		return []string{v}
+	case json.Number:
+		if long(v.String()) {
+			return []string{v.String()}
+		}
+	case []any:
+		out := whole(v)
+		for _, element := range v {
+			out = append(out, texts(element)...)
+		}
+		return out
+	case map[string]any:
+		out := whole(v)
+		for _, element := range v {
+			out = append(out, texts(element)...)
+		}
+		return out
+	}
+	return nil
+}
+
+func whole(value any) []string {
+	data, err := blueprint.Encode(value)
+	if err != nil || !long(string(data)) {
+		return nil
+	}
+	return []string{string(data)}
+}
+
+// encodings gives the forms in which a text is searched for.
+func encodings(text string) []string {
+	var forms []string
+	add := func(form string) {
+		if len(form) >= shortest && !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	add(text)
+	add(hex.EncodeToString([]byte(text)))
+	add(strings.ToUpper(hex.EncodeToString([]byte(text))))
+	query := url.QueryEscape(text)
+	for _, form := range []string{query, strings.ReplaceAll(query, "+", "%20"), component.Replace(query), url.PathEscape(text)} {
+		add(form)
+		add(percents.ReplaceAllStringFunc(form, strings.ToLower))
+	}
+	if quoted, err := blueprint.Encode(text); err == nil {
+		add(string(quoted[1 : len(quoted)-1]))
+	}
+	if quoted, err := json.Marshal(text); err == nil { // with < > & as \u003c and so on
+		add(string(quoted[1 : len(quoted)-1]))
+	}
+	// Base64 of a text inside a longer one depends on how far it stands from a
+	// multiple of three; the characters at the ends mix with their neighbours.
+	for lead := range 3 {
+		padded := append(make([]byte, lead), text...)
+		for _, coding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			form := coding.EncodeToString(padded)
+			from := []int{0, 2, 3}[lead]
+			to := len(form)
+			if len(padded)%3 != 0 {
+				to--
+			}
+			add(form[from:to])
+		}
+	}
+	return forms
+}
+
+// percents finds the escapes of a URL, and component turns its query form into
+// the one of JavaScript's encodeURIComponent.
+var (
+	percents  = regexp.MustCompile(`%[0-9A-F]{2}`)
+	component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+)
+
+// Text masks what is secret in a text.
+func (m *Masker) Text(text string) string {
+	if m == nil {
+		return text
+	}
+	if m.whole[text] {
+		return Mask
+	}
+	return m.replacer.Replace(text)
+}
+
+// Value masks what is secret in a plain JSON value, keys included. What holds
+// nothing secret is returned as it is, not copied.
+func (m *Masker) Value(value any) any {
+	if m == nil {
+		return value
+	}
+	masked, _ := m.value(value)
+	return masked
+}
+
+func (m *Masker) value(value any) (any, bool) {
+	switch v := value.(type) {
+	case string:
+		masked := m.Text(v)
+		return masked, masked != v
+	case json.Number:
+		masked := m.Text(v.String())
+		if masked == v.String() {
+			return v, false
+		}
+		return masked, true
+	case []any:
+		var out []any
+		for i, element := range v {
+			masked, changed := m.value(element)
+			if changed && out == nil {
+				out = append(make([]any, 0, len(v)), v[:i]...)
+			}
+			if out != nil {
+				out = append(out, masked)
+			}
+		}
+		if out == nil {
+			return v, false
+		}
+		return out, true
+	case map[string]any:
+		var out map[string]any
+		for key, element := range v {
+			maskedKey := m.replacer.Replace(key)
+			masked, changed := m.value(element)
+			if (changed || maskedKey != key) && out == nil {
+				out = make(map[string]any, len(v))
+				for k, e := range v {
+					out[k] = e
+				}
+			}
+			if out != nil && (changed || maskedKey != key) {
+				delete(out, key)
+				out[maskedKey] = masked
+			}
+		}
+		if out == nil {
+			return v, false
+		}
+		return out, true
+	}
+	return value, false
+}
