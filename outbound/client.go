@@ -1,0 +1,141 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// Options sets a Client up. The zero value is a good client that reaches only
+// the public internet.
+type Options struct {
+	// Allow lists the ranges that are open besides the public internet.
+	Allow []netip.Prefix
+	// DialTimeout is for looking a name up and connecting; default 10 s.
+	DialTimeout time.Duration
+	// TLSTimeout is for the handshake; default 10 s.
+	TLSTimeout time.Duration
+	// HeaderTimeout is how long an answer may take to begin; default 10 min.
+	// Callers set the time for the whole exchange by the request's context.
+	HeaderTimeout time.Duration
+	// Resolver looks names up; nil means the system's.
+	Resolver *net.Resolver
+	// RootCAs are the authorities that servers may have their certificates
+	// from; nil means the system's.
+	RootCAs *x509.CertPool
+}
+
+const (
+	idlePerHost    = 8
+	idleConns      = 100
+	idleTimeout    = 90 * time.Second
+	maxHeaderBytes = 256 << 10
+)
+
+// Client makes guarded connections and HTTP requests. It may be used by any
+// number of goroutines.
+type Client struct {
+	guard     *guard
+	dialer    *net.Dialer
+	transport *http.Transport
+	http      *http.Client
+}
+
+// New makes a client. It opens no connection and starts nothing.
+func New(options Options) *Client {
+	c := &Client{guard: newGuard(options.Allow)}
+	c.dialer = &net.Dialer{
+		Timeout:        orDefault(options.DialTimeout, 10*time.Second),
+		KeepAlive:      30 * time.Second,
+		Resolver:       options.Resolver,
+		ControlContext: c.control,
+	}
+	c.transport = &http.Transport{
+		Proxy:                  nil, // a proxy of the environment would connect in our place, unguarded
+		DialContext:            c.DialContext,
+		TLSClientConfig:        &tls.Config{RootCAs: options.RootCAs, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    orDefault(options.TLSTimeout, 10*time.Second),
+		ResponseHeaderTimeout:  orDefault(options.HeaderTimeout, 10*time.Minute),
+		ExpectContinueTimeout:  time.Second,
+		MaxIdleConns:           idleConns,
+		MaxIdleConnsPerHost:    idlePerHost,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		ForceAttemptHTTP2:      true,
+	}
+	c.http = &http.Client{Transport: &roundTripper{c.transport}, CheckRedirect: checkRedirect}
+	return c
+}
+
+func orDefault(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+// Do sends a request, as http.Client.Do does. Errors are *RefusedError,
+// ErrRedirects, or those of net, crypto/tls and context; they never hold the
+// address of the request, which may contain a secret.
+func (c *Client) Do(request *http.Request) (*http.Response, error) {
+	response, err := c.http.Do(request)
+	if err == nil {
+		return response, nil
+	}
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	if cause := request.Context().Err(); cause != nil && !errors.Is(err, cause) {
+		err = cause
+	}
+	return nil, err
+}
+
+// CloseIdle closes the connections that are kept for later requests.
+func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
+
+// DialContext connects to "host:port" over TCP. It is for protocols other than
+// HTTP as well. What the guard refuses is a *RefusedError.
+func (c *Client) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	switch network {
+	case "tcp", "tcp4", "tcp6":
+	default:
+		return nil, fmt.Errorf("connections over %s are not made", network)
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if refused := checkSpelling(host); refused != nil {
+		return nil, refused
+	}
+	conn, err := c.dialer.DialContext(ctx, network, address)
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		named := *refused
+		named.Host = host
+		return nil, &named
+	}
+	return conn, err
+}
+
+// control looks at the address of a socket that is about to connect.
+func (c *Client) control(_ context.Context, _, address string, _ syscall.RawConn) error {
+	target, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return &RefusedError{Host: address, Reason: "not an address that can be checked"}
+	}
+	if refused := c.guard.check(target.Addr()); refused != nil {
+		return refused
+	}
+	return nil
+}

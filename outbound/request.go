@@ -1,0 +1,135 @@
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// MaxRedirects is how many redirects one request follows.
+const MaxRedirects = 5
+
+// ErrRedirects says that a server redirected more often than MaxRedirects.
+var ErrRedirects = errors.New("too many redirects")
+
+// roundTripper sends one request, be it the first or one that a redirect asks
+// for.
+type roundTripper struct{ base *http.Transport }
+
+// RoundTrip checks the address as far as it can be before it is looked up,
+// sends the request and records it.
+func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
+	hop := recordOf(request.Context()).begin(request.URL)
+	if refused := checkURL(request.URL); refused != nil {
+		if request.Body != nil {
+			request.Body.Close()
+		}
+		return nil, refused
+	}
+	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { hop.sent() },
+	})
+	response, err := r.base.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		return nil, err
+	}
+	hop.answered(response.StatusCode)
+	return response, nil
+}
+
+// checkURL refuses what no look-up is needed for.
+func checkURL(u *url.URL) *RefusedError {
+	host := u.Hostname()
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return &RefusedError{Host: host, Reason: fmt.Sprintf("behind %q, and only http and https are followed", u.Scheme)}
+	}
+	if host == "" {
+		return &RefusedError{Host: "an address without a host", Reason: "not one that can be reached"}
+	}
+	if port := u.Port(); port != "" {
+		number, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || number == 0 {
+			return &RefusedError{Host: host, Reason: "asked for at a port that does not exist"}
+		}
+		if closedPorts[uint16(number)] {
+			return &RefusedError{Host: host, Reason: fmt.Sprintf("asked for at port %d, which belongs to another service than HTTP", number)}
+		}
+	}
+	return nil
+}
+
+// closedPorts belong to services that may take the text of an HTTP request for
+// commands: remote shells, mail, chat, file sharing, caches and databases.
+var closedPorts = portSet(
+	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79, 87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115,
+	117, 119, 123, 135, 137, 138, 139, 143, 161, 162, 179, 389, 427, 445, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540, 548, 554,
+	556, 563, 587, 601, 636, 873, 989, 990, 993, 995, 1433, 1521, 1719, 1720, 1723, 2049, 3306, 3389, 3659, 4045, 5060, 5061, 5432,
+	6000, 6379, 6566, 6665, 6666, 6667, 6668, 6669, 6679, 6697, 10080, 11211, 27017,
+)
+
+func portSet(ports ...uint16) map[uint16]bool {
+	set := make(map[uint16]bool, len(ports))
+	for _, port := range ports {
+		set[port] = true
+	}
+	return set
+}
+
+// checkRedirect is asked before each redirect is followed. The address itself
+// is checked by the round tripper and the dialer like that of any request.
+func checkRedirect(request *http.Request, via []*http.Request) error {
+	if len(via) > MaxRedirects {
+		return ErrRedirects
+	}
+	request.URL.User = nil
+	request.Header.Del("Referer")
+	for _, earlier := range append(via[1:len(via):len(via)], request) {
+		if !sameHost(via[0].URL, earlier.URL) {
+			dropPrivate(request.Header)
+			break
+		}
+	}
+	return nil
+}
+
+// sameHost tells whether headers that were meant for one address may be shown
+// to the other: the same host and port, or the step from http to https there.
+func sameHost(a, b *url.URL) bool {
+	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
+		return false
+	}
+	if a.Scheme == "http" && b.Scheme == "https" && portOf(a) == "80" && portOf(b) == "443" {
+		return true
+	}
+	return a.Scheme == b.Scheme && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// public are the headers that another host may see. Any other, known or made
+// up, may carry a credential.
+var public = map[string]bool{
+	"Accept": true, "Accept-Language": true, "User-Agent": true,
+	"Content-Type": true, "Content-Language": true, "Content-Encoding": true,
+}
+
+func dropPrivate(header http.Header) {
+	for name := range header {
+		if !public[textproto.CanonicalMIMEHeaderKey(name)] {
+			delete(header, name)
+		}
+	}
+}
