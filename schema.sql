@@ -1,0 +1,256 @@
+-- The whole schema of a blueprintd database, and the only copy of it. The
+-- store creates a new database from this text, in one transaction, and refuses
+-- an existing one whose tables differ from it.
+--
+-- Conventions. Tables are STRICT. Times are integer milliseconds since 1970 in
+-- UTC; NULL means "not yet" or "never". JSON is text. Blueprints, triggers,
+-- users, organizations and categories have UUIDs, keys, firings and log records
+-- ULIDs, executions their own form; all are text. Where a table also has "seq",
+-- that is the order in which rows were written, and what other tables refer to
+-- when they have many rows.
+--
+-- Columns named sealed_* hold text encrypted with the master key and bound to
+-- their row: moved to another row, or opened with another key, it is refused.
+
+-- One row: the state of the database as a whole.
+CREATE TABLE meta (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  -- How many times a server took this database. Each write of a server checks
+  -- that the number is still its own.
+  epoch      INTEGER NOT NULL CHECK (epoch >= 0),
+  -- Goes up, in the same transaction, with every change that a server may have
+  -- remembered the opposite of: keys, members, blueprints, triggers.
+  generation INTEGER NOT NULL CHECK (generation >= 0),
+  -- Tells the master key that sealed what is sealed here from other keys.
+  key_check  BLOB,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+-- Accounts ------------------------------------------------------------------
+
+CREATE TABLE users (
+  seq        INTEGER PRIMARY KEY,
+  id         TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
+  email      TEXT NOT NULL CHECK (email <> ''),
+  email_fold TEXT NOT NULL UNIQUE, -- email without regard to letter case
+  name       TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE organizations (
+  id         TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 36),
+  name       TEXT NOT NULL CHECK (name <> ''),
+  slug       TEXT NOT NULL UNIQUE CHECK (slug <> ''),
+  personal   INTEGER NOT NULL CHECK (personal IN (0, 1)),
+  created_by TEXT NOT NULL REFERENCES users (id),
+  created_at INTEGER NOT NULL
+) STRICT;
+
+-- Each user has one personal workspace.
+CREATE UNIQUE INDEX organizations_personal ON organizations (created_by) WHERE personal = 1;
+
+CREATE TABLE memberships (
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  user_id         TEXT NOT NULL REFERENCES users (id),
+  role            TEXT NOT NULL CHECK (role IN ('member', 'admin', 'owner')),
+  created_at      INTEGER NOT NULL,
+  PRIMARY KEY (organization_id, user_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX memberships_user ON memberships (user_id);
+
+-- The keys themselves are not stored.
+CREATE TABLE api_keys (
+  id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 26),
+  user_id      TEXT NOT NULL REFERENCES users (id),
+  name         TEXT NOT NULL,
+  hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256
+  last4        TEXT NOT NULL,
+  created_at   INTEGER NOT NULL,
+  last_used_at INTEGER,
+  revoked_at   INTEGER
+) STRICT;
+
+CREATE INDEX api_keys_user ON api_keys (user_id);
+
+-- Blueprints ----------------------------------------------------------------
+
+-- A deleted blueprint keeps its row: runs refer to it and may have to finish.
+CREATE TABLE blueprints (
+  seq              INTEGER PRIMARY KEY,
+  id               TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
+  title            TEXT NOT NULL CHECK (title <> ''),
+  title_fold       TEXT NOT NULL, -- for searching without regard to letter case
+  description      TEXT NOT NULL,
+  description_fold TEXT NOT NULL,
+  status           TEXT NOT NULL CHECK (status IN ('draft', 'published')),
+  visibility       TEXT NOT NULL CHECK (visibility IN ('private', 'public')),
+  version          TEXT NOT NULL, -- the newest
+  tags             TEXT NOT NULL CHECK (json_valid(tags)),
+  created_by       TEXT NOT NULL REFERENCES users (id),
+  organization_id  TEXT NOT NULL REFERENCES organizations (id),
+  created_at       INTEGER NOT NULL,
+  updated_at       INTEGER NOT NULL CHECK (updated_at >= created_at),
+  deleted_at       INTEGER,
+  -- Sums over ratings, kept here so that a list need not add them up.
+  rating_sum       REAL NOT NULL DEFAULT 0 CHECK (rating_sum >= 0),
+  rating_count     INTEGER NOT NULL DEFAULT 0 CHECK (rating_count >= 0)
+) STRICT;
+
+CREATE INDEX blueprints_creator ON blueprints (created_by, created_at) WHERE deleted_at IS NULL;
+CREATE INDEX blueprints_organization ON blueprints (organization_id, created_at) WHERE deleted_at IS NULL;
+CREATE INDEX blueprints_public ON blueprints (created_at) WHERE deleted_at IS NULL AND visibility = 'public';
+
+-- Every version that a blueprint ever had. Runs are pinned to one.
+CREATE TABLE blueprint_versions (
+  blueprint_id    TEXT NOT NULL REFERENCES blueprints (id),
+  version         TEXT NOT NULL,
+  title           TEXT NOT NULL,
+  -- The version that last changed the map or the variables: where they are.
+  content_version TEXT NOT NULL,
+  created_by      TEXT NOT NULL REFERENCES users (id),
+  created_at      INTEGER NOT NULL,
+  seq             INTEGER NOT NULL CHECK (seq > 0), -- 1, 2, 3 ... for each blueprint
+  PRIMARY KEY (blueprint_id, version),
+  FOREIGN KEY (blueprint_id, content_version) REFERENCES blueprint_contents (blueprint_id, version)
+) STRICT, WITHOUT ROWID;
+
+-- Maps and variables, stored once for all versions that share them. Variables
+-- are sealed as soon as one of them is a secret with a value.
+CREATE TABLE blueprint_contents (
+  blueprint_id     TEXT NOT NULL REFERENCES blueprints (id),
+  version          TEXT NOT NULL,
+  map              TEXT CHECK (json_valid(map)),
+  variables        TEXT CHECK (json_valid(variables)),
+  sealed_variables BLOB,
+  PRIMARY KEY (blueprint_id, version),
+  CHECK ((variables IS NULL) <> (sealed_variables IS NULL))
+) STRICT;
+
+CREATE TABLE collaborators (
+  blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
+  user_id      TEXT NOT NULL REFERENCES users (id),
+  role         TEXT NOT NULL CHECK (role IN ('editor', 'admin')),
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (blueprint_id, user_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX collaborators_user ON collaborators (user_id);
+
+CREATE TABLE ratings (
+  blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
+  user_id      TEXT NOT NULL REFERENCES users (id),
+  rating       REAL NOT NULL CHECK (rating > 0 AND rating <= 5),
+  PRIMARY KEY (blueprint_id, user_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE favorites (
+  blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
+  user_id      TEXT NOT NULL REFERENCES users (id),
+  PRIMARY KEY (blueprint_id, user_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE categories (
+  id              TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 36),
+  organization_id TEXT NOT NULL REFERENCES organizations (id),
+  name            TEXT NOT NULL CHECK (name <> ''),
+  slug            TEXT NOT NULL CHECK (slug <> ''),
+  UNIQUE (organization_id, slug)
+) STRICT;
+
+CREATE TABLE blueprint_categories (
+  blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
+  category_id  TEXT NOT NULL REFERENCES categories (id),
+  PRIMARY KEY (blueprint_id, category_id)
+) STRICT, WITHOUT ROWID;
+
+-- Triggers ------------------------------------------------------------------
+
+-- A config is sealed as soon as it holds a secret.
+CREATE TABLE triggers (
+  seq           INTEGER PRIMARY KEY,
+  id            TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
+  blueprint_id  TEXT NOT NULL REFERENCES blueprints (id),
+  type          TEXT NOT NULL CHECK (type IN ('manual', 'scheduled', 'webhook', 'email', 'slack', 'event', 'api')),
+  config        TEXT CHECK (json_valid(config)),
+  sealed_config BLOB,
+  is_active     INTEGER NOT NULL CHECK (is_active IN (0, 1)),
+  created_by    TEXT NOT NULL REFERENCES users (id),
+  created_at    INTEGER NOT NULL,
+  -- Of a scheduled trigger: every tick up to here has been decided.
+  cursor_at     INTEGER NOT NULL,
+  deleted_at    INTEGER,
+  CHECK ((config IS NULL) <> (sealed_config IS NULL))
+) STRICT;
+
+CREATE INDEX triggers_blueprint ON triggers (blueprint_id) WHERE deleted_at IS NULL;
+CREATE INDEX triggers_active ON triggers (type) WHERE deleted_at IS NULL AND is_active = 1;
+
+-- The ledger: one row for every activation of a trigger, whatever became of it.
+CREATE TABLE firings (
+  seq          INTEGER PRIMARY KEY,
+  id           TEXT NOT NULL UNIQUE CHECK (length(id) = 26),
+  trigger_id   TEXT NOT NULL REFERENCES triggers (id),
+  source       TEXT NOT NULL CHECK (source IN ('schedule', 'webhook', 'api', 'manual', 'email', 'slack', 'event', 'redelivery')),
+  key          TEXT NOT NULL CHECK (key <> ''),
+  due_at       INTEGER,
+  received_at  INTEGER NOT NULL,
+  decision     TEXT NOT NULL CHECK (decision IN ('started', 'duplicate', 'skipped', 'refused', 'coalesced')),
+  reason       TEXT NOT NULL,
+  execution_id TEXT,
+  -- Where a key that comes again must come with the same body: tells it from others.
+  body_hash    TEXT,
+  CHECK (decision <> 'started' OR execution_id IS NOT NULL)
+) STRICT;
+
+-- One tick, delivery, mail or event starts at most one run.
+CREATE UNIQUE INDEX firings_started ON firings (trigger_id, key) WHERE decision = 'started';
+CREATE INDEX firings_trigger ON firings (trigger_id);
+
+-- Executions ----------------------------------------------------------------
+
+-- A short run is this one row, written once. Until a longer one ends, what
+-- happened to it is in its journal.
+CREATE TABLE executions (
+  seq                 INTEGER PRIMARY KEY,
+  id                  TEXT NOT NULL UNIQUE CHECK (id <> ''),
+  log_id              TEXT NOT NULL CHECK (log_id <> ''),
+  blueprint_id        TEXT NOT NULL, -- the insert finds it; see the store
+  blueprint_version   TEXT NOT NULL,
+  organization_id     TEXT NOT NULL,
+  user_id             TEXT NOT NULL,
+  trigger_id          TEXT,
+  firing_id           TEXT,
+  parent_execution_id TEXT,
+  status              TEXT NOT NULL CHECK (status IN ('running', 'paused', 'completed', 'failed')),
+  created_at          INTEGER NOT NULL,
+  updated_at          INTEGER NOT NULL,
+  start_time          INTEGER NOT NULL,
+  end_time            INTEGER,
+  record              BLOB, -- what readers see of a finished run
+  state               BLOB, -- what a retry of a finished run needs; no reader sees it
+  CHECK ((status IN ('completed', 'failed')) = (end_time IS NOT NULL)),
+  CHECK ((status IN ('completed', 'failed')) = (record IS NOT NULL)),
+  CHECK (state IS NULL OR record IS NOT NULL)
+) STRICT;
+
+CREATE INDEX executions_blueprint ON executions (blueprint_id, created_at);
+CREATE INDEX executions_organization ON executions (organization_id, created_at);
+CREATE INDEX executions_user ON executions (user_id, created_at);
+CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
+
+-- What has ended stays as it ended.
+CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time, record ON executions
+WHEN OLD.end_time IS NOT NULL
+BEGIN
+  SELECT RAISE(ABORT, 'the execution has ended');
+END;
+
+-- The journal of a run that has not ended: entries in the order in which they
+-- were committed. The engine seals those of a run that knows secrets.
+CREATE TABLE journal (
+  execution INTEGER NOT NULL REFERENCES executions (seq),
+  position  INTEGER NOT NULL CHECK (position > 0), -- 1, 2, 3 ...
+  entry     BLOB NOT NULL,
+  PRIMARY KEY (execution, position)
+) STRICT, WITHOUT ROWID;

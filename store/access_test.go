@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// cast is everybody who may have to do with one blueprint of the organization
+// "team", by what they are to it.
+func cast(t testing.TB, s *Store) (people map[string]blueprint.Principal, team string) {
+	t.Helper()
+	ctx := context.Background()
+	people = map[string]blueprint.Principal{}
+	for _, name := range []string{"creator", "owner", "admin", "member", "collaborator admin", "editor", "former member", "stranger"} {
+		people[name] = user(t, s, name)
+	}
+	made := must(s.CreateOrganization(ctx, people["owner"], "team"))(t)
+	for name, role := range map[string]string{"creator": "member", "admin": "admin", "member": "member", "former member": "admin"} {
+		check(t, s.SetMember(ctx, made.ID, people[name].UserID, role))
+	}
+	check(t, s.RemoveMember(ctx, made.ID, people["former member"].UserID))
+	return people, made.ID
+}
+
+func TestAccess(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		public, code := blueprint.VisibilityPublic, map[bool]blueprint.Code{true: "", false: blueprint.CodeForbidden}
+		for _, test := range []struct {
+			who             string
+			private, public blueprint.Access
+		}{
+			{"creator", blueprint.AccessOwner, blueprint.AccessOwner},
+			{"owner", blueprint.AccessAdmin, blueprint.AccessAdmin},
+			{"admin", blueprint.AccessAdmin, blueprint.AccessAdmin},
+			{"collaborator admin", blueprint.AccessAdmin, blueprint.AccessAdmin},
+			{"member", blueprint.AccessManage, blueprint.AccessManage},
+			{"editor", blueprint.AccessManage, blueprint.AccessManage},
+			{"former member", blueprint.AccessNone, blueprint.AccessView},
+			{"stranger", blueprint.AccessNone, blueprint.AccessView},
+		} {
+			for _, visible := range []bool{false, true} {
+				b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
+				check(t, s.SetCollaborator(ctx, b.ID, people["collaborator admin"].UserID, "editor"))
+				check(t, s.SetCollaborator(ctx, b.ID, people["collaborator admin"].UserID, "admin"))
+				check(t, s.SetCollaborator(ctx, b.ID, people["editor"].UserID, "editor"))
+				want := test.private
+				if visible {
+					want = test.public
+					must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
+				}
+				trigger := must(s.CreateTrigger(ctx, people["creator"], b.ID, blueprint.TriggerManual, nil))(t)
+				who := people[test.who]
+				description := "changed"
+				calls := []struct {
+					name string
+					need blueprint.Access
+					call func() error
+				}{
+					{"GetBlueprint", blueprint.AccessView, func() error {
+						details, err := s.GetBlueprint(ctx, who, b.ID)
+						if err == nil && (details.CanManage != (want >= blueprint.AccessManage) || details.IsOwner != (want == blueprint.AccessOwner)) {
+							t.Errorf("%s: can_manage %v, is_owner %v at level %d", test.who, details.CanManage, details.IsOwner, want)
+						}
+						return err
+					}},
+					{"Definition", blueprint.AccessView, func() error {
+						_, access, err := s.Definition(ctx, who, b.ID)
+						if err == nil && access != want {
+							t.Errorf("%s has level %d, want %d", test.who, access, want)
+						}
+						return err
+					}},
+					{"Rate", blueprint.AccessView, func() error { _, err := s.Rate(ctx, who, b.ID, 3); return err }},
+					{"Favorite", blueprint.AccessView, func() error { _, err := s.Favorite(ctx, who, b.ID, true); return err }},
+					{"ExecutionLogs", blueprint.AccessView, func() error { _, err := s.ExecutionLogs(ctx, who, b.ID, 20, 0); return err }},
+					{"ListTriggers", blueprint.AccessView, func() error { _, err := s.ListTriggers(ctx, who, b.ID); return err }},
+					{"Versions", blueprint.AccessManage, func() error { _, err := s.Versions(ctx, who, b.ID); return err }},
+					{"GetTrigger", blueprint.AccessManage, func() error { _, err := s.GetTrigger(ctx, who, trigger.ID); return err }},
+					{"CreateTrigger", blueprint.AccessManage, func() error {
+						_, err := s.CreateTrigger(ctx, who, b.ID, blueprint.TriggerManual, nil)
+						return err
+					}},
+					{"UpdateTrigger", blueprint.AccessManage, func() error { _, err := s.UpdateTrigger(ctx, who, trigger.ID, nil, nil); return err }},
+					{"Firings", blueprint.AccessManage, func() error { _, _, err := s.Firings(ctx, who, trigger.ID, 20, 0); return err }},
+					{"UpdateBlueprint", blueprint.AccessManage, func() error {
+						_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Description: &description})
+						return err
+					}},
+					{"visibility", blueprint.AccessAdmin, func() error {
+						_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Visibility: &b.Visibility})
+						return err
+					}},
+					{"DeleteTrigger", blueprint.AccessManage, func() error { return s.DeleteTrigger(ctx, who, trigger.ID) }},
+					{"DeleteBlueprint", blueprint.AccessAdmin, func() error { _, err := s.DeleteBlueprint(ctx, who, b.ID); return err }},
+				}
+				for _, call := range calls {
+					if call.name == "visibility" && visible {
+						continue // it would hide the blueprint from the rest of the table
+					}
+					if got := blueprint.CodeOf(call.call()); got != code[want >= call.need] {
+						t.Errorf("%s (public: %v) %s: %q, want %q", test.who, visible, call.name, got, code[want >= call.need])
+					}
+				}
+				if want < blueprint.AccessAdmin {
+					continue
+				}
+				for _, call := range calls { // it is deleted now, and unknown even to its creator
+					wantCode(t, call.call(), blueprint.CodeNotFound)
+				}
+			}
+		}
+	})
+}
+
+// Whoever leaves an organization keeps only what they created in it, at once.
+func TestLeaving(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		member := people["member"]
+		own := must(s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "own", OrganizationID: team}))(t)
+		other := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "other", OrganizationID: team}))(t)
+		for _, id := range []string{own.ID, other.ID} {
+			if _, _, err := s.Definition(ctx, member, id); err != nil {
+				t.Error(err)
+			}
+		}
+		check(t, s.RemoveMember(ctx, team, member.UserID))
+		if _, access, err := s.Definition(ctx, member, own.ID); access != blueprint.AccessOwner {
+			t.Errorf("level %d on the own blueprint: %v", access, err)
+		}
+		_, _, err := s.Definition(ctx, member, other.ID)
+		wantCode(t, err, blueprint.CodeForbidden)
+		_, err = s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "x", OrganizationID: team})
+		wantCode(t, err, blueprint.CodeForbidden)
+		check(t, s.SetCollaborator(ctx, other.ID, member.UserID, "editor"))
+		if _, access, _ := s.Definition(ctx, member, other.ID); access != blueprint.AccessManage {
+			t.Errorf("level %d of an editor", access)
+		}
+		check(t, s.RemoveCollaborator(ctx, other.ID, member.UserID))
+		check(t, s.RemoveCollaborator(ctx, other.ID, member.UserID))
+		_, _, err = s.Definition(ctx, member, other.ID)
+		wantCode(t, err, blueprint.CodeForbidden)
+		wantCode(t, s.SetCollaborator(ctx, "unknown", member.UserID, "editor"), blueprint.CodeNotFound)
+		wantCode(t, s.SetCollaborator(ctx, other.ID, "unknown", "editor"), blueprint.CodeNotFound)
+	})
+}

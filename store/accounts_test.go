@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"blueprintd/blueprint"
+)
+
+func TestUsers(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		_, err := s.FirstUser(ctx)
+		wantCode(t, err, blueprint.CodeNotFound)
+		ann := must(s.CreateUser(ctx, "Élodie@Example.com", "Ann"))(t)
+		bob := must(s.CreateUser(ctx, "bob@example.com", ""))(t)
+		_, err = s.CreateUser(ctx, "éLODIE@example.COM", "Other")
+		wantCode(t, err, blueprint.CodeConflict)
+		if got := must(s.FirstUser(ctx))(t); got != ann {
+			t.Errorf("first user %+v, want %+v", got, ann)
+		}
+		if got := must(s.UserByEmail(ctx, "ÉLODIE@example.com"))(t); got != ann {
+			t.Errorf("by email %+v, want %+v", got, ann)
+		}
+		_, err = s.UserByEmail(ctx, "nobody@example.com")
+		wantCode(t, err, blueprint.CodeNotFound)
+		if got := must(s.Users(ctx))(t); !cmp.Equal(got, []blueprint.User{ann, bob}) {
+			t.Errorf("users %+v", got)
+		}
+		list := must(s.Organizations(ctx, blueprint.Principal{UserID: ann.ID}))(t)
+		want := []blueprint.Organization{{ID: ann.WorkspaceID, Name: "Ann", Slug: "ann", Role: "owner", Personal: true}}
+		if !cmp.Equal(list, want) {
+			t.Errorf("organizations: %s", cmp.Diff(want, list))
+		}
+	})
+}
+
+func TestOrganizations(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		team := must(s.CreateOrganization(ctx, ann, "Blue Team!"))(t)
+		if team.Slug != "blue-team" || team.Role != "owner" || team.Personal {
+			t.Errorf("made %+v", team)
+		}
+		if again := must(s.CreateOrganization(ctx, ann, "blue team"))(t); again.Slug == team.Slug {
+			t.Errorf("two organizations have the slug %s", again.Slug)
+		}
+		check(t, s.SetMember(ctx, team.ID, bob.UserID, "member"))
+		if !must(s.IsMember(ctx, bob, team.ID))(t) {
+			t.Error("bob is no member")
+		}
+		wantCode(t, s.RemoveMember(ctx, team.ID, ann.UserID), blueprint.CodeConflict)
+		wantCode(t, s.SetMember(ctx, team.ID, ann.UserID, "admin"), blueprint.CodeConflict)
+		check(t, s.SetMember(ctx, team.ID, bob.UserID, "owner"))
+		check(t, s.RemoveMember(ctx, team.ID, ann.UserID))
+		check(t, s.RemoveMember(ctx, team.ID, ann.UserID))
+		if must(s.IsMember(ctx, ann, team.ID))(t) {
+			t.Error("ann is still a member")
+		}
+		workspace := must(s.FirstUser(ctx))(t).WorkspaceID
+		wantCode(t, s.SetMember(ctx, workspace, bob.UserID, "member"), blueprint.CodeBadRequest)
+		wantCode(t, s.SetMember(ctx, "unknown", bob.UserID, "member"), blueprint.CodeNotFound)
+		wantCode(t, s.SetMember(ctx, team.ID, "unknown", "member"), blueprint.CodeNotFound)
+		wantCode(t, s.SetMember(ctx, team.ID, bob.UserID, "emperor"), blueprint.CodeInternal)
+	})
+}
+
+func TestKeys(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		key := must(s.CreateKey(ctx, ann.UserID, "laptop", "bpd_0123456789"))(t)
+		if key.Last4 != "6789" || key.Name != "laptop" || key.CreatedAt != blueprint.TimeOf(start) || key.LastUsedAt != 0 || key.RevokedAt != 0 {
+			t.Errorf("made %+v", key)
+		}
+		if again := must(s.CreateKey(ctx, ann.UserID, "other name", "bpd_0123456789"))(t); again != key {
+			t.Errorf("the same key again is %+v", again)
+		}
+		_, err := s.CreateKey(ctx, bob.UserID, "stolen", "bpd_0123456789")
+		wantCode(t, err, blueprint.CodeConflict)
+		_, err = s.CreateKey(ctx, ann.UserID, "short", "1234567")
+		wantCode(t, err, blueprint.CodeBadRequest)
+		_, err = s.CreateKey(ctx, "unknown", "x", "12345678")
+		wantCode(t, err, blueprint.CodeNotFound)
+
+		advance(t, s, time.Minute)
+		want := blueprint.Principal{UserID: ann.UserID, KeyID: key.ID}
+		for range 2 {
+			if got := must(s.Authenticate(ctx, "bpd_0123456789"))(t); got != want {
+				t.Errorf("authenticated as %+v, want %+v", got, want)
+			}
+		}
+		for _, wrong := range []string{"", "bpd_", "bpd_012345678", "bpd_01234567890", "\x00"} {
+			_, err := s.Authenticate(ctx, wrong)
+			wantCode(t, err, blueprint.CodeUnauthorized)
+		}
+		if list := must(s.Keys(ctx, ann))(t); len(list) != 1 || list[0].LastUsedAt != blueprint.TimeOf(start.Add(time.Minute)) {
+			t.Errorf("keys %+v", list)
+		}
+		if all := must(s.AllKeys(ctx))(t); len(all) != 1 || all[0].UserEmail != "ann@example.com" || all[0].UserID != ann.UserID {
+			t.Errorf("all keys %+v", all)
+		}
+
+		wantCode(t, s.RevokeKey(ctx, bob, key.ID), blueprint.CodeNotFound)
+		wantCode(t, s.RevokeKey(ctx, ann, "unknown"), blueprint.CodeNotFound)
+		wantCode(t, s.RevokeKeyByID(ctx, "unknown"), blueprint.CodeNotFound)
+		check(t, s.RevokeKey(ctx, ann, key.ID))
+		_, err = s.Authenticate(ctx, "bpd_0123456789")
+		wantCode(t, err, blueprint.CodeUnauthorized)
+		advance(t, s, time.Minute)
+		check(t, s.RevokeKeyByID(ctx, key.ID))
+		if list := must(s.Keys(ctx, ann))(t); list[0].RevokedAt != blueprint.TimeOf(start.Add(time.Minute)) {
+			t.Errorf("revoked again, at %s", list[0].RevokedAt)
+		}
+		_, err = s.CreateKey(ctx, ann.UserID, "again", "bpd_0123456789")
+		wantCode(t, err, blueprint.CodeConflict)
+	})
+}
+
+// The last use of a key survives the process, and the key itself is nowhere.
+func TestKeyOnDisk(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	s := must(Open(ctx, options))(t)
+	stop := run(t, s)
+	ann := user(t, s, "ann")
+	must(s.CreateKey(ctx, ann.UserID, "laptop", "a-very-secret-token"))(t)
+	must(s.Authenticate(ctx, "a-very-secret-token"))(t)
+	check(t, stop())
+	check(t, s.Close())
+	if data := must(os.ReadFile(options.Path))(t); bytes.Contains(data, []byte("secret-token")) {
+		t.Error("the key is in the database")
+	}
+	again := open(t, options)
+	if list := must(again.Keys(ctx, ann))(t); list[0].LastUsedAt != blueprint.TimeOf(start) {
+		t.Errorf("last used at %q", list[0].LastUsedAt)
+	}
+}
+
+func TestStoreKeyUses(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	must(s.CreateKey(ctx, ann.UserID, "laptop", "12345678"))(t)
+	before := s.commits.Load()
+	s.storeKeyUses(ctx)
+	must(s.Authenticate(ctx, "12345678"))(t)
+	must(s.Authenticate(ctx, "12345678"))(t)
+	s.storeKeyUses(ctx)
+	s.storeKeyUses(ctx)
+	if got := s.commits.Load() - before; got != 1 {
+		t.Errorf("%d transactions for one use, want 1", got)
+	}
+	var stored blueprint.Time
+	check(t, s.read(ctx, func(q *session) error { return q.row("SELECT last_used_at FROM api_keys", nil, &stored) }))
+	if stored != blueprint.TimeOf(start) {
+		t.Errorf("stored %q", stored)
+	}
+}

@@ -1,0 +1,218 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+// CreateBlueprint makes a private blueprint of version 1.0.0. CodeForbidden
+// when the principal is not a member of the organization, known or not;
+// CodeBadRequest when the principal has as many blueprints as the plan allows.
+func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Principal, given blueprint.NewBlueprint) (made blueprint.Blueprint, err error) {
+	defer wrap(&err, "create blueprint for user %s", principal.UserID)
+	id := s.options.IDs.UUID()
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	if given.Status == "" {
+		given.Status = blueprint.StatusDraft
+	}
+	tags, err := encodeTags(given.Tags)
+	if err != nil {
+		return made, err
+	}
+	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
+		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	err = s.write(ctx, func(t *transaction) error {
+		if err := s.planAllows(t, principal); err != nil {
+			return err
+		}
+		organization, err := homeOf(t, principal, given.OrganizationID)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(insert, id, given.Title, fold(given.Title), given.Description, fold(given.Description), given.Status,
+			blueprint.VisibilityPrivate, blueprint.InitialVersion, tags, principal.UserID, organization, now, now)
+		if err != nil {
+			return err
+		}
+		if err := s.insertContent(t, id, blueprint.InitialVersion, given.Map, blueprint.KeepSecrets(nil, given.Variables)); err != nil {
+			return err
+		}
+		if err := insertVersion(t, id, blueprint.InitialVersion, given.Title, blueprint.InitialVersion, principal.UserID, now); err != nil {
+			return err
+		}
+		row, err := s.blueprintFor(t, principal, id)
+		made = row.Blueprint
+		return err
+	})
+	return made, err
+}
+
+// planAllows refuses one blueprint too many.
+func (s *Store) planAllows(t *transaction, principal blueprint.Principal) error {
+	limit := s.options.MaxBlueprints
+	if limit == 0 {
+		return nil
+	}
+	var count int
+	err := t.row("SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
+	if err == nil && count >= limit {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "blueprint limit of the plan exceeded (%d of %d)", count, limit)
+	}
+	return err
+}
+
+// homeOf gives the organization that a new blueprint belongs to.
+func homeOf(t *transaction, principal blueprint.Principal, organizationID string) (string, error) {
+	if organizationID == "" {
+		err := t.row("SELECT id FROM organizations WHERE created_by = ? AND personal = 1", []any{principal.UserID}, &organizationID)
+		return organizationID, err
+	}
+	member, err := isMember(t.session, principal, organizationID)
+	if err == nil && !member {
+		return "", forbidden("organization_id: you are not a member of organization %s", organizationID)
+	}
+	return organizationID, err
+}
+
+func encodeTags(tags []string) (string, error) {
+	if tags == nil {
+		tags = []string{}
+	}
+	data, err := blueprint.Encode(tags)
+	return string(data), err
+}
+
+func insertVersion(t *transaction, id, version, title, contentVersion, userID string, now blueprint.Time) error {
+	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, seq)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
+	_, err := t.exec(insert, id, version, title, contentVersion, userID, now)
+	return err
+}
+
+// blueprintFor reads a blueprint as the principal sees it, secrets included.
+func (s *Store) blueprintFor(t *transaction, principal blueprint.Principal, id string) (blueprintRow, error) {
+	row, err := s.scanBlueprint(func(into ...any) error {
+		query := "SELECT " + blueprintColumns + blueprintTables + " WHERE b.id = ?2 AND b.deleted_at IS NULL"
+		return t.row(query, []any{principal.UserID, id}, into...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return row, notFound("blueprint", id)
+	}
+	return row, err
+}
+
+// UpdateBlueprint changes a blueprint and its version, as nextVersion says; a
+// patch that changes nothing leaves the version too. It needs AccessManage,
+// and AccessAdmin to change the visibility: CodeNotFound, or CodeForbidden. A
+// version that is malformed or not higher than the present is CodeBadRequest.
+func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Principal, id string, patch blueprint.BlueprintPatch) (updated blueprint.Blueprint, err error) {
+	defer wrap(&err, "update blueprint %s for user %s", id, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.write(ctx, func(t *transaction) error {
+		row, err := s.blueprintFor(t, principal, id)
+		if err != nil {
+			return err
+		}
+		need := blueprint.AccessManage
+		if patch.Visibility != nil {
+			need = blueprint.AccessAdmin
+		}
+		if err := needs(row.access, need, id); err != nil {
+			return err
+		}
+		content, changed := apply(patch, &row.Blueprint)
+		if !changed && patch.Version == nil {
+			updated = row.Blueprint
+			return nil
+		}
+		if row.Version, err = nextVersion(row.Version, patch.Version, content); err != nil {
+			return err
+		}
+		row.UpdatedAt = max(now, row.CreatedAt)
+		t.changed()
+		if content {
+			row.contentVersion = row.Version
+			if err := s.insertContent(t, id, row.Version, row.BlueprintMap, row.EnvironmentVariables); err != nil {
+				return err
+			}
+		}
+		if err := insertVersion(t, id, row.Version, row.Title, row.contentVersion, principal.UserID, now); err != nil {
+			return err
+		}
+		updated = row.Blueprint
+		return saveBlueprint(t, &row.Blueprint)
+	})
+	return updated, err
+}
+
+// apply makes the changes of a patch and tells whether any changed the map or
+// the variables, and whether any changed anything.
+func apply(patch blueprint.BlueprintPatch, b *blueprint.Blueprint) (content, changed bool) {
+	text := func(from, to *string) {
+		if from != nil && *from != *to {
+			*to, changed = *from, true
+		}
+	}
+	text(patch.Title, &b.Title)
+	text(patch.Description, &b.Description)
+	text(patch.Status, &b.Status)
+	text(patch.Visibility, &b.Visibility)
+	if patch.Tags != nil && !slices.Equal(*patch.Tags, b.Tags) {
+		b.Tags, changed = append([]string{}, *patch.Tags...), true
+	}
+	if patch.Map != nil && !blueprint.Equal(*patch.Map, b.BlueprintMap) {
+		b.BlueprintMap, content = *patch.Map, true
+	}
+	if patch.Variables != nil {
+		variables := blueprint.KeepSecrets(b.EnvironmentVariables, *patch.Variables)
+		if !blueprint.Equal(variables, b.EnvironmentVariables) {
+			b.EnvironmentVariables, content = variables, true
+		}
+	}
+	return content, changed || content
+}
+
+func saveBlueprint(t *transaction, b *blueprint.Blueprint) error {
+	tags, err := encodeTags(b.Tags)
+	if err != nil {
+		return err
+	}
+	const update = `UPDATE blueprints SET title = ?, title_fold = ?, description = ?, description_fold = ?, status = ?, visibility = ?,
+		version = ?, tags = ?, updated_at = ? WHERE id = ?`
+	_, err = t.exec(update, b.Title, fold(b.Title), b.Description, fold(b.Description), b.Status, b.Visibility, b.Version, tags, b.UpdatedAt, b.ID)
+	return err
+}
+
+// DeleteBlueprint deletes a blueprint and its triggers: from now on it is
+// unknown to everybody, and no run of it can begin. It gives the runs that have
+// not ended, for the caller to cancel. It needs AccessAdmin: CodeNotFound, or
+// CodeForbidden.
+func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Principal, id string) (unfinished []string, err error) {
+	defer wrap(&err, "delete blueprint %s for user %s", id, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.write(ctx, func(t *transaction) error {
+		if _, err := accessTo(t.session, principal.UserID, id, blueprint.AccessAdmin); err != nil {
+			return err
+		}
+		t.changed()
+		if _, err := t.exec("UPDATE blueprints SET deleted_at = ? WHERE id = ?", now, id); err != nil {
+			return err
+		}
+		if _, err := t.exec("UPDATE triggers SET deleted_at = ? WHERE blueprint_id = ? AND deleted_at IS NULL", now, id); err != nil {
+			return err
+		}
+		unfinished = nil
+		query := "SELECT id FROM executions WHERE blueprint_id = ? AND end_time IS NULL ORDER BY created_at, seq"
+		return t.each(query, []any{id}, func(scan func(...any) error) error {
+			var execution string
+			err := scan(&execution)
+			unfinished = append(unfinished, execution)
+			return err
+		})
+	})
+	return unfinished, err
+}

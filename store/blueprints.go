@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// listed are the blueprints of each scope of user ?1.
+var listed = map[blueprint.Scope]string{
+	blueprint.ScopeOwn: "b.created_by = ?1",
+	blueprint.ScopeShared: `b.created_by <> ?1 AND (
+		b.id IN (SELECT c.blueprint_id FROM collaborators c WHERE c.user_id = ?1)
+		OR b.organization_id IN (SELECT m.organization_id FROM memberships m WHERE m.user_id = ?1))`,
+	blueprint.ScopePublic: "b.created_by <> ?1 AND b.visibility = 'public'",
+}
+
+// ListBlueprints gives one page of a list, newest first, and how many there are
+// in all. Who may not manage a blueprint gets its secrets as null.
+func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principal, filter blueprint.BlueprintFilter) (list []blueprint.Blueprint, total int, err error) {
+	defer wrap(&err, "list blueprints for user %s", principal.UserID)
+	if filter.Scope == "" {
+		filter.Scope = blueprint.ScopeOwn
+	}
+	inScope, known := listed[filter.Scope]
+	if !known {
+		return nil, 0, blueprint.Errorf(blueprint.CodeBadRequest, "scope: must be own, shared or public")
+	}
+	where := " WHERE b.deleted_at IS NULL AND " + inScope
+	args := []any{principal.UserID, filter.Status, fold(filter.Search)}
+	where += " AND (?2 = '' OR b.status = ?2) AND (?3 = '' OR instr(b.title_fold, ?3) > 0 OR instr(b.description_fold, ?3) > 0)"
+	list = []blueprint.Blueprint{}
+	err = s.read(ctx, func(q *session) error {
+		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
+			return err
+		}
+		query := "SELECT " + blueprintColumns + blueprintTables + where + " ORDER BY b.created_at DESC, b.id DESC LIMIT ?4 OFFSET ?5"
+		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
+			row, err := s.scanBlueprint(scan)
+			if err == nil {
+				list = append(list, row.seen())
+			}
+			return err
+		})
+	})
+	return list, total, err
+}
+
+// GetBlueprint gives a blueprint to who may see it: CodeNotFound, or
+// CodeForbidden. Who may not manage it gets its secrets as null.
+func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal, id string) (details blueprint.BlueprintDetails, err error) {
+	defer wrap(&err, "get blueprint %s for user %s", id, principal.UserID)
+	const query = "SELECT " + blueprintColumns + `, o.name, o.slug,
+		EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1)` +
+		blueprintTables + " JOIN organizations o ON o.id = b.organization_id WHERE b.id = ?2 AND b.deleted_at IS NULL"
+	err = s.read(ctx, func(q *session) error {
+		var organization blueprint.Label
+		row, err := s.scanBlueprint(func(into ...any) error {
+			return q.row(query, []any{principal.UserID, id}, into...)
+		}, &organization.Name, &organization.Slug, &details.IsFavorited)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("blueprint", id)
+		}
+		if err != nil {
+			return err
+		}
+		if err := needs(row.access, blueprint.AccessView, id); err != nil {
+			return err
+		}
+		details.Blueprint = row.seen()
+		details.CanManage = row.access >= blueprint.AccessManage
+		details.IsOwner = row.access == blueprint.AccessOwner
+		organization.ID = row.OrganizationID
+		details.Organizations = []blueprint.Label{organization}
+		details.Categories, err = categoriesOf(q, id)
+		return err
+	})
+	return details, err
+}
+
+func categoriesOf(q *session, id string) ([]blueprint.Label, error) {
+	const query = `SELECT c.id, c.name, c.slug FROM blueprint_categories x JOIN categories c ON c.id = x.category_id
+		WHERE x.blueprint_id = ? ORDER BY c.name, c.id`
+	list := []blueprint.Label{}
+	err := q.each(query, []any{id}, func(scan func(...any) error) error {
+		var label blueprint.Label
+		err := scan(&label.ID, &label.Name, &label.Slug)
+		list = append(list, label)
+		return err
+	})
+	return list, err
+}
+
+// Versions lists every version of a blueprint, newest first, with its secrets.
+// It needs AccessManage: CodeNotFound, or CodeForbidden.
+func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id string) (list []blueprint.BlueprintVersion, err error) {
+	defer wrap(&err, "versions of blueprint %s for user %s", id, principal.UserID)
+	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
+		FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
+		WHERE v.blueprint_id = ? ORDER BY v.seq DESC`
+	err = s.read(ctx, func(q *session) error {
+		if _, err := accessTo(q, principal.UserID, id, blueprint.AccessManage); err != nil {
+			return err
+		}
+		return q.each(query, []any{id}, func(scan func(...any) error) error {
+			var v blueprint.BlueprintVersion
+			var contentVersion string
+			var mapText, variables, sealed []byte
+			if err := scan(&v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
+				return err
+			}
+			v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)
+			list = append(list, v)
+			return err
+		})
+	})
+	return list, err
+}

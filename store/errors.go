@@ -1,0 +1,128 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// The result codes of SQLite that the store tells apart. The low byte of an
+// extended code is its primary code.
+const (
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteNoMemory   = 7
+	sqliteReadOnly   = 8
+	sqliteInterrupt  = 9
+	sqliteIOError    = 10
+	sqliteCorrupt    = 11
+	sqliteFull       = 13
+	sqliteCannotOpen = 14
+	sqliteProtocol   = 15
+	sqliteNotADB     = 26
+
+	sqliteConstraintPrimaryKey = 1555
+	sqliteConstraintTrigger    = 1811
+	sqliteConstraintUnique     = 2067
+)
+
+// resultCode gives the extended result code that an error of the driver
+// carries, 0 for any other error.
+func resultCode(err error) int {
+	var coded interface{ Code() int }
+	if errors.As(err, &coded) {
+		return coded.Code()
+	}
+	return 0
+}
+
+// duplicate tells whether an error says that a row with that key exists.
+func duplicate(err error) bool {
+	code := resultCode(err)
+	return code == sqliteConstraintUnique || code == sqliteConstraintPrimaryKey
+}
+
+// severity says how far the trouble of an error reaches.
+type severity uint8
+
+const (
+	ofJob   severity = iota // only the job that caused it
+	ofBatch                 // the whole transaction; the next may succeed
+	ofStore                 // nothing that this process knows of the disk can be trusted
+)
+
+// severityOf classes an error from inside a write transaction. After an I/O
+// error nobody knows what the disk holds: a second fsync may report success
+// for pages that the first one lost. Only a fresh process, which reads
+// everything back, can tell.
+func severityOf(err error) severity {
+	if errors.Is(err, errFenced) {
+		return ofStore
+	}
+	switch resultCode(err) & 0xff {
+	case sqliteIOError, sqliteCorrupt, sqliteNotADB:
+		return ofStore
+	case sqliteFull, sqliteReadOnly, sqliteBusy, sqliteLocked, sqliteNoMemory, sqliteInterrupt, sqliteCannotOpen, sqliteProtocol:
+		return ofBatch
+	}
+	return ofJob
+}
+
+// retryAfter is what callers are told to wait when the database cannot take
+// their write now.
+const retryAfter = 5 * time.Second
+
+// refusals say what a passing trouble is and what to do about it.
+var refusals = map[int]struct{ message, hint string }{
+	sqliteFull:     {"the disk is full", "free some space on the disk of the database; nothing has to be restarted"},
+	sqliteReadOnly: {"the database is read-only", "make the database file, its folder and its disk writable; nothing has to be restarted"},
+	sqliteBusy:     {"the database is locked by another program", "end the program that holds the database in a write transaction"},
+}
+
+// explain turns the failure of a whole transaction into what its callers are
+// told.
+func explain(err error) error {
+	switch severityOf(err) {
+	case ofStore:
+		return broken(err)
+	case ofJob:
+		return err
+	}
+	reason, known := refusals[resultCode(err)&0xff]
+	if !known {
+		reason.message, reason.hint = "the database cannot be written now", "see the log for the reason"
+	}
+	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: reason.message, Hint: reason.hint, RetryAfter: retryAfter, Err: err}
+}
+
+// errClosed refuses calls after the end of Run or Close.
+var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: retryAfter}
+
+// broken is what everybody is told once the store has failed for good.
+func broken(err error) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeUnavailable, Message: "the database has failed and the server is stopping", RetryAfter: retryAfter,
+		Hint: "look for disk errors in the system log, then start the server again", Err: err,
+	}
+}
+
+// errFenced ends a server whose database another server has taken.
+var errFenced = errors.New("another server has taken over the database")
+
+// wrap names the operation that an error came from. It is deferred by every
+// exported method; the codes and types inside stay visible to errors.As.
+func wrap(err *error, format string, args ...any) {
+	if *err != nil {
+		*err = fmt.Errorf("store: "+format+": %w", append(args, *err)...)
+	}
+}
+
+func notFound(what, id string) error {
+	return blueprint.Errorf(blueprint.CodeNotFound, "%s %s not found", what, id)
+}
+
+func forbidden(format string, args ...any) error {
+	return blueprint.Errorf(blueprint.CodeForbidden, format, args...)
+}

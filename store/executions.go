@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// insertExecution begins a run of a blueprint that is not deleted: the same
+// statement looks, so that none begins after the deletion.
+const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, blueprint_version, organization_id, user_id,
+	trigger_id, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
+	SELECT ?1, ?2, b.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
+	FROM blueprints b WHERE b.id = ?3 AND b.deleted_at IS NULL`
+
+// Commit makes one step of a run durable: its row, its firing with what
+// belongs to that when it is new, and its journal entries, or instead of them, when it
+// has ended, its record. Errors: *blueprint.DuplicateFiringError when the
+// firing's key has started a run, CodeConflict when the run is not New and has
+// ended, or is New and exists, CodeNotFound when it is not New and does not
+// exist, or its blueprint is deleted. It asks for no principal: it is for the
+// engine.
+func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
+	defer wrap(&err, "commit execution %s", c.Row.ID)
+	j := &job{size: 512 + len(c.Record) + len(c.State)}
+	ended := c.Row.Status.Terminal()
+	if !ended {
+		for _, entry := range c.Entries {
+			j.size += 64 + len(entry)
+		}
+	}
+	switch {
+	case !c.New:
+		j.run = func(t *transaction) error { return updateExecution(t, c) }
+	case c.Firing == nil && (ended || len(c.Entries) == 0):
+		j.single = true
+		j.run = func(t *transaction) error {
+			_, err := beginExecution(t, c)
+			return err
+		}
+	default:
+		j.run = func(t *transaction) error { return beginWithFiring(t, c) }
+	}
+	return s.submit(ctx, j)
+}
+
+func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err error) {
+	r := &c.Row
+	seq, err = t.insert(insertExecution, r.ID, r.LogID, r.BlueprintID, r.BlueprintVersion, r.OrganizationID, r.UserID,
+		textOrNull(r.TriggerID), textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
+		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), blobOrNull(c.Record), blobOrNull(c.State))
+	switch {
+	case duplicate(err):
+		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
+	case err == nil && seq == 0:
+		return 0, notFound("blueprint", r.BlueprintID)
+	}
+	return seq, err
+}
+
+func beginWithFiring(t *transaction, c *blueprint.JournalCommit) error {
+	if c.Firing != nil {
+		if err := insertFiring(t, c.Firing); err != nil {
+			return err
+		}
+		if c.Coalesced != nil {
+			if err := insertFiring(t, c.Coalesced); err != nil {
+				return err
+			}
+		}
+		if err := moveCursor(t, c.Firing.TriggerID, c.Cursor); err != nil {
+			return err
+		}
+	}
+	seq, err := beginExecution(t, c)
+	if err != nil || c.Row.Status.Terminal() {
+		return err
+	}
+	return appendJournal(t, seq, 1, c.Entries)
+}
+
+func updateExecution(t *transaction, c *blueprint.JournalCommit) error {
+	const update = `UPDATE executions SET status = ?, updated_at = ?, start_time = ?, end_time = ?, record = ?, state = ?
+		WHERE id = ? AND end_time IS NULL RETURNING seq`
+	r := &c.Row
+	var seq int64
+	err := t.row(update, []any{string(r.Status), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), blobOrNull(c.Record), blobOrNull(c.State), r.ID}, &seq)
+	if errors.Is(err, sql.ErrNoRows) {
+		var known bool
+		if err := t.row("SELECT EXISTS (SELECT 1 FROM executions WHERE id = ?)", []any{r.ID}, &known); err != nil {
+			return err
+		}
+		if !known {
+			return notFound("execution", r.ID)
+		}
+		return blueprint.Errorf(blueprint.CodeConflict, "the execution has ended")
+	}
+	if err != nil {
+		return err
+	}
+	if r.Status.Terminal() {
+		_, err = t.exec("DELETE FROM journal WHERE execution = ?", seq)
+		return err
+	}
+	if len(c.Entries) == 0 {
+		return nil
+	}
+	var position int64
+	if err := t.row("SELECT coalesce(max(position), 0) + 1 FROM journal WHERE execution = ?", []any{seq}, &position); err != nil {
+		return err
+	}
+	return appendJournal(t, seq, position, c.Entries)
+}
+
+func appendJournal(t *transaction, execution, position int64, entries [][]byte) error {
+	for i, entry := range entries {
+		if _, err := t.exec("INSERT INTO journal (execution, position, entry) VALUES (?, ?, ?)", execution, position+int64(i), entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func textOrNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func timeOrNull(t blueprint.Time) any {
+	if t == 0 {
+		return nil
+	}
+	return int64(t)
+}
+
+func blobOrNull(data []byte) any {
+	if data == nil {
+		return nil
+	}
+	return data
+}

@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason, f.execution_id, coalesce(f.body_hash, '')"
+
+func scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
+	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &f.Reason, &f.ExecutionID, &f.BodyHash)
+	return f, err
+}
+
+// insertFiring writes a row of the ledger. A started one whose key has started
+// a run before is a *blueprint.DuplicateFiringError.
+func insertFiring(t *transaction, f *blueprint.Firing) error {
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason, execution_id, body_hash)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	var execution any
+	if f.ExecutionID != nil {
+		execution = *f.ExecutionID
+	}
+	_, err := t.exec(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), f.Reason, execution, textOrNull(f.BodyHash))
+	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
+		first, lookup := startedFiring(t.session, f.TriggerID, f.Key)
+		if lookup == nil {
+			return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
+		}
+	}
+	return err
+}
+
+func startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
+	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
+	firing, err := scanFiring(func(into ...any) error { return q.row(query, []any{triggerID, key}, into...) })
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("started firing with key", key)
+	}
+	return firing, err
+}
+
+// moveCursor moves a trigger's cursor forward; zero leaves it.
+func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
+	if to == 0 {
+		return nil
+	}
+	_, err := t.exec("UPDATE triggers SET cursor_at = ?1 WHERE id = ?2 AND cursor_at < ?1", int64(to), triggerID)
+	return err
+}
+
+// RecordFiring writes a row of the ledger for a firing that starts no run;
+// those that do are written by Commit. It asks for no principal: it is for
+// what fires triggers.
+func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err error) {
+	return s.RecordFirings(ctx, firing.TriggerID, []blueprint.Firing{firing}, 0)
+}
+
+// RecordFirings writes rows of the ledger for firings of one trigger that start
+// no run, and moves the trigger's cursor, unless it is zero or would go back.
+// It asks for no principal: it is for what fires triggers.
+func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) (err error) {
+	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
+	return s.write(ctx, func(t *transaction) error {
+		for i := range firings {
+			if err := insertFiring(t, &firings[i]); err != nil {
+				return err
+			}
+		}
+		return moveCursor(t, triggerID, cursor)
+	})
+}
+
+// StartedFiring gives the firing of a trigger with that key that started a run,
+// CodeNotFound when there is none. It asks for no principal: it is for what
+// fires triggers.
+func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *blueprint.Firing, err error) {
+	defer wrap(&err, "started firing of trigger %s", triggerID)
+	var firing blueprint.Firing
+	err = s.read(ctx, func(q *session) error {
+		firing, err = startedFiring(q, triggerID, key)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &firing, nil
+}
+
+// Firing gives a row of the ledger to who can manage its trigger's blueprint:
+// CodeNotFound, or CodeForbidden.
+func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
+	defer wrap(&err, "firing %s for user %s", id, principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		firing, err = scanFiring(func(into ...any) error {
+			return q.row("SELECT "+firingColumns+" FROM firings f WHERE f.id = ?", []any{id}, into...)
+		})
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("firing", id)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = s.managedTrigger(q, principal, firing.TriggerID)
+		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+			return notFound("firing", id)
+		}
+		return err
+	})
+	if err != nil {
+		return blueprint.Firing{}, err
+	}
+	return firing, nil
+}
+
+// Firings lists the ledger of a trigger, the newest row first, and tells how
+// many rows there are in all. It needs AccessManage: CodeNotFound, or
+// CodeForbidden.
+func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, triggerID string, limit, offset int) (list []blueprint.Firing, total int, err error) {
+	defer wrap(&err, "firings of trigger %s for user %s", triggerID, principal.UserID)
+	list = []blueprint.Firing{}
+	err = s.read(ctx, func(q *session) error {
+		if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
+			return err
+		}
+		if err := q.row("SELECT count(*) FROM firings WHERE trigger_id = ?", []any{triggerID}, &total); err != nil {
+			return err
+		}
+		query := "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC LIMIT ? OFFSET ?"
+		return q.each(query, []any{triggerID, limit, offset}, func(scan func(...any) error) error {
+			firing, err := scanFiring(scan)
+			list = append(list, firing)
+			return err
+		})
+	})
+	return list, total, err
+}

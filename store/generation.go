@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"sync"
+)
+
+// gate shares one reading of a value among all who wait for it. A reading
+// serves only callers that arrived before it began, so that what was changed
+// before a call is always seen by it.
+type gate struct {
+	read func() (int64, error) // one at a time
+
+	mu      sync.Mutex
+	current *reading // under way: too late to join
+	next    *reading // begins when the current one ends
+}
+
+type reading struct {
+	done  chan struct{}
+	value int64
+	err   error
+}
+
+func (g *gate) value() (int64, error) {
+	g.mu.Lock()
+	if r := g.next; r != nil {
+		g.mu.Unlock()
+		<-r.done
+		return r.value, r.err
+	}
+	r := &reading{done: make(chan struct{})}
+	if current := g.current; current != nil {
+		g.next = r
+		g.mu.Unlock()
+		<-current.done
+		g.mu.Lock()
+		g.next = nil
+	}
+	g.current = r
+	g.mu.Unlock()
+
+	r.value, r.err = g.read()
+
+	g.mu.Lock()
+	g.current = nil
+	g.mu.Unlock()
+	close(r.done)
+	return r.value, r.err
+}
+
+// Generation gives the number of changes that cached things may depend on:
+// keys, members, blueprints, triggers, made by this process or any other. What
+// was read under one generation holds as long as the number stays the same.
+func (s *Store) Generation(ctx context.Context) (int64, error) {
+	if err := s.usable(); err != nil {
+		return 0, err
+	}
+	if s.options.Ephemeral {
+		return s.generation.Load(), nil
+	}
+	return s.gate.value()
+}
+
+func readGeneration(q *session) (generation int64, err error) {
+	err = q.row("SELECT generation FROM meta WHERE id = 1", nil, &generation)
+	return generation, err
+}
+
+// cache keeps what was read, each with the generation it was read under.
+type cache[V any] struct {
+	limit int
+
+	mu      sync.RWMutex
+	entries map[string]cached[V]
+}
+
+type cached[V any] struct {
+	generation int64
+	value      V
+}
+
+func newCache[V any](limit int) *cache[V] {
+	return &cache[V]{limit: limit, entries: map[string]cached[V]{}}
+}
+
+func (c *cache[V]) get(key string, generation int64) (V, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	entry, ok := c.entries[key]
+	return entry.value, ok && entry.generation >= generation
+}
+
+// put keeps a value. A full cache starts anew: it refills with what is in use.
+func (c *cache[V]) put(key string, generation int64, value V) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old, ok := c.entries[key]; ok && old.generation > generation {
+		return
+	}
+	if len(c.entries) >= c.limit {
+		clear(c.entries)
+	}
+	c.entries[key] = cached[V]{generation, value}
+}
+
+// remember gives the cached value of a key when nothing has changed since it
+// was read, and otherwise loads it. Errors are not kept.
+func remember[V any](ctx context.Context, s *Store, c *cache[V], key string, load func(*session) (V, error)) (value V, err error) {
+	generation, err := s.Generation(ctx)
+	if err != nil {
+		return value, err
+	}
+	if value, ok := c.get(key, generation); ok {
+		return value, nil
+	}
+	err = s.read(ctx, func(q *session) error {
+		if generation, err = readGeneration(q); err != nil {
+			return err
+		}
+		value, err = load(q)
+		return err
+	})
+	if err == nil {
+		c.put(key, generation, value)
+	}
+	return value, err
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// shortestKey is how many characters a key has at least.
+const shortestKey = 8
+
+const keyColumns = "k.id, k.name, k.last4, k.created_at, coalesce(k.last_used_at, 0), coalesce(k.revoked_at, 0)"
+
+func (s *Store) scanKey(scan func(...any) error, more ...any) (key blueprint.APIKey, err error) {
+	into := []any{&key.ID, &key.Name, &key.Last4, &key.CreatedAt, &key.LastUsedAt, &key.RevokedAt}
+	err = scan(append(into, more...)...)
+	key.LastUsedAt = max(key.LastUsedAt, s.uses.last(key.ID))
+	return key, err
+}
+
+// CreateKey stores a key of a user: its SHA-256 and last four characters. A
+// key that the user has already is given as it is; a revoked one, or another
+// user's, is CodeConflict; one of fewer than eight characters CodeBadRequest.
+func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key blueprint.APIKey, err error) {
+	defer wrap(&err, "create key for user %s", userID)
+	if len(token) < shortestKey {
+		return key, blueprint.Errorf(blueprint.CodeBadRequest, "a key has at least %d characters", shortestKey)
+	}
+	now := s.options.Clock.Now()
+	hash := sha256.Sum256([]byte(token))
+	made := blueprint.APIKey{ID: s.options.IDs.ULID(now), Name: name, Last4: token[len(token)-4:], CreatedAt: blueprint.TimeOf(now)}
+	const insert = "INSERT INTO api_keys (id, user_id, name, hash, last4, created_at) VALUES (?, ?, ?, ?, ?, ?)"
+	err = s.write(ctx, func(t *transaction) error {
+		var owner string
+		key, err = s.scanKey(func(into ...any) error {
+			return t.row("SELECT "+keyColumns+", k.user_id FROM api_keys k WHERE k.hash = ?", []any{hash[:]}, into...)
+		}, &owner)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return err
+		case owner != userID || key.RevokedAt != 0:
+			return blueprint.Errorf(blueprint.CodeConflict, "this key was given out before; choose another one")
+		default:
+			return nil
+		}
+		if err := knownUser(t, userID); err != nil {
+			return err
+		}
+		t.changed()
+		key = made
+		_, err := t.exec(insert, key.ID, userID, name, hash[:], key.Last4, key.CreatedAt)
+		return err
+	})
+	return key, err
+}
+
+// Keys lists the keys of the principal, revoked ones included, oldest first.
+func (s *Store) Keys(ctx context.Context, principal blueprint.Principal) (keys []blueprint.APIKey, err error) {
+	defer wrap(&err, "keys of user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		query := "SELECT " + keyColumns + " FROM api_keys k WHERE k.user_id = ? ORDER BY k.created_at, k.id"
+		return q.each(query, []any{principal.UserID}, func(scan func(...any) error) error {
+			key, err := s.scanKey(scan)
+			keys = append(keys, key)
+			return err
+		})
+	})
+	return keys, err
+}
+
+// AllKeys lists the keys of all users with their owners, oldest first. It is
+// for the command line.
+func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err error) {
+	defer wrap(&err, "all keys")
+	const query = "SELECT " + keyColumns + ", u.id, u.email FROM api_keys k JOIN users u ON u.id = k.user_id ORDER BY k.created_at, k.id"
+	err = s.read(ctx, func(q *session) error {
+		return q.each(query, nil, func(scan func(...any) error) (err error) {
+			var key blueprint.OwnedKey
+			key.APIKey, err = s.scanKey(scan, &key.UserID, &key.UserEmail)
+			keys = append(keys, key)
+			return err
+		})
+	})
+	return keys, err
+}
+
+// RevokeKey revokes a key of the principal's. When it returns nil, no call that
+// begins afterwards is admitted with the key. A key that is unknown or another
+// user's is CodeNotFound; one that was revoked before stays so.
+func (s *Store) RevokeKey(ctx context.Context, principal blueprint.Principal, id string) (err error) {
+	defer wrap(&err, "revoke key %s of user %s", id, principal.UserID)
+	return s.revoke(ctx, id, "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND user_id = ?", principal.UserID)
+}
+
+// RevokeKeyByID is RevokeKey for a key of any user. It is for the command line.
+func (s *Store) RevokeKeyByID(ctx context.Context, id string) (err error) {
+	defer wrap(&err, "revoke key %s", id)
+	return s.revoke(ctx, id, "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?")
+}
+
+func (s *Store) revoke(ctx context.Context, id, update string, more ...any) error {
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	return s.write(ctx, func(t *transaction) error {
+		t.changed()
+		revoked, err := t.exec(update, append([]any{now, id}, more...)...)
+		if err == nil && revoked == 0 {
+			return notFound("key", id)
+		}
+		return err
+	})
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"blueprintd/blueprint"
+)
+
+// maxReaders is how many reads of a file may go on at once.
+const maxReaders = 8
+
+// The settings of every connection. Waiting for locks comes first, for the
+// settings after it may need one.
+var (
+	commonSettings = []string{
+		"_busy_timeout=5000",
+		"_foreign_keys=1",
+		"_dqs=0",       // "x" is a name, never a text
+		"_defensive=1", // no SQL may write to the schema table or the pages
+		"_error_rc=1",
+		"_pragma=trusted_schema(0)",  // a schema calls no functions of ours
+		"_pragma=cell_size_check(1)", // notice a damaged page before using it
+		"_pragma=temp_store(2)",      // nothing beside the database on disk
+	}
+	writerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
+		"_synchronous=FULL", // a commit is on the disk before it returns
+		"_pragma=cache_size(-32000)",
+		"_pragma=wal_autocheckpoint(8000)", // 32 MB; the checkpoints of Run come earlier
+		"_pragma=journal_size_limit(67108864)",
+	)
+	readerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
+		"_pragma=cache_size(-8000)",
+		"_query_only=1",
+	)
+)
+
+// fileURI names a database file for the driver, whatever characters its path
+// has.
+func fileURI(path string, settings []string) string {
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
+	return name.String() + "?mode=rw&" + strings.Join(settings, "&")
+}
+
+func (s *Store) open(ctx context.Context) error {
+	if s.options.Ephemeral {
+		return s.openMemory(ctx)
+	}
+	return s.openFile(ctx)
+}
+
+// openMemory uses one connection for everything: a database in memory that is
+// shared by several has locks that its readers cannot wait for.
+func (s *Store) openMemory(ctx context.Context) (err error) {
+	if s.pool, err = sql.Open("sqlite", "file::memory:?"+strings.Join(commonSettings, "&")); err != nil {
+		return err
+	}
+	session, err := newSession(ctx, s.pool)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(session)
+	if err := s.create(ctx); err != nil {
+		return err
+	}
+	return s.take(ctx)
+}
+
+func (s *Store) openFile(ctx context.Context) (err error) {
+	if s.options.Path, err = realPath(s.options.Path); err != nil {
+		return err
+	}
+	path := s.options.Path
+	if s.options.Server {
+		if s.lock, err = lockFile(path + ".lock"); err != nil {
+			return err
+		}
+	}
+	if err := createFile(path); err != nil {
+		return err
+	}
+	if s.pool, err = sql.Open("sqlite", fileURI(path, writerSettings)); err != nil {
+		return err
+	}
+	session, err := newSession(ctx, s.pool)
+	if err != nil {
+		return err
+	}
+	s.writer = newWriter(session)
+	if err := s.recognise(ctx); err != nil {
+		return err
+	}
+	if err := s.useWAL(); err != nil {
+		return err
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := tighten(path + suffix); err != nil {
+			return err
+		}
+	}
+	pool, err := sql.Open("sqlite", fileURI(path, readerSettings))
+	if err != nil {
+		return err
+	}
+	s.readers = newReaders(pool, maxReaders)
+	if s.watch, err = newSession(ctx, pool); err != nil {
+		return err
+	}
+	s.gate.read = func() (int64, error) { return readGeneration(s.watch) }
+	return s.take(ctx)
+}
+
+// useWAL is done only once the database is known to be ours: the mode is part
+// of the file.
+func (s *Store) useWAL() error {
+	var mode string
+	if err := s.writer.session.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the database cannot keep a write-ahead log in its folder",
+			Hint: "put the database on a local disk; network file systems do not work",
+		}
+	}
+	return nil
+}
+
+// realPath resolves symbolic links, so that two names of one file have one
+// lock.
+func realPath(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is no name for a database file", path)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(absolute)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &blueprint.Error{
+			Code: blueprint.CodeBadRequest, Message: fmt.Sprintf("the folder %s does not exist", filepath.Dir(absolute)),
+			Hint: "create the folder, or choose another place for the database",
+		}
+	}
+	return filepath.Join(folder, filepath.Base(absolute)), err
+}
+
+// createFile makes an empty file that only its owner may read, so that SQLite,
+// which gives its other files the mode of the first, never makes a readable
+// one. A file that exists is not even opened: closing it would drop the locks
+// that another connection of this process has on it.
+func createFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	info, statErr := os.Stat(path)
+	if statErr != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", path)
+	}
+	return nil
+}
+
+// tighten takes the rights of others away from a file of ours.
+func tighten(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("other users may read %s", path),
+			Hint: "chmod 600 " + path, Err: err,
+		}
+	}
+	return nil
+}

@@ -1,0 +1,148 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// insertOrganization makes an organization and its creator the owner of it.
+func insertOrganization(t *transaction, id, name, userID string, now blueprint.Time, personal bool) error {
+	const insert = "INSERT INTO organizations (id, name, slug, personal, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?)"
+	var taken bool
+	label := slug(name)
+	if err := t.row("SELECT EXISTS (SELECT 1 FROM organizations WHERE slug = ?)", []any{label}, &taken); err != nil {
+		return err
+	}
+	if taken {
+		label += "-" + id[:8]
+	}
+	if _, err := t.exec(insert, id, name, label, personal, userID, now); err != nil {
+		return err
+	}
+	_, err := t.exec("INSERT INTO memberships (organization_id, user_id, role, created_at) VALUES (?, ?, 'owner', ?)", id, userID, now)
+	return err
+}
+
+// CreateOrganization makes an organization that the principal owns.
+func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Principal, name string) (organization blueprint.Organization, err error) {
+	defer wrap(&err, "create organization for user %s", principal.UserID)
+	id, now := s.options.IDs.UUID(), blueprint.TimeOf(s.options.Clock.Now())
+	err = s.write(ctx, func(t *transaction) error {
+		t.changed()
+		if err := insertOrganization(t, id, name, principal.UserID, now, false); err != nil {
+			return err
+		}
+		organization, err = scanOrganization(func(into ...any) error {
+			return t.row("SELECT "+organizationColumns+" AND o.id = ?2", []any{principal.UserID, id}, into...)
+		})
+		return err
+	})
+	return organization, err
+}
+
+const organizationColumns = `o.id, o.name, o.slug, m.role, o.personal
+	FROM memberships m JOIN organizations o ON o.id = m.organization_id WHERE m.user_id = ?1`
+
+func scanOrganization(scan func(...any) error) (o blueprint.Organization, err error) {
+	err = scan(&o.ID, &o.Name, &o.Slug, &o.Role, &o.Personal)
+	return o, err
+}
+
+// Organizations lists the organizations that the principal is a member of, the
+// personal workspace first, then by name.
+func (s *Store) Organizations(ctx context.Context, principal blueprint.Principal) (list []blueprint.Organization, err error) {
+	defer wrap(&err, "organizations of user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		query := "SELECT " + organizationColumns + " ORDER BY o.personal DESC, o.name, o.id"
+		return q.each(query, []any{principal.UserID}, func(scan func(...any) error) error {
+			o, err := scanOrganization(scan)
+			list = append(list, o)
+			return err
+		})
+	})
+	return list, err
+}
+
+// IsMember tells whether the principal is a member of an organization, in any
+// role. There is no difference between one that is unknown and one of others.
+func (s *Store) IsMember(ctx context.Context, principal blueprint.Principal, organizationID string) (member bool, err error) {
+	defer wrap(&err, "membership of user %s in %s", principal.UserID, organizationID)
+	err = s.read(ctx, func(q *session) error {
+		member, err = isMember(q, principal, organizationID)
+		return err
+	})
+	return member, err
+}
+
+func isMember(q *session, principal blueprint.Principal, organizationID string) (member bool, err error) {
+	const query = "SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND user_id = ?)"
+	err = q.row(query, []any{organizationID, principal.UserID}, &member)
+	return member, err
+}
+
+// SetMember makes a user a member of an organization, or changes the role.
+// CodeBadRequest for a personal workspace, CodeNotFound for an unknown
+// organization or user, CodeConflict when no owner would be left. It asks for no authority: the caller decides who may.
+func (s *Store) SetMember(ctx context.Context, organizationID, userID, role string) (err error) {
+	defer wrap(&err, "set member %s of organization %s", userID, organizationID)
+	const upsert = `INSERT INTO memberships (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET role = excluded.role`
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	return s.write(ctx, func(t *transaction) error {
+		t.changed()
+		var personal bool
+		err := t.row("SELECT personal FROM organizations WHERE id = ?", []any{organizationID}, &personal)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return notFound("organization", organizationID)
+		case err != nil:
+			return err
+		case personal:
+			return blueprint.Errorf(blueprint.CodeBadRequest, "nobody can join a personal workspace")
+		}
+		if err := knownUser(t, userID); err != nil {
+			return err
+		}
+		if _, err := t.exec(upsert, organizationID, userID, role, now); err != nil {
+			return err
+		}
+		return keepsOwner(t, organizationID)
+	})
+}
+
+// RemoveMember takes a user out of an organization. Nothing happens when the
+// user is not in it. The last owner stays: CodeConflict. It asks for no
+// authority: the caller decides who may.
+func (s *Store) RemoveMember(ctx context.Context, organizationID, userID string) (err error) {
+	defer wrap(&err, "remove member %s of organization %s", userID, organizationID)
+	return s.write(ctx, func(t *transaction) error {
+		t.changed()
+		removed, err := t.exec("DELETE FROM memberships WHERE organization_id = ? AND user_id = ?", organizationID, userID)
+		if removed == 0 || err != nil {
+			return err
+		}
+		return keepsOwner(t, organizationID)
+	})
+}
+
+// keepsOwner refuses a change that left an organization without an owner.
+func keepsOwner(t *transaction, organizationID string) error {
+	var owned bool
+	err := t.row("SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND role = 'owner')", []any{organizationID}, &owned)
+	if err == nil && !owned {
+		return blueprint.Errorf(blueprint.CodeConflict, "an organization keeps at least one owner")
+	}
+	return err
+}
+
+func knownUser(q *transaction, id string) error {
+	var known bool
+	err := q.row("SELECT EXISTS (SELECT 1 FROM users WHERE id = ?)", []any{id}, &known)
+	if err == nil && !known {
+		return notFound("user", id)
+	}
+	return err
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+)
+
+// readers is a pool of connections that only read. In WAL mode they neither
+// wait for the writer nor make it wait. They are opened as they are needed.
+type readers struct {
+	pool   *sql.DB
+	idle   chan *session
+	opened chan struct{} // one for each open session
+}
+
+func newReaders(pool *sql.DB, size int) *readers {
+	return &readers{pool: pool, idle: make(chan *session, size), opened: make(chan struct{}, size)}
+}
+
+func (r *readers) take(ctx context.Context) (*session, error) {
+	select {
+	case session := <-r.idle:
+		return session, nil
+	default:
+	}
+	select {
+	case session := <-r.idle:
+		return session, nil
+	case r.opened <- struct{}{}:
+		session, err := newSession(context.WithoutCancel(ctx), r.pool)
+		if err != nil {
+			<-r.opened
+		}
+		return session, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *readers) give(session *session) { r.idle <- session }
+
+// drop closes a session whose transaction did not end as it should.
+func (r *readers) drop(session *session) {
+	_ = session.conn.Raw(func(any) error { return driver.ErrBadConn }) // not back into the pool
+	_ = session.close()
+	<-r.opened
+}
+
+// close waits for the sessions in use and closes all.
+func (r *readers) close() error {
+	var errs []error
+	for range cap(r.opened) {
+		select {
+		case r.opened <- struct{}{}: // not open; from now on it cannot be
+		case session := <-r.idle:
+			errs = append(errs, session.close())
+		}
+	}
+	return errors.Join(append(errs, r.pool.Close())...)
+}
+
+// read runs f in a read transaction: all its queries see one state. f must not
+// call the store again.
+func (s *Store) read(ctx context.Context, f func(*session) error) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if s.options.Ephemeral {
+		s.writer.connection.Lock()
+		defer s.writer.connection.Unlock()
+		return f(s.writer.session)
+	}
+	session, err := s.readers.take(ctx)
+	if err != nil {
+		return err
+	}
+	ended := false
+	defer func() {
+		if ended {
+			s.readers.give(session)
+		} else {
+			s.readers.drop(session)
+		}
+	}()
+	if _, err := session.exec("BEGIN"); err != nil {
+		return err
+	}
+	failed := f(session)
+	if _, err := session.exec("COMMIT"); err != nil {
+		return errors.Join(failed, err)
+	}
+	ended = true
+	return failed
+}

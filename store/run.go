@@ -1,0 +1,109 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// The upkeep of a running store follows real time, whatever the clock: it is
+// about the disk, not about what the service promises.
+const (
+	checkpointInterval = 200 * time.Millisecond
+	// A checkpoint costs two fsyncs, which so many commits must be worth.
+	checkpointCommits = 32
+	keyUseInterval    = time.Minute
+)
+
+// Run lets writes share transactions until ctx ends: one goroutine commits
+// whatever has queued behind it. It then answers all that is queued, refuses
+// later writes, and returns nil. When the disk fails it returns why, at once;
+// the process must then stop, because only a fresh one can find out what the
+// disk holds.
+//
+// Before Run, and in a tool that never calls it, each write is a transaction
+// of its own, made by its caller.
+func (s *Store) Run(ctx context.Context) (err error) {
+	defer wrap(&err, "run %s", s.options.name())
+	w := s.writer
+	w.mu.Lock()
+	if w.running {
+		w.mu.Unlock()
+		return errors.New("it runs already")
+	}
+	w.running = true
+	w.mu.Unlock()
+
+	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
+	if !s.options.Ephemeral {
+		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
+	}
+	err = s.serve(ctx)
+	stop()
+	group.Wait()
+	if changes := s.uses.changes(); err == nil && len(changes) > 0 {
+		last := &job{run: writeKeyUses(changes), done: make(chan struct{})}
+		s.process([]*job{last})
+		err = last.err
+	}
+	return err
+}
+
+// every calls f at intervals until ctx ends.
+func (s *Store) every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			f(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// committed notes what a committed transaction means for the rest of the store.
+func (s *Store) committed(bump bool) {
+	s.commits.Add(1)
+	if bump && s.options.Ephemeral {
+		s.generation.Add(1)
+	}
+}
+
+// checkpoint copies the write-ahead log into the database while nobody waits
+// for it. Left to itself SQLite would do so inside some commit.
+func (s *Store) checkpoint(ctx context.Context) {
+	if s.commits.Load() < checkpointCommits {
+		return
+	}
+	s.commits.Store(0)
+	q, err := newSession(ctx, s.pool)
+	if err == nil {
+		var busy, frames, copied int
+		err = q.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied)
+		err = errors.Join(err, q.close())
+	}
+	switch {
+	case err == nil, ctx.Err() != nil:
+	case severityOf(err) == ofStore:
+		s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", err)
+		s.writer.fail(err)
+	default:
+		s.options.Logger.Warn("a checkpoint failed and will be tried again", "path", s.options.Path, "error", err)
+	}
+}
+
+// truncate empties the write-ahead log at the end. A reader in another process
+// may keep it from doing so; the next start goes on with the log as it is.
+func (w *writer) truncate() error {
+	var busy, frames, copied int
+	err := w.session.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &copied)
+	if severityOf(err) == ofBatch {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// What marks a file as a database of this program, and of which form.
+const (
+	applicationID = 0x62706431 // "bpd1"
+	schemaVersion = 1
+)
+
+// recognise makes sure that the file is a database of ours, or empty, in which
+// case it becomes one. Nothing is written to any other.
+func (s *Store) recognise(ctx context.Context) error {
+	var application, version, objects int
+	q := s.writer.session
+	err := q.row("PRAGMA application_id", nil, &application)
+	if resultCode(err)&0xff == sqliteNotADB {
+		return foreign("it is not an SQLite database")
+	}
+	if err == nil {
+		err = q.row("PRAGMA user_version", nil, &version)
+	}
+	if err == nil {
+		err = q.row("SELECT count(*) FROM sqlite_schema", nil, &objects)
+	}
+	switch {
+	case err != nil:
+		return err
+	case application == 0 && version == 0 && objects == 0:
+		return s.create(ctx)
+	case application != applicationID:
+		return foreign("it belongs to another program")
+	case version > schemaVersion:
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is of form %d, and this program knows forms up to %d", version, schemaVersion),
+			Hint: "use the newer blueprintd that wrote it",
+		}
+	case version < schemaVersion:
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is of form %d, which this program cannot bring up to form %d", version, schemaVersion),
+			Hint: "export its blueprints with the blueprintd that wrote it and import them into a new database",
+		}
+	}
+	return s.compare(ctx)
+}
+
+func foreign(reason string) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: "the file is no database of blueprintd: " + reason,
+		Hint: "choose another name with --db; the file was left as it is",
+	}
+}
+
+// create makes an empty database one of ours, in one transaction.
+func (s *Store) create(ctx context.Context) error {
+	conn := s.writer.session.conn
+	// Room that deleted rows leave can be given back bit by bit. This cannot
+	// be chosen later, nor inside a transaction.
+	if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer s.writer.rollback()
+	var version int
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
+		return err
+	}
+	if version != 0 { // another process was faster
+		s.writer.rollback()
+		return s.recognise(ctx)
+	}
+	if _, err := conn.ExecContext(ctx, s.options.Schema); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	if _, err := conn.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at) VALUES (1, 0, 0, ?)", now); err != nil {
+		return err
+	}
+	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, schemaVersion)
+	_, err := conn.ExecContext(ctx, marks)
+	return err
+}
+
+// compare refuses a database whose schema is not exactly the present one: it
+// was damaged, tampered with, or made by a build that was never released.
+func (s *Store) compare(ctx context.Context) error {
+	pool, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, s.options.Schema); err != nil {
+		return fmt.Errorf("schema: %w", err)
+	}
+	want, err := objects(ctx, conn)
+	if err != nil {
+		return err
+	}
+	have, err := objects(ctx, s.writer.session.conn)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(want, have) {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the tables of the database are not those of this program",
+			Hint: "restore the database from a backup, or use the blueprintd that wrote it",
+		}
+	}
+	return nil
+}
+
+// objects lists what a schema holds, without regard to comments and blanks.
+func objects(ctx context.Context, conn *sql.Conn) ([]string, error) {
+	rows, err := conn.QueryContext(ctx, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var name, text string
+		if err := rows.Scan(&name, &text); err != nil {
+			return nil, err
+		}
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i], _, _ = strings.Cut(line, "--")
+		}
+		list = append(list, name+": "+strings.Join(strings.Fields(strings.Join(lines, " ")), " "))
+	}
+	return list, rows.Err()
+}

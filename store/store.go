@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/secret"
+)
+
+// Options say which database to open, and how.
+type Options struct {
+	// Path is the database file; its folder must exist. It is not used when
+	// Ephemeral.
+	Path string
+	// Ephemeral keeps everything in memory; nothing outlives the store.
+	Ephemeral bool
+	// Server takes the database for a server: there is only one at a time.
+	// Without it the store is a tool's, which may work beside a server.
+	Server bool
+	// Schema is the text of schema.sql.
+	Schema string
+	// Sealer encrypts secrets. Without one, secrets can be neither written nor
+	// read, and a server refuses a database that holds any.
+	Sealer *secret.Sealer
+	Clock  clock.Clock
+	IDs    *ids.Source
+	Logger *slog.Logger // nil = slog.Default()
+	// MaxBlueprints is how many blueprints one user may have; 0 = any number.
+	MaxBlueprints int
+}
+
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	options Options
+	lock    *fileLock // of a server with a file
+	epoch   int64
+	pool    *sql.DB // of the writer and the checkpoints
+	writer  *writer
+	readers *readers // nil when ephemeral
+	watch   *session // the gate's own; nil when ephemeral
+	gate    gate
+
+	generation atomic.Int64 // the present one, when ephemeral
+	commits    atomic.Int64 // transactions since the last checkpoint
+
+	keys        *cache[*knownKey]
+	access      *cache[grant]
+	bindings    *cache[*blueprint.Binding]
+	active      *cache[[]blueprint.Trigger]
+	definitions *cache[*blueprint.Definition] // these never change
+	uses        keyUses
+
+	closing sync.Once
+}
+
+// Open opens a database, creating it first if there is none. A database that is not this program's, is newer
+// than it, is in use by another server, or was sealed with another master key
+// is refused with a *blueprint.Error that has a hint, and left as it is.
+func Open(ctx context.Context, options Options) (_ *Store, err error) {
+	defer wrap(&err, "open %s", options.name())
+	if options.Logger == nil {
+		options.Logger = slog.Default()
+	}
+	s := &Store{
+		options:     options,
+		keys:        newCache[*knownKey](10_000),
+		access:      newCache[grant](10_000),
+		bindings:    newCache[*blueprint.Binding](10_000),
+		active:      newCache[[]blueprint.Trigger](16),
+		definitions: newCache[*blueprint.Definition](1_000),
+	}
+	if err := s.open(ctx); err != nil {
+		return nil, errors.Join(err, s.release())
+	}
+	return s, nil
+}
+
+// name is what messages call the database.
+func (o Options) name() string {
+	if o.Ephemeral {
+		return "an ephemeral database"
+	}
+	return o.Path
+}
+
+// Epoch is the number of this server's start, 0 for a tool: each server that
+// takes a database has a higher one than those before it.
+func (s *Store) Epoch() int64 { return s.epoch }
+
+// Close ends the store. It waits for calls under way; later ones are refused
+// with CodeUnavailable. Run must have returned.
+func (s *Store) Close() (err error) {
+	defer wrap(&err, "close %s", s.options.name())
+	s.closing.Do(func() {
+		w := s.writer
+		w.mu.Lock()
+		w.closed = true
+		failed := w.failure != nil
+		w.mu.Unlock()
+		if !failed && !s.options.Ephemeral {
+			w.connection.Lock()
+			err = w.truncate()
+			w.connection.Unlock()
+		}
+		err = errors.Join(err, s.release())
+	})
+	return err
+}
+
+// release closes whatever is open, in the reverse order of opening.
+func (s *Store) release() error {
+	var errs []error
+	if s.readers != nil {
+		errs = append(errs, s.readers.close())
+	}
+	if s.watch != nil {
+		errs = append(errs, s.watch.close())
+	}
+	if s.writer != nil {
+		s.writer.connection.Lock()
+		errs = append(errs, s.writer.session.close())
+		s.writer.connection.Unlock()
+	}
+	if s.pool != nil {
+		errs = append(errs, s.pool.Close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.release())
+	}
+	return errors.Join(errs...)
+}

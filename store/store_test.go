@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start is where the clock of every test stands.
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// testOptions are those of a server on the file db in a folder of its own.
+func testOptions(t testing.TB) Options {
+	t.Helper()
+	schema, err := os.ReadFile("../schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{
+		Path: filepath.Join(t.TempDir(), "test.db"), Server: true, Schema: string(schema), Sealer: sealer(t, 1),
+		Clock: clock.NewVirtual(start), IDs: ids.New(nil), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+}
+
+// sealer has a master key that consists of one byte.
+func sealer(t testing.TB, key byte) *secret.Sealer {
+	t.Helper()
+	bytes := make([]byte, secret.KeySize)
+	for i := range bytes {
+		bytes[i] = key
+	}
+	s, err := secret.NewSealer(bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// open opens a store and closes it at the end of the test.
+func open(t testing.TB, options Options) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// run lets a store group its commits until stop is called, or the test ends.
+func run(t testing.TB, s *Store) (stop func() error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	eventually(t, "Run takes jobs", func() bool {
+		s.writer.mu.Lock()
+		defer s.writer.mu.Unlock()
+		return s.writer.running
+	})
+	ended := false
+	stop = func() error {
+		cancel()
+		ended = true
+		return <-done
+	}
+	t.Cleanup(func() {
+		if !ended {
+			if err := stop(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return stop
+}
+
+// must gives a value, or ends the test.
+func must[V any](v V, err error) func(testing.TB) V {
+	return func(t testing.TB) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantCode checks the code of an error.
+func wantCode(t testing.TB, err error, want blueprint.Code) {
+	t.Helper()
+	if got := blueprint.CodeOf(err); got != want {
+		t.Errorf("code %q, want %q: %v", got, want, err)
+	}
+}
+
+// user makes an account and gives its principal.
+func user(t testing.TB, s *Store, name string) blueprint.Principal {
+	t.Helper()
+	u := must(s.CreateUser(context.Background(), name+"@example.com", name))(t)
+	return blueprint.Principal{UserID: u.ID}
+}
+
+// create makes a blueprint with one node.
+func create(t testing.TB, s *Store, by blueprint.Principal, title string) blueprint.Blueprint {
+	t.Helper()
+	return must(s.CreateBlueprint(context.Background(), by, blueprint.NewBlueprint{Title: title, Map: oneNode("set")}))(t)
+}
+
+// oneNode is a map with one node of a type.
+func oneNode(kind string) any {
+	return map[string]any{"nodes": []any{map[string]any{"id": "a", "type": kind, "title": "A", "config": map[string]any{}}}}
+}
+
+// row is a new run of a blueprint.
+func row(s *Store, b blueprint.Blueprint, by blueprint.Principal) blueprint.ExecutionRow {
+	now := s.options.Clock.Now()
+	at := blueprint.TimeOf(now)
+	return blueprint.ExecutionRow{
+		ID: s.options.IDs.ExecutionID(now), LogID: s.options.IDs.ULID(now), BlueprintID: b.ID, BlueprintVersion: b.Version,
+		OrganizationID: b.OrganizationID, UserID: by.UserID, Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
+	}
+}
+
+// finished is the commit of a run that is new and has ended.
+func finished(s *Store, b blueprint.Blueprint, by blueprint.Principal, record []byte) *blueprint.JournalCommit {
+	r := row(s, b, by)
+	r.Status, r.EndTime = blueprint.StatusCompleted, r.StartTime
+	return &blueprint.JournalCommit{Row: r, New: true, Record: record}
+}
+
+// everywhere runs a test on each kind of store: a file and memory, with and
+// without Run.
+func everywhere(t *testing.T, f func(t *testing.T, s *Store)) {
+	for _, kind := range []struct {
+		name               string
+		ephemeral, running bool
+	}{{"file", false, false}, {"file running", false, true}, {"ephemeral", true, false}, {"ephemeral running", true, true}} {
+		t.Run(kind.name, func(t *testing.T) {
+			options := testOptions(t)
+			options.Ephemeral = kind.ephemeral
+			s := open(t, options)
+			if kind.running {
+				run(t, s)
+			}
+			f(t, s)
+		})
+	}
+}
+
+// advance moves the test's clock.
+func advance(t testing.TB, s *Store, by time.Duration) {
+	t.Helper()
+	c := s.options.Clock.(*clock.Virtual)
+	check(t, c.Advance(context.Background(), c.Now().Add(by)))
+}
+
+// eventually waits for something that other goroutines bring about.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); runtime.Gosched() {
+		if time.Now().After(deadline) {
+			t.Fatal("it did not happen: " + what)
+		}
+	}
+}

@@ -1,0 +1,186 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+const triggerColumns = "t.id, t.blueprint_id, t.type, t.config, t.sealed_config, t.is_active, t.created_by"
+
+// scanTrigger reads a trigger with its true secrets.
+func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger blueprint.Trigger, err error) {
+	var plain, sealed []byte
+	into := []any{&trigger.ID, &trigger.BlueprintID, &trigger.Type, &plain, &sealed, &trigger.IsActive, &trigger.CreatedBy}
+	if err := scan(append(into, more...)...); err != nil {
+		return trigger, err
+	}
+	value, err := s.unseal(plain, sealed, configPlace(trigger.ID))
+	if err != nil {
+		return trigger, err
+	}
+	config, ok := value.(map[string]any)
+	if !ok {
+		return trigger, fmt.Errorf("config of trigger %s is no object", trigger.ID)
+	}
+	trigger.Config = config
+	return trigger, nil
+}
+
+// configPlace names what a sealed config is bound to.
+func configPlace(triggerID string) string { return "triggers/" + triggerID + "/config" }
+
+func (s *Store) sealConfig(triggerID string, config map[string]any) (plain, sealed any, err error) {
+	secret := false
+	for _, name := range blueprint.SecretTriggerConfig {
+		secret = secret || config[name] != nil
+	}
+	if config == nil {
+		config = map[string]any{}
+	}
+	return s.sealable(config, secret, configPlace(triggerID))
+}
+
+// managedTrigger gives a trigger whose blueprint the principal can manage.
+func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id string) (blueprint.Trigger, error) {
+	var access blueprint.Access
+	const query = "SELECT " + triggerColumns + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+	trigger, err := s.scanTrigger(func(into ...any) error {
+		return q.row(query, []any{principal.UserID, id}, into...)
+	}, &access)
+	if errors.Is(err, sql.ErrNoRows) {
+		return trigger, notFound("trigger", id)
+	}
+	if err == nil {
+		err = needs(access, blueprint.AccessManage, trigger.BlueprintID)
+	}
+	if err != nil {
+		return blueprint.Trigger{}, err
+	}
+	return trigger, nil
+}
+
+// ListTriggers lists the triggers of a blueprint, oldest first, to who may see
+// it: CodeNotFound, or CodeForbidden. Who may not manage it gets secrets as
+// null.
+func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal, blueprintID string) (list []blueprint.Trigger, err error) {
+	defer wrap(&err, "triggers of blueprint %s for user %s", blueprintID, principal.UserID)
+	list = []blueprint.Trigger{}
+	err = s.read(ctx, func(q *session) error {
+		granted, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessView)
+		if err != nil {
+			return err
+		}
+		query := "SELECT " + triggerColumns + " FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL ORDER BY t.seq"
+		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
+			trigger, err := s.scanTrigger(scan)
+			if granted.access < blueprint.AccessManage {
+				trigger.Config = blueprint.RedactConfig(trigger.Config)
+			}
+			list = append(list, trigger)
+			return err
+		})
+	})
+	return list, err
+}
+
+// GetTrigger gives a trigger with its secrets. It needs AccessManage on its
+// blueprint: CodeNotFound, or CodeForbidden.
+func (s *Store) GetTrigger(ctx context.Context, principal blueprint.Principal, id string) (trigger blueprint.Trigger, err error) {
+	defer wrap(&err, "trigger %s for user %s", id, principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		trigger, err = s.managedTrigger(q, principal, id)
+		return err
+	})
+	return trigger, err
+}
+
+// CreateTrigger makes an active trigger. Its cursor is now: ticks before its
+// creation were never due. It needs AccessManage on the blueprint:
+// CodeNotFound, or CodeForbidden.
+func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (trigger blueprint.Trigger, err error) {
+	defer wrap(&err, "create trigger of blueprint %s for user %s", blueprintID, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	if config == nil {
+		config = map[string]any{}
+	}
+	trigger = blueprint.Trigger{ID: s.options.IDs.UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: principal.UserID}
+	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at)
+		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`
+	plain, sealed, err := s.sealConfig(trigger.ID, config)
+	if err != nil {
+		return trigger, err
+	}
+	err = s.write(ctx, func(t *transaction) error {
+		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessManage); err != nil {
+			return err
+		}
+		t.changed()
+		_, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, principal.UserID, now, now)
+		return err
+	})
+	return trigger, err
+}
+
+// UpdateTrigger changes a trigger: merge, unless nil, is given the present
+// config and gives the next one (it must not change its argument; an error of
+// it is returned and changes nothing); isActive, unless nil, turns the trigger
+// on or off. Turning it on, or changing a schedule, moves its cursor to now. It
+// needs AccessManage on its blueprint: CodeNotFound, or CodeForbidden.
+func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (trigger blueprint.Trigger, err error) {
+	defer wrap(&err, "update trigger %s for user %s", id, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.write(ctx, func(t *transaction) error {
+		trigger, err = s.managedTrigger(t.session, principal, id)
+		if err != nil {
+			return err
+		}
+		var cursor blueprint.Time
+		if merge != nil {
+			config, err := merge(trigger)
+			if err != nil {
+				return err
+			}
+			if !blueprint.Equal(trigger.Config["cron"], config["cron"]) || !blueprint.Equal(trigger.Config["timezone"], config["timezone"]) {
+				cursor = now
+			}
+			trigger.Config = config
+		}
+		if isActive != nil {
+			if *isActive && !trigger.IsActive {
+				cursor = now
+			}
+			trigger.IsActive = *isActive
+		}
+		plain, sealed, err := s.sealConfig(id, trigger.Config)
+		if err != nil {
+			return err
+		}
+		t.changed()
+		if _, err := t.exec("UPDATE triggers SET config = ?, sealed_config = ?, is_active = ? WHERE id = ?", plain, sealed, trigger.IsActive, id); err != nil {
+			return err
+		}
+		return moveCursor(t, id, cursor)
+	})
+	return trigger, err
+}
+
+// DeleteTrigger deletes a trigger: from now on it is unknown to everybody. Its
+// ledger stays. It needs AccessManage on its blueprint: CodeNotFound, or
+// CodeForbidden.
+func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal, id string) (err error) {
+	defer wrap(&err, "delete trigger %s for user %s", id, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	return s.write(ctx, func(t *transaction) error {
+		if _, err := s.managedTrigger(t.session, principal, id); err != nil {
+			return err
+		}
+		t.changed()
+		_, err := t.exec("UPDATE triggers SET deleted_at = ? WHERE id = ?", now, id)
+		return err
+	})
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+const userColumns = `u.id, u.email, u.name, u.created_at, o.id
+	FROM users u JOIN organizations o ON o.created_by = u.id AND o.personal = 1`
+
+func scanUser(scan func(...any) error) (user blueprint.User, err error) {
+	err = scan(&user.ID, &user.Email, &user.Name, &user.CreatedAt, &user.WorkspaceID)
+	return user, err
+}
+
+// CreateUser makes an account and its personal workspace. An email that an
+// account has already, in whatever letter case, is CodeConflict. It is for the
+// command line, seeds and the first start.
+func (s *Store) CreateUser(ctx context.Context, email, name string) (user blueprint.User, err error) {
+	defer wrap(&err, "create user")
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	user = blueprint.User{ID: s.options.IDs.UUID(), Email: email, Name: name, CreatedAt: now, WorkspaceID: s.options.IDs.UUID()}
+	workspace := name
+	if workspace == "" {
+		workspace = email
+	}
+	err = s.write(ctx, func(t *transaction) error {
+		t.changed()
+		_, err := t.exec("INSERT INTO users (id, email, email_fold, name, created_at) VALUES (?, ?, ?, ?, ?)", user.ID, email, fold(email), name, now)
+		if duplicate(err) {
+			return blueprint.Errorf(blueprint.CodeConflict, "there is a user with the email %s already", email)
+		}
+		if err != nil {
+			return err
+		}
+		return insertOrganization(t, user.WorkspaceID, workspace, user.ID, now, true)
+	})
+	return user, err
+}
+
+// FirstUser gives the user who was created first, CodeNotFound when there is
+// none. It is for the start of a server.
+func (s *Store) FirstUser(ctx context.Context) (user blueprint.User, err error) {
+	defer wrap(&err, "first user")
+	err = s.read(ctx, func(q *session) error {
+		user, err = scanUser(func(into ...any) error {
+			return q.row("SELECT "+userColumns+" ORDER BY u.seq LIMIT 1", nil, into...)
+		})
+		if errors.Is(err, sql.ErrNoRows) {
+			return blueprint.Errorf(blueprint.CodeNotFound, "there are no users yet")
+		}
+		return err
+	})
+	return user, err
+}
+
+// UserByEmail finds a user by email, in whatever letter case; CodeNotFound when
+// there is none. It is for the command line, and for procedures that name a
+// person to be added.
+func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.User, err error) {
+	defer wrap(&err, "user by email")
+	err = s.read(ctx, func(q *session) error {
+		user, err = scanUser(func(into ...any) error {
+			return q.row("SELECT "+userColumns+" WHERE u.email_fold = ?", []any{fold(email)}, into...)
+		})
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("user", email)
+		}
+		return err
+	})
+	return user, err
+}
+
+// Users lists all users in the order of their creation. It is for the command
+// line.
+func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
+	defer wrap(&err, "users")
+	err = s.read(ctx, func(q *session) error {
+		return q.each("SELECT "+userColumns+" ORDER BY u.seq", nil, func(scan func(...any) error) error {
+			user, err := scanUser(scan)
+			users = append(users, user)
+			return err
+		})
+	})
+	return users, err
+}

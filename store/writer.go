@@ -1,0 +1,274 @@
+package store
+
+import (
+	"context"
+	"sync"
+)
+
+// The bounds of one transaction of the writer, and of the queue before it.
+const (
+	maxQueued     = 4096
+	maxBatchJobs  = 512
+	maxBatchBytes = 8 << 20
+)
+
+// transaction is what a job writes through.
+type transaction struct {
+	*session
+	bump bool
+}
+
+// changed says that the job changed something that caches depend on.
+func (t *transaction) changed() { t.bump = true }
+
+// job is one write: all of it, or nothing.
+type job struct {
+	run func(*transaction) error
+	// size is about how many bytes it writes.
+	size int
+	// single says that it consists of one statement, which undoes itself when
+	// it fails; such a job needs no savepoint.
+	single bool
+	err    error
+	done   chan struct{}
+}
+
+// writer is the one connection that writes, and the queue before it.
+type writer struct {
+	session *session
+	// connection is held by whoever uses the session.
+	connection sync.Mutex
+
+	slots chan struct{} // one for each queued job
+	wake  chan struct{} // holds one token while the queue may have jobs
+
+	mu      sync.Mutex
+	running bool // Run is taking jobs
+	closed  bool // no more jobs are taken
+	queue   []*job
+	failure error // why the store refuses everything
+	failed  chan struct{}
+
+	// beforeCommit lets a test fail a commit.
+	beforeCommit func() error
+}
+
+func newWriter(session *session) *writer {
+	return &writer{
+		session: session,
+		slots:   make(chan struct{}, maxQueued),
+		wake:    make(chan struct{}, 1),
+		failed:  make(chan struct{}),
+	}
+}
+
+// write runs f in a write transaction, perhaps together with other jobs, and
+// returns when all of it is on the disk or none of it will be. While ctx lasts
+// it waits for a place in the queue; once it has one it stays for the outcome.
+func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
+	return s.submit(ctx, &job{run: f, size: 512})
+}
+
+func (s *Store) submit(ctx context.Context, j *job) error {
+	w := s.writer
+	j.done = make(chan struct{})
+	w.mu.Lock()
+	running := w.running
+	w.mu.Unlock()
+	if !running { // a tool, or a server before Run: the caller does the work
+		if err := s.usable(); err != nil {
+			return err
+		}
+		s.process([]*job{j})
+		return j.err
+	}
+	select {
+	case w.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.failed:
+		return s.usable()
+	}
+	w.mu.Lock()
+	if w.failure != nil || w.closed {
+		w.mu.Unlock()
+		<-w.slots
+		return s.usable()
+	}
+	w.queue = append(w.queue, j)
+	w.mu.Unlock()
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+	<-j.done
+	return j.err
+}
+
+// usable tells why the store takes no more calls.
+func (s *Store) usable() error {
+	s.writer.mu.Lock()
+	defer s.writer.mu.Unlock()
+	if s.writer.failure != nil {
+		return broken(s.writer.failure)
+	}
+	if s.writer.closed {
+		return errClosed
+	}
+	return nil
+}
+
+// fail makes the store refuse everything from now on. The first failure stays.
+func (w *writer) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.failure == nil {
+		w.failure = err
+		close(w.failed)
+	}
+}
+
+// next takes what has queued, up to the bounds of a batch.
+func (w *writer) next() []*job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, size := 0, 0
+	for n < len(w.queue) && n < maxBatchJobs && (n == 0 || size+w.queue[n].size <= maxBatchBytes) {
+		size += w.queue[n].size
+		n++
+	}
+	batch := w.queue[:n:n]
+	if w.queue = w.queue[n:]; len(w.queue) == 0 {
+		w.queue = nil
+	}
+	for range n {
+		<-w.slots
+	}
+	return batch
+}
+
+// serve takes jobs until ctx ends or the store fails, then answers what is
+// still queued.
+func (s *Store) serve(ctx context.Context) error {
+	w := s.writer
+	for ctx.Err() == nil && s.usable() == nil {
+		select {
+		case <-w.wake:
+			s.drain()
+		case <-ctx.Done():
+		case <-w.failed:
+		}
+	}
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	s.drain()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failure
+}
+
+func (s *Store) drain() {
+	for batch := s.writer.next(); len(batch) > 0; batch = s.writer.next() {
+		s.process(batch)
+	}
+}
+
+// process runs a batch in one transaction and answers its callers.
+func (s *Store) process(batch []*job) {
+	w := s.writer
+	w.connection.Lock()
+	w.mu.Lock()
+	failure := w.failure
+	w.mu.Unlock()
+	if failure == nil {
+		failure = s.transact(batch)
+		if severityOf(failure) == ofStore {
+			w.fail(failure)
+			s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", failure)
+		}
+	}
+	w.connection.Unlock()
+	for _, j := range batch {
+		if failure != nil {
+			j.err = explain(failure)
+		}
+		close(j.done)
+	}
+}
+
+// transact runs the jobs of a batch and commits them. A job that fails alone
+// keeps its own error; an error that is returned undid them all.
+func (s *Store) transact(batch []*job) (err error) {
+	w := s.writer
+	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			w.rollback()
+		}
+	}()
+	if err := s.fence(); err != nil {
+		return err
+	}
+	good, bump := 0, false
+	for _, j := range batch {
+		t := &transaction{session: w.session}
+		err := w.attempt(j, t, len(batch) == 1)
+		if severityOf(err) != ofJob {
+			return err
+		}
+		if j.err = err; err == nil {
+			good++
+			bump = bump || t.bump
+		}
+	}
+	if good == 0 {
+		w.rollback()
+		return nil
+	}
+	if bump {
+		if _, err := w.session.exec("UPDATE meta SET generation = generation + 1 WHERE id = 1"); err != nil {
+			return err
+		}
+	}
+	if w.beforeCommit != nil {
+		if err := w.beforeCommit(); err != nil {
+			return err
+		}
+	}
+	if _, err := w.session.exec("COMMIT"); err != nil {
+		return err
+	}
+	s.committed(bump)
+	return nil
+}
+
+// attempt runs one job so that its failure undoes it alone. A job that is by
+// itself in the transaction needs no savepoint for that.
+func (w *writer) attempt(j *job, t *transaction, alone bool) error {
+	if alone || j.single {
+		return j.run(t)
+	}
+	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	failed := j.run(t)
+	if failed != nil {
+		if severityOf(failed) != ofJob {
+			return failed
+		}
+		if _, err := w.session.exec("ROLLBACK TO job"); err != nil {
+			return err
+		}
+	}
+	if _, err := w.session.exec("RELEASE job"); err != nil {
+		return err
+	}
+	return failed
+}
+
+// rollback undoes the open transaction. SQLite may have done so by itself, and
+// then says that there is none.
+func (w *writer) rollback() { _, _ = w.session.exec("ROLLBACK") }
