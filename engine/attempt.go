@@ -1,0 +1,190 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// attempt is one attempt of one node, with all that it needs so that it holds
+// no lock while it works.
+type attempt struct {
+	run    *run
+	index  int
+	node   *compiled
+	number int // from 1
+	scope  *scope
+	inputs []blueprint.NodeOutput
+	config map[string]any // once resolved
+	weight int            // of the output, once there is one
+}
+
+// startNode begins an attempt of node i. r.mu is held.
+func (r *run) startNode(i int) *attempt {
+	now := r.engine.Clock.Now()
+	node := &r.program.nodes[i]
+	number := max(1, r.nodes[i].next)
+	r.record(&entry{Kind: entryStart, Node: node.ID, At: blueprint.TimeOf(now), Attempt: number})
+	a := &attempt{run: r, index: i, node: node, number: number, scope: r.scopeOf(i, now)}
+	for _, from := range r.plan.Inputs(i) {
+		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: r.address(from), Output: r.handed(from).output})
+	}
+	return a
+}
+
+// errTimeout is the cause with which a node's own time-out ends its context.
+var errTimeout = errors.New("the node's time-out")
+
+// perform does the work of the node. The time-out runs on real time.
+func (a *attempt) perform() (result blueprint.Result, err error) {
+	if a.node.problem != nil {
+		return result, a.node.problem
+	}
+	if a.scope.weight > maxValue {
+		return result, &blueprint.Failure{Code: "too_large", Message: "the input " + errTooLarge.Error(), Permanent: true}
+	}
+	if name := a.run.denied(a.node.config.Names()); name != "" {
+		return result, deniedFailure(name)
+	}
+	if a.config, err = a.node.config.Resolve(a.scope); err != nil {
+		return result, err
+	}
+	ctx := a.run.ctx
+	if a.node.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, a.node.Timeout, errTimeout)
+		defer cancel()
+	}
+	result, err = a.node.kind.Run(ctx, a.task())
+	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+		return result, &blueprint.Failure{
+			Code: "timeout", Message: fmt.Sprintf("took longer than its timeoutMs of %d", a.node.Timeout.Milliseconds()), NotSent: failureOf(err).NotSent,
+		}
+	}
+	if err == nil && !result.PassInput {
+		if a.weight, err = weigh(result.Output); err != nil {
+			return result, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
+		}
+	}
+	return result, err
+}
+
+// guarded calls what a node type does. This is one of the two places that recover from a
+// panic: a node that crashes fails, and nothing else does.
+func (r *run) guarded(node *compiled, call func() (blueprint.Result, error)) (result blueprint.Result, err error) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			r.engine.Logger.Error("a node crashed", "execution", r.id, "node", node.ID, "type", node.Type, "panic", r.masker.Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
+			err = &blueprint.Failure{Code: "internal", Message: "the node crashed; the server's log has the details"}
+		}
+	}()
+	return call()
+}
+
+func (a *attempt) task() *blueprint.Task {
+	r := a.run
+	return &blueprint.Task{
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.node.ID, Attempt: a.number,
+		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: r.program.graph.Sequential(),
+		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.node), Evaluate: a.evaluate, Log: a.log,
+	}
+}
+
+func (r *run) idempotencyKey(node *compiled) string { return r.id + "/" + node.ID }
+
+func (a *attempt) evaluate(source string) (any, error) {
+	compiled, err := a.run.program.expression(source)
+	if err != nil {
+		return nil, failureOf(err)
+	}
+	if name := a.run.denied(compiled.Names()); name != "" {
+		return nil, deniedFailure(name)
+	}
+	value, err := compiled.Eval(a.scope)
+	if err != nil {
+		return nil, failureOf(err)
+	}
+	return value, nil
+}
+
+// maxLogs bounds the log of a run; what comes after is dropped, and said so.
+const maxLogs = 10_000
+
+func (a *attempt) log(level, message string, data any) {
+	if _, err := weigh(data); err != nil {
+		message, data = message+" (its data "+err.Error()+")", nil
+	}
+	r := a.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.ended || r.gone || len(r.logs) > maxLogs:
+		return
+	case len(r.logs) == maxLogs:
+		level, message, data = "warn", "the log of this run is full at "+strconv.Itoa(maxLogs)+" lines; the rest is dropped", nil
+	}
+	now := blueprint.TimeOf(r.engine.Clock.Now())
+	node := a.node.ID
+	r.record(&entry{Kind: entryLog, At: now, Log: &blueprint.LogEntry{Timestamp: now, Level: level, NodeID: &node, Message: message, Data: data}})
+	r.soon(AtEnd)
+}
+
+// settle records what came of the attempt. r.mu is held.
+func (a *attempt) settle(result blueprint.Result, err error) {
+	r := a.run
+	now := r.engine.Clock.Now()
+	e := &entry{At: blueprint.TimeOf(now), Node: a.node.ID, Calls: result.Calls, Tokens: result.Tokens, weight: a.weight}
+	switch {
+	case err != nil:
+		a.fail(e, failureOf(err), now)
+	case result.Wait != nil && result.Wait.Until.After(now):
+		e.Kind, e.Due = entryWait, blueprint.TimeOf(result.Wait.Until.Add(time.Millisecond-1)) // never early
+		r.record(e)
+	case result.Await != nil:
+		e.Kind, e.Await = entryAwait, a.question(result.Await, now)
+		r.record(e)
+	default:
+		r.complete(e, result)
+	}
+	r.armFor(r.nodes[a.index].due)
+	if a.node.effect == blueprint.EffectPure {
+		r.soon(AtEnd)
+	} else {
+		r.soon(Soon) // so that a crash leaves little in doubt
+	}
+}
+
+// complete records the end of a node that did its work. r.mu is held.
+func (r *run) complete(e *entry, result blueprint.Result) {
+	e.Kind, e.Handle, e.Variables, e.Respond = entryEnd, result.Handle, result.Variables != nil, result.Respond
+	e.Pass = result.PassInput || result.Wait != nil
+	if !e.Pass {
+		e.Output = result.Output
+	}
+	if result.Stop != nil {
+		e.Stop = true
+		if result.Stop.Failed {
+			message := result.Stop.Message
+			if message == "" {
+				message = "the run was stopped"
+			}
+			e.Error = &blueprint.StepError{Message: message, Code: "stopped"}
+		}
+	}
+	r.record(e)
+}
+
+func (a *attempt) question(q *blueprint.Await, now time.Time) *await {
+	out := &await{Config: a.config}
+	out.NodeID, out.Kind, out.Prompt, out.Schema, out.Options = a.node.ID, q.Kind, q.Prompt, q.Schema, q.Options
+	out.RequestedAt = blueprint.TimeOf(now)
+	if q.Expires > 0 {
+		out.ExpiresAt = blueprint.TimeOf(now.Add(q.Expires))
+	}
+	return out
+}

@@ -1,0 +1,241 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// errCancelled is the cause with which a cancelled run's work is cut off.
+var errCancelled = errors.New("the run was cancelled")
+
+// Answer is somebody's answer to a paused run.
+type Answer struct {
+	ExecutionID string
+	NodeID      string // "" = the first in map order that waits for input
+	Input       any
+	UserID      string
+	CanManage   bool // of the run's blueprint
+}
+
+// Resume gives an answer to a run and returns once it is durable; the run goes
+// on by itself. Errors: CodeBadRequest when the answer does not fit (the run
+// stays paused) or the node does not exist, CodeForbidden when the caller may
+// not answer this kind of question, CodeConflict when nothing is asked (any
+// more).
+func (e *Engine) Resume(ctx context.Context, a Answer) error {
+	r, err := e.acquire(ctx, a.ExecutionID)
+	if err != nil {
+		return err
+	}
+	i, err := r.asked(a.NodeID)
+	if err == nil {
+		err = r.mayAnswer(r.nodes[i].await.Kind, a)
+	}
+	if err == nil {
+		err = r.answer(i, a.Input)
+	}
+	if err == nil {
+		r.mu.Unlock()
+		err = r.flush()
+		e.changed(r.id)
+		r.mu.Lock()
+	}
+	e.release(r)
+	return err
+}
+
+// asked finds the node that an answer is for. r.mu is held.
+func (r *run) asked(nodeID string) (int, error) {
+	if nodeID == "" {
+		for i := range r.nodes {
+			if r.nodes[i].phase == awaiting {
+				return i, nil
+			}
+		}
+		return 0, blueprint.Errorf(blueprint.CodeConflict, "the execution does not wait for input")
+	}
+	i := r.program.graph.Index(nodeID)
+	if i < 0 {
+		return 0, blueprint.Errorf(blueprint.CodeBadRequest, "nodeId: the execution has no node %q", nodeID)
+	}
+	if r.nodes[i].phase != awaiting {
+		return 0, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for input", nodeID)
+	}
+	return i, nil
+}
+
+func (r *run) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
+	may := a.CanManage
+	switch kind {
+	case blueprint.AwaitHuman:
+		may = may || a.UserID == r.begin.UserID
+	case blueprint.AwaitOAuth:
+		may = a.UserID == r.begin.UserID
+	}
+	if !may {
+		return blueprint.Errorf(blueprint.CodeForbidden, "this question (%s) is for somebody else to answer", kind)
+	}
+	return nil
+}
+
+// answer applies an answer to node i. r.mu is held.
+func (r *run) answer(i int, input any) error {
+	at := blueprint.TimeOf(r.engine.Clock.Now())
+	n := &r.nodes[i]
+	e := &entry{At: at, Node: r.address(i)}
+	if n.await.Kind == blueprint.AwaitUnknownOutcome {
+		return r.decide(i, e, input)
+	}
+	node := &r.program.nodes[i]
+	if node.kind == nil || node.kind.Answer == nil {
+		return blueprint.Errorf(blueprint.CodeConflict, "node %q takes no answer", node.ID)
+	}
+	result, err := r.guarded(node, func() (blueprint.Result, error) { return node.kind.Answer(r.answerTask(i, n.await), input) })
+	var wrong *blueprint.Error
+	switch {
+	case errors.As(err, &wrong):
+		return err
+	case err != nil:
+		e.Kind, e.Error = entryEnd, stepError(failureOf(err))
+		r.record(e)
+	default:
+		r.complete(e, result)
+	}
+	return nil
+}
+
+// decide settles a node of which nobody knows whether it took effect. r.mu is held.
+func (r *run) decide(i int, e *entry, input any) error {
+	decision, _ := input.(map[string]any)
+	switch decision["action"] {
+	case "retry":
+		e.Kind, e.Attempt = entryAgain, r.nodes[i].attempt+1
+	case "mark-done":
+		e.Kind, e.Output = entryEnd, decision["output"]
+	case "abort":
+		e.Kind, e.Stop = entryEnd, true
+		e.Error = &blueprint.StepError{Message: "aborted: whether the node took effect is unknown", Code: "aborted"}
+	default:
+		return &blueprint.Error{
+			Code: blueprint.CodeBadRequest, Message: `input.action: must be "retry", "mark-done" or "abort"`,
+			Issues: []blueprint.Issue{{Path: []any{"input", "action"}, Message: `must be "retry", "mark-done" or "abort"`}},
+		}
+	}
+	r.record(e)
+	return nil
+}
+
+// cancelWait is how long Cancel waits for nodes under way to notice.
+const cancelWait = 5 * time.Second
+
+// Cancel ends a run as failed and returns once that is durable; when a node
+// does not let go within seconds it returns earlier, and the run ends when the
+// node does. A finished run is CodeConflict.
+func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
+	r, err := e.acquire(ctx, id)
+	if err != nil {
+		return err
+	}
+	if r.canceled != nil {
+		e.release(r)
+		return blueprint.Errorf(blueprint.CodeConflict, "the execution is being cancelled already")
+	}
+	r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: reason})
+	r.cancel(errCancelled)
+	e.unqueue(r)
+	r.left = make(chan struct{})
+	r.mu.Unlock()
+	err = r.flush()
+	e.changed(id)
+	r.mu.Lock()
+	e.release(r)
+	if err != nil {
+		return err
+	}
+	patience := time.NewTimer(cancelWait)
+	defer patience.Stop()
+	select {
+	case <-r.left:
+		return nil
+	case <-patience.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Retry starts a new run of a finished one, on its version and with what its
+// caller passed, under the authority of principal. Nodes that are not
+// downstream of fromNodeID, or, when that is "", of a node that did not
+// complete, keep their results. Errors: CodeConflict when the run has not
+// ended, CodeBadRequest when there is nothing to retry or no such node.
+func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (*Handle, error) {
+	if !stored.Row.Status.Terminal() {
+		return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution has not ended")
+	}
+	old, err := e.decodeRecord(stored, true)
+	if err != nil {
+		return nil, err
+	}
+	definition, err := e.Journal.DefinitionVersion(ctx, stored.Row.BlueprintID, stored.Row.BlueprintVersion)
+	if err != nil {
+		return nil, err
+	}
+	p, err := e.programOf(definition, &old.Begin)
+	if err != nil {
+		return nil, err
+	}
+	b := old.Begin
+	b.UserID, b.CanManage, b.RetryOf = principal.UserID, canManage, stored.Row.ID
+	if b.Reuse, err = old.reusable(p.graph, fromNodeID); err != nil {
+		return nil, err
+	}
+	return e.launch(p, &b, ledger{}, AtOnce)
+}
+
+// reusable gives the finished steps that a retry keeps.
+func (s *stored) reusable(graph *blueprint.Graph, fromNodeID string) ([]step, error) {
+	var from []int
+	if fromNodeID != "" {
+		i := graph.Index(fromNodeID)
+		if i < 0 {
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: the execution has no node %q", fromNodeID)
+		}
+		from = []int{i}
+	} else {
+		for i, old := range s.Steps {
+			if old.Status == blueprint.StepFailed || old.Status == blueprint.StepPending || old.Dropped {
+				from = append(from, i)
+			}
+		}
+		if len(from) == 0 {
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "every node of the execution completed; name the node to begin at in fromNodeId")
+		}
+	}
+	rerun := graph.Downstream(from...)
+	var kept []step
+	for i, old := range s.Steps {
+		passable := old.Status == blueprint.StepFailed && graph.Node(i).OnError != blueprint.OnErrorStop
+		if !rerun[i] && (old.Status == blueprint.StepCompleted || passable) {
+			kept = append(kept, old)
+		}
+	}
+	return slices.Clip(kept), nil
+}
+
+// CancelAll cancels the given runs, as when their blueprint is deleted. Runs
+// that have ended meanwhile are left alone.
+func (e *Engine) CancelAll(ctx context.Context, executions []string, reason string) error {
+	var failed error
+	for _, id := range executions {
+		if err := e.Cancel(ctx, id, reason); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+			failed = errors.Join(failed, fmt.Errorf("cancel %s: %w", id, err))
+		}
+	}
+	return failed
+}

@@ -1,0 +1,26 @@
+// Package engine runs executions.
+//
+// A run is the fold of its journal. Everything that happens to it is an entry:
+// it began, a node started, ended, waits, asks for input. The engine applies
+// an entry to the run in memory and, when something is to be promised or done
+// outside, makes all entries so far durable first (flush). After a crash the
+// same entries, read back and applied in the same order, give the same run;
+// there is no second code path for recovery, for a resumed run or for one that
+// waited.
+//
+// What is durable when:
+//
+//   - before a run is acknowledged (Handle.Accepted): its begin;
+//   - before a node with a side effect starts: all that led to it, and its start;
+//   - before a run comes to rest (it waits, is paused, has ended): everything.
+//
+// Nodes without side effects cost no commit of their own: a short run of them
+// is one row, written once, when it ends.
+//
+// A run at rest holds no goroutine and is dropped from memory; a timer or an
+// answer loads it again. While it works, a chain of nodes stays on one
+// goroutine; only a fork starts more.
+//
+// A run's failure is data: it ends as failed, with an error in its record. An
+// error from this package is the service's own.
+package engine

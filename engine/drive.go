@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"blueprintd/blueprint"
+)
+
+// maxParallel is how many nodes of one run work at once.
+const maxParallel = 64
+
+// drive works on a run until nothing of it can go on, and gives back the unit
+// of the run with which it was entered. Only a fork starts more goroutines.
+func (e *Engine) drive(r *run) {
+	for {
+		r.mu.Lock()
+		attempts := r.take()
+		r.units += max(0, len(attempts)-1)
+		r.mu.Unlock()
+		if len(attempts) == 0 {
+			break
+		}
+		e.changed(r.id)
+		for _, a := range attempts[1:] {
+			go func() {
+				if e.try(r, a) {
+					e.drive(r)
+				} else {
+					e.leave(r)
+				}
+			}()
+		}
+		if !e.try(r, attempts[0]) {
+			break
+		}
+	}
+	e.leave(r)
+}
+
+// take starts the nodes that may start now. r.mu is held.
+func (r *run) take() []*attempt {
+	if r.broken != nil || r.engine.stopping.Load() {
+		return nil
+	}
+	var attempts []*attempt
+	for len(r.again) > 0 && r.count[working] < maxParallel {
+		attempts = append(attempts, r.startNode(r.again[0]))
+	}
+	if !r.plan.CanStart() || r.count[working] == maxParallel {
+		return attempts
+	}
+	for _, i := range r.plan.Ready() {
+		if r.count[working] == maxParallel {
+			break
+		}
+		attempts = append(attempts, r.startNode(i))
+	}
+	return attempts
+}
+
+// try makes one attempt of a node and records what came of it. It gives false
+// when the run cannot go on in this process.
+func (e *Engine) try(r *run, a *attempt) bool {
+	if a.node.effect != blueprint.EffectPure {
+		// What led here, and that it is about to happen, must be on the disk first.
+		if r.flush() != nil {
+			return false
+		}
+	}
+	result, err := r.guarded(a.node, a.perform)
+	if err != nil && errors.Is(context.Cause(r.ctx), errStopping) {
+		return false // cut off, not failed: the next start decides what that means
+	}
+	r.mu.Lock()
+	a.settle(result, err)
+	respond, handle, more := r.respond, r.handle, !r.plan.Over()
+	r.mu.Unlock()
+	e.changed(r.id)
+	if respond == nil || handle == nil || handle.Response() != nil || !more {
+		return true
+	}
+	// The run goes on behind its answer, and the answer promises it: first the disk.
+	if r.flush() != nil {
+		return false
+	}
+	handle.respond(r.masked(respond))
+	return true
+}
+
+// leave gives back a unit of a run; the last one brings it to rest.
+func (e *Engine) leave(r *run) {
+	r.mu.Lock()
+	r.units--
+	last := r.units == 0
+	r.mu.Unlock()
+	if last {
+		e.rest(r)
+	}
+}
+
+// release unlocks a run that acquire gave, and hands on the caller's unit to
+// the work that the run can do now, if there is any.
+func (e *Engine) release(r *run) {
+	work := r.startable()
+	r.mu.Unlock()
+	if work {
+		e.work(r)
+	} else {
+		e.leave(r)
+	}
+}
+
+// rest is called when nobody works on the run any more. It makes everything
+// durable, tells whoever waits, and drops the run from memory; unless somebody
+// takes it up again meanwhile, who then comes here in turn.
+func (e *Engine) rest(r *run) {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.units == 0 && !r.gone {
+		commit, err := r.remaining()
+		if commit == nil && err == nil {
+			r.putDown()
+			e.changed(r.id)
+			return
+		}
+		r.write(commit, err)
+	}
+}
+
+// remaining makes the commit of what is not on the disk yet; nil when there is
+// nothing. r.mu is held.
+func (r *run) remaining() (*blueprint.JournalCommit, error) {
+	switch {
+	case r.broken != nil, r.ended:
+		return nil, nil
+	case r.plan.Over():
+		r.ended = true
+		return r.finish()
+	case len(r.pending) > 0, r.status() != r.row.Status:
+		return r.commit()
+	default:
+		return nil, nil
+	}
+}
+
+// putDown tells whoever waits for the run how it stands, and drops it from
+// memory. What a later wake needs is kept. r.mu is held.
+func (r *run) putDown() {
+	if r.broken == nil {
+		if r.respond != nil {
+			r.handle.respond(r.masked(r.respond))
+		}
+		if r.ended || r.row.Status == blueprint.StatusPaused || r.engine.stopping.Load() {
+			r.handle.rest(r.outcome())
+			r.handle = nil
+		}
+		r.arm()
+	}
+	r.evict()
+}
+
+// outcome gives the run's record as it stands, made when it is first asked for.
+// r.mu is held.
+func (r *run) outcome() func() *blueprint.Execution {
+	if r.handle == nil {
+		return nil
+	}
+	account, row := r.final, r.row
+	if account == nil {
+		account = r.account().mask(r.masker)
+	}
+	return sync.OnceValue(func() *blueprint.Execution { return account.expand(&row) })
+}
+
+// evict drops the run from memory. r.mu is held.
+func (r *run) evict() {
+	e := r.engine
+	r.gone = true
+	r.unhold()
+	r.cancel(context.Canceled)
+	if r.late != nil {
+		r.late.Stop()
+	}
+	over := r.ended || e.stopping.Load()
+	if over {
+		r.timer.Stop()
+	}
+	if r.left != nil {
+		close(r.left)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !over && (r.timer != nil || r.handle != nil) {
+		e.parked[r.id] = &parked{timer: r.timer, timerAt: r.timerAt, handle: r.handle}
+	}
+	delete(e.runs, r.id)
+	e.passTurn(r)
+	if e.stopping.Load() && len(e.runs) == 0 {
+		close(e.quiet)
+	}
+}
+
+// arm sets the timer for the next instant at which a node of the run is due.
+// r.mu is held.
+func (r *run) arm() {
+	var next blueprint.Time
+	if r.count[waiting]+r.count[awaiting] > 0 {
+		for i := range r.nodes {
+			if due := r.nodes[i].due; due != 0 && (next == 0 || due < next) {
+				next = due
+			}
+		}
+	}
+	if next != r.timerAt {
+		r.setTimer(next)
+	}
+}
+
+// armFor makes sure that the timer goes off by an instant. r.mu is held.
+func (r *run) armFor(due blueprint.Time) {
+	if due != 0 && (r.timerAt == 0 || due < r.timerAt) {
+		r.setTimer(due)
+	}
+}
+
+func (r *run) setTimer(at blueprint.Time) {
+	r.timer.Stop()
+	r.timer, r.timerAt = nil, at
+	if at != 0 && !r.engine.stopping.Load() {
+		id := r.id
+		r.timer = r.engine.Clock.At(at.Time(), func() { r.engine.wake(id) })
+	}
+}

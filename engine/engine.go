@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/secret"
+)
+
+// Journal is the disk under the engine. Commit makes all of its argument
+// durable in one transaction or none of it, and is safe for concurrent use.
+// Errors with CodeUnavailable may pass; others will not.
+type Journal interface {
+	Commit(ctx context.Context, commit *blueprint.JournalCommit) error
+	Load(ctx context.Context, id string) (*blueprint.StoredExecution, error)
+	Unfinished(ctx context.Context) ([]blueprint.ExecutionRow, error)
+	DefinitionVersion(ctx context.Context, blueprintID, version string) (*blueprint.Definition, error)
+}
+
+// Options are what an Engine needs. All but MaxRunning, MaxQueued and Drain are
+// required.
+type Options struct {
+	Catalogue blueprint.Catalogue
+	Journal   Journal
+	Clock     clock.Clock
+	IDs       *ids.Source
+	Sealer    *secret.Sealer
+	Logger    *slog.Logger
+	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
+	MaxRunning int
+	// MaxQueued is how many may wait for their turn; 0 = 10,000. One more is
+	// refused with CodeUnavailable.
+	MaxQueued int
+	// Drain is how long nodes may go on once the engine stops; 0 = 10 s. It is
+	// real time.
+	Drain time.Duration
+}
+
+// Engine runs executions. It is safe for concurrent use.
+type Engine struct {
+	Options
+	programs *programs
+
+	ctx context.Context // of everything that runs
+	cut context.CancelCauseFunc
+
+	stopping atomic.Bool   // set under mu
+	quiet    chan struct{} // closed when the last run comes to rest after stopping
+
+	// mu guards all below it. A run's own locks may be held when it is taken,
+	// never the other way round.
+	mu       sync.Mutex
+	runs     map[string]*run    // in memory
+	parked   map[string]*parked // at rest, with a timer or a caller
+	driving  int                // runs that have their turn
+	queue    []*run             // runs that wait for one, each with a unit
+	watchers map[string]map[chan struct{}]struct{}
+}
+
+// parked is what stays in memory of a run at rest.
+type parked struct {
+	timer   *clock.Timer
+	timerAt blueprint.Time
+	handle  *Handle
+}
+
+// New makes an engine. Nothing runs before Run.
+func New(options Options) *Engine {
+	options.MaxRunning = cmp.Or(options.MaxRunning, 1000)
+	options.MaxQueued = cmp.Or(options.MaxQueued, 10_000)
+	options.Drain = cmp.Or(options.Drain, 10*time.Second)
+	e := &Engine{
+		Options: options, programs: newPrograms(options.Catalogue), quiet: make(chan struct{}),
+		runs: map[string]*run{}, parked: map[string]*parked{}, watchers: map[string]map[chan struct{}]struct{}{},
+	}
+	e.ctx, e.cut = context.WithCancelCause(context.Background())
+	return e
+}
+
+// Run keeps the engine going until ctx ends, and returns when all runs have
+// come to rest on the disk. It first takes up every run that an earlier
+// process left unfinished, then calls ready. From the end of ctx on nothing
+// new starts: nodes under way may finish within Options.Drain; one that does
+// not is treated at the next start as after a crash.
+func (e *Engine) Run(ctx context.Context, ready func()) error {
+	if err := e.recoverAll(ctx); err != nil {
+		return err
+	}
+	ready()
+	<-ctx.Done()
+	e.stop()
+	deadline := time.NewTimer(e.Drain)
+	defer deadline.Stop()
+	select {
+	case <-e.quiet:
+	case <-deadline.C:
+	}
+	e.cut(errStopping)
+	<-e.quiet
+	return nil
+}
+
+// stop keeps anything new from starting. Runs that wait for their turn are put
+// down, callers that wait for a run at rest are told how it stands; both go on
+// at the next start.
+func (e *Engine) stop() {
+	e.mu.Lock()
+	e.stopping.Store(true)
+	queue, resting := e.queue, e.parked
+	e.queue, e.parked = nil, map[string]*parked{}
+	for _, r := range queue {
+		r.turn = noTurn
+	}
+	if len(e.runs) == 0 {
+		close(e.quiet)
+	}
+	e.mu.Unlock()
+	for _, r := range queue {
+		e.leave(r)
+	}
+	for id, p := range resting {
+		p.timer.Stop()
+		if p.handle != nil {
+			p.handle.tell(e.standing(id))
+		}
+	}
+}
+
+// standing gives the record of a run at rest.
+func (e *Engine) standing(id string) (*blueprint.Execution, error) {
+	stored, err := e.Journal.Load(e.ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.View(e.ctx, stored)
+}

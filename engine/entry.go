@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+// The kinds of journal entries. They are on disks: never change their meaning.
+const (
+	entryBegin  = "begin"  // the run was accepted
+	entryStart  = "start"  // an attempt of a node began
+	entryEnd    = "end"    // a node settled: completed, or failed when Error is set
+	entryRetry  = "retry"  // an attempt failed; the next begins at Due
+	entryWait   = "wait"   // the node waits until Due
+	entryAwait  = "await"  // the node asks for input
+	entryAgain  = "again"  // the node is to start once more, at once
+	entryLog    = "log"    // a line of the run's log
+	entryCancel = "cancel" // the run was cancelled, for Reason
+)
+
+// entry is one thing that happened to a run.
+type entry struct {
+	Kind    string         `json:"t"`
+	At      blueprint.Time `json:"at"`
+	Node    string         `json:"n,omitempty"`
+	Attempt int            `json:"a,omitempty"`
+
+	Begin *begin `json:"begin,omitempty"`
+
+	Output    any                  `json:"o,omitempty"`
+	Pass      bool                 `json:"pass,omitempty"` // the output is the input
+	Handle    string               `json:"h,omitempty"`
+	Variables bool                 `json:"v,omitempty"` // the output's members are run variables
+	Calls     []blueprint.Call     `json:"calls,omitempty"`
+	Tokens    int64                `json:"tok,omitempty"`
+	Stop      bool                 `json:"stop,omitempty"` // the run ends here
+	Respond   *blueprint.Response  `json:"respond,omitempty"`
+	Error     *blueprint.StepError `json:"err,omitempty"`
+
+	Due    blueprint.Time      `json:"due,omitempty"`
+	Await  *await              `json:"await,omitempty"`
+	Log    *blueprint.LogEntry `json:"log,omitempty"`
+	Reason string              `json:"reason,omitempty"`
+
+	weight int // of Output when it is known, else 0
+}
+
+// begin is all that a run starts from.
+type begin struct {
+	UserID    string                    `json:"user"`
+	CanManage bool                      `json:"manage,omitempty"`
+	Given     map[string]any            `json:"given,omitempty"` // as the caller passed them
+	InputData any                       `json:"input"`
+	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
+	// Map is kept only for a run whose map is not the stored one.
+	Map     any    `json:"map,omitempty"`
+	RetryOf string `json:"retryOf,omitempty"`
+	Reuse   []step `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	Parent  string `json:"parent,omitempty"`
+	Depth   int    `json:"depth,omitempty"`
+}
+
+// await is a request for input, with what is needed to judge the answer.
+type await struct {
+	blueprint.AwaitingInput
+	Config map[string]any `json:"config,omitempty"` // resolved when the node asked
+}
+
+// encodeEntry writes an entry, decodeEntry reads it back.
+func encodeEntry(e *entry) ([]byte, error) { return blueprint.Encode(e) }
+
+func decodeEntry(data []byte) (*entry, error) {
+	e := &entry{}
+	if err := decode(data, e); err != nil {
+		return nil, fmt.Errorf("engine: a journal entry is unreadable: %w", err)
+	}
+	return e, nil
+}
+
+// decode reads JSON with the digits of its numbers intact.
+func decode(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	return decoder.Decode(into)
+}

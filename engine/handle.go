@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"sync"
+
+	"blueprintd/blueprint"
+)
+
+// Handle is one caller's hold on a run that it started. It is safe for
+// concurrent use. A nil Handle takes every signal quietly.
+type Handle struct {
+	ID       string
+	FiringID string
+
+	acceptOnce, restOnce, respondOnce sync.Once
+
+	accepted chan struct{} // closed once durable, or refused
+	refusal  error
+
+	rested  chan struct{} // closed once there is nothing to wait for any more
+	outcome func() *blueprint.Execution
+	failure error
+
+	responded chan struct{}
+	response  *blueprint.Response
+}
+
+func newHandle(id string) *Handle {
+	return &Handle{ID: id, accepted: make(chan struct{}), rested: make(chan struct{}), responded: make(chan struct{})}
+}
+
+// accept says that the run is durable or, with an error, that it does not
+// exist. Only the first call counts, as with rest and respond.
+func (h *Handle) accept(refusal error) {
+	if h != nil {
+		h.acceptOnce.Do(func() {
+			h.refusal = refusal
+			close(h.accepted)
+		})
+	}
+}
+
+// rest gives the run's record: it ended, paused, or was put down by a server
+// that stops.
+func (h *Handle) rest(outcome func() *blueprint.Execution) {
+	h.accept(nil)
+	h.end(outcome, nil)
+}
+
+// refuse ends the handle with an error: the run does not exist, or it exists
+// and cannot go on.
+func (h *Handle) refuse(err error) {
+	h.accept(err)
+	h.end(nil, err)
+}
+
+// tell ends the handle with a record or the reason why there is none.
+func (h *Handle) tell(outcome *blueprint.Execution, err error) {
+	if err != nil {
+		h.refuse(err)
+		return
+	}
+	h.rest(func() *blueprint.Execution { return outcome })
+}
+
+func (h *Handle) end(outcome func() *blueprint.Execution, failure error) {
+	if h != nil {
+		h.restOnce.Do(func() {
+			h.outcome, h.failure = outcome, failure
+			close(h.rested)
+		})
+	}
+}
+
+func (h *Handle) respond(response *blueprint.Response) {
+	if h != nil {
+		h.respondOnce.Do(func() {
+			h.response = response
+			close(h.responded)
+		})
+	}
+}
+
+// Accepted waits until the run is durable. It gives *DuplicateFiringError when
+// the firing's key had started a run before, CodeUnavailable when the run could
+// not be stored; then the run does not exist.
+func (h *Handle) Accepted(ctx context.Context) error {
+	select {
+	case <-h.accepted:
+		return h.refusal
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Wait waits until the run has ended or paused, durably, and gives its record;
+// when the server stops, that of an unfinished run. Its errors are those of
+// Accepted, and those of a disk that fails later. When ctx ends first, the run
+// goes on and Wait gives ctx's error.
+func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
+	select {
+	case <-h.rested:
+		if h.failure != nil {
+			return nil, h.failure
+		}
+		return h.outcome(), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Responded gives a channel that closes when a respond node has answered, and
+// Response the answer from then on.
+func (h *Handle) Responded() <-chan struct{} { return h.responded }
+
+// Response gives the answer of the first respond node, secrets masked; nil
+// before there is one.
+func (h *Handle) Response() *blueprint.Response {
+	select {
+	case <-h.responded:
+		return h.response
+	default:
+		return nil
+	}
+}

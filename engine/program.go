@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/expression"
+)
+
+// program is a blueprint version ready to run: its graph, and for each node
+// its type and compiled config. It is immutable but for its expression cache
+// and shared by all runs of the version.
+type program struct {
+	definition *blueprint.Definition
+	graph      *blueprint.Graph
+	nodes      []compiled
+	secrets    []string // names of the secret variables, sorted
+
+	mu          sync.Mutex
+	expressions map[string]*expression.Expression
+}
+
+// compiled is one node. With problem set it can only fail.
+type compiled struct {
+	*blueprint.Node
+	kind    *blueprint.NodeType
+	config  *expression.Config
+	problem *blueprint.Failure
+	effect  blueprint.Effect
+}
+
+// compile prepares a definition. A map that breaks the graph rules is an
+// error; a node that cannot run becomes a node that fails, so that the rest of
+// the blueprint still does what it can.
+func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*program, error) {
+	if definition.Map == nil || len(definition.Map.Nodes) == 0 {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute")
+	}
+	graph, issues := blueprint.Compile(definition.Map)
+	if len(issues) > 0 {
+		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "blueprint_map.edges " + issues[0].Message, Issues: issues}
+	}
+	p := &program{definition: definition, graph: graph, nodes: make([]compiled, graph.Len()), expressions: map[string]*expression.Expression{}}
+	for _, variable := range definition.Variables {
+		if variable.Secret {
+			p.secrets = append(p.secrets, variable.Name)
+		}
+	}
+	slices.Sort(p.secrets)
+	for i := range p.nodes {
+		p.nodes[i] = compileNode(catalogue, graph.Node(i))
+	}
+	return p, nil
+}
+
+func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node) compiled {
+	out := compiled{Node: node}
+	bad := func(code, message string) compiled {
+		out.problem = &blueprint.Failure{Code: code, Message: message, Permanent: true}
+		out.effect = blueprint.EffectPure // it never gets to do anything
+		return out
+	}
+	out.kind = catalogue[node.Type]
+	if out.kind == nil {
+		known := make([]string, 0, len(catalogue))
+		for name := range catalogue {
+			known = append(known, name)
+		}
+		slices.Sort(known)
+		return bad("unknown_type", fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")))
+	}
+	out.effect = cmp.Or(node.Effect, out.kind.Effect, blueprint.EffectIdempotent)
+	if len(node.Invalid) > 0 {
+		return bad("bad_config", issueText(node.Invalid[0].Path[2:], node.Invalid[0].Message))
+	}
+	config, issues := expression.CompileConfig(node.Config, out.kind.Untouched)
+	if len(issues) > 0 {
+		return bad("bad_template", issueText(append([]any{"config"}, issues[0].Path...), issues[0].Message))
+	}
+	out.config = config
+	return out
+}
+
+func issueText(path []any, message string) string {
+	return blueprint.PathText(path) + ": " + message
+}
+
+// secret tells whether a variable is declared as secret.
+func (p *program) secret(name string) bool {
+	_, found := slices.BinarySearch(p.secrets, name)
+	return found
+}
+
+// maxExpressions bounds the cache of a program; expressions come from its
+// config, so only a map that makes them up as it goes reaches it.
+const maxExpressions = 1000
+
+// expression compiles source once.
+func (p *program) expression(source string) (*expression.Expression, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.expressions[source]; ok {
+		return e, nil
+	}
+	e, err := expression.CompileExpression(source)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.expressions) < maxExpressions {
+		p.expressions[source] = e
+	}
+	return e, nil
+}
+
+// programs keeps compiled versions. It is safe for concurrent use.
+type programs struct {
+	catalogue blueprint.Catalogue
+	mu        sync.Mutex
+	byVersion map[versionKey]*program
+}
+
+type versionKey struct{ blueprintID, version string }
+
+func newPrograms(catalogue blueprint.Catalogue) *programs {
+	return &programs{catalogue: catalogue, byVersion: map[versionKey]*program{}}
+}
+
+// maxPrograms bounds the cache; the whole of it is dropped when it is full,
+// which is rare enough not to deserve an order of use.
+const maxPrograms = 2000
+
+func (c *programs) of(definition *blueprint.Definition) (*program, error) {
+	key := versionKey{definition.BlueprintID, definition.Version}
+	c.mu.Lock()
+	p := c.byVersion[key]
+	c.mu.Unlock()
+	if p != nil {
+		return p, nil
+	}
+	p, err := compile(c.catalogue, definition)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byVersion) >= maxPrograms {
+		clear(c.byVersion)
+	}
+	c.byVersion[key] = p
+	return p, nil
+}

@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"blueprintd/blueprint"
+	"blueprintd/secret"
+)
+
+// stored is a run as its record keeps it: the true account of what happened,
+// from which every view of the run is made. Inputs, and outputs that are
+// inputs, are not copied but named by where they came from.
+type stored struct {
+	Version  int                                 `json:"version"`
+	Status   blueprint.Status                    `json:"status"`
+	Begin    begin                               `json:"begin"`
+	Steps    []step                              `json:"steps"`
+	Logs     []blueprint.LogEntry                `json:"logs,omitempty"`
+	Ends     []string                            `json:"ends,omitempty"`
+	Failed   string                              `json:"failed,omitempty"` // the node that stopped the run
+	Canceled *string                             `json:"cancelled,omitempty"`
+	Awaiting map[string]*blueprint.AwaitingInput `json:"-"`
+	secrets  []string                            // names of the secret variables
+}
+
+// recordVersion is the form of stored that is written.
+const recordVersion = 1
+
+// step is one node in a record.
+type step struct {
+	Node      string               `json:"n"`
+	Type      string               `json:"k"`
+	Title     string               `json:"title"`
+	Status    blueprint.StepStatus `json:"s"`
+	Start     blueprint.Time       `json:"start,omitempty"`
+	End       blueprint.Time       `json:"end,omitempty"`
+	Attempt   int                  `json:"a,omitempty"`
+	From      []string             `json:"from,omitempty"` // where the input came from; none = the run's input data
+	Output    any                  `json:"o,omitempty"`
+	Pass      bool                 `json:"pass,omitempty"`
+	Handle    string               `json:"h,omitempty"`
+	Variables bool                 `json:"v,omitempty"`
+	Calls     []blueprint.Call     `json:"calls,omitempty"`
+	Tokens    int64                `json:"tok,omitempty"`
+	Error     *blueprint.StepError `json:"err,omitempty"`
+	Dropped   bool                 `json:"dropped,omitempty"`
+}
+
+// account gives the run as it stands. r.mu is held.
+func (r *run) account() *stored {
+	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, len(r.nodes)), secrets: r.program.secrets}
+	s.Begin.Reuse = nil
+	for i := range r.nodes {
+		s.Steps[i] = r.step(i)
+		if r.nodes[i].phase == awaiting {
+			if s.Awaiting == nil {
+				s.Awaiting = map[string]*blueprint.AwaitingInput{}
+			}
+			s.Awaiting[r.address(i)] = &r.nodes[i].await.AwaitingInput
+		}
+	}
+	for _, i := range r.plan.Ends() {
+		s.Ends = append(s.Ends, r.address(i))
+	}
+	if r.failed >= 0 {
+		s.Failed = r.address(r.failed)
+	}
+	return s
+}
+
+func (r *run) step(i int) step {
+	n, node := &r.nodes[i], &r.program.nodes[i]
+	out := step{
+		Node: node.ID, Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
+		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Dropped: n.dropped,
+	}
+	if !n.pass {
+		out.Output = n.output
+	}
+	switch r.plan.State(i) {
+	case blueprint.NodePending:
+		return out
+	case blueprint.NodeStarted:
+		out.Status = blueprint.StepRunning
+		if n.phase == awaiting {
+			out.Status = blueprint.StepPaused
+		}
+		out.End, out.Error = 0, nil
+	case blueprint.NodeCompleted:
+		out.Status = blueprint.StepCompleted
+	case blueprint.NodeFailed:
+		out.Status = blueprint.StepFailed
+	case blueprint.NodePassed:
+		out.Status, out.Pass, out.Output = blueprint.StepSkipped, true, nil
+	case blueprint.NodeSkipped:
+		out.Status = blueprint.StepSkipped
+		if n.start == 0 {
+			return out
+		}
+	}
+	for _, from := range r.plan.Inputs(i) {
+		out.From = append(out.From, r.address(from))
+	}
+	return out
+}
+
+// mask takes the secrets out of an account.
+func (s *stored) mask(m *secret.Masker) *stored {
+	if len(s.secrets) == 0 {
+		return s
+	}
+	out := *s
+	out.Begin.Given, _ = m.Value(s.Begin.Given).(map[string]any)
+	for _, name := range s.secrets { // whatever its type and length
+		if out.Begin.Given[name] != nil {
+			out.Begin.Given = maps.Clone(out.Begin.Given)
+			out.Begin.Given[name] = secret.Mask
+		}
+	}
+	out.Begin.InputData = m.Value(s.Begin.InputData)
+	if s.Begin.Trigger != nil {
+		trigger := *s.Begin.Trigger
+		trigger.Headers, _ = m.Value(trigger.Headers).(map[string]any)
+		out.Begin.Trigger = &trigger
+	}
+	if s.Canceled != nil {
+		reason := m.Text(*s.Canceled)
+		out.Canceled = &reason
+	}
+	out.Steps = slices.Clone(s.Steps)
+	for i := range out.Steps {
+		at := &out.Steps[i]
+		at.Output = m.Value(at.Output)
+		at.Calls = slices.Clone(at.Calls)
+		for j := range at.Calls {
+			at.Calls[j].Host = m.Text(at.Calls[j].Host)
+		}
+		if at.Error != nil {
+			at.Error = &blueprint.StepError{Message: m.Text(at.Error.Message), Code: at.Error.Code}
+		}
+	}
+	out.Logs = slices.Clone(s.Logs)
+	for i := range out.Logs {
+		at := &out.Logs[i]
+		at.Message, at.Data = m.Text(at.Message), m.Value(at.Data)
+	}
+	out.Awaiting = maps.Clone(s.Awaiting)
+	for address, a := range out.Awaiting {
+		masked := *a
+		masked.Prompt, masked.Schema, masked.URL = m.Text(a.Prompt), m.Value(a.Schema), m.Text(a.URL)
+		out.Awaiting[address] = &masked
+	}
+	return &out
+}
+
+// finish makes the last commit of a run that is over. r.mu is held.
+func (r *run) finish() (*blueprint.JournalCommit, error) {
+	now := blueprint.TimeOf(r.engine.Clock.Now())
+	account := r.account()
+	account.Status = blueprint.StatusCompleted
+	if r.canceled != nil || r.failed >= 0 {
+		account.Status = blueprint.StatusFailed
+	}
+	r.final = account.mask(r.masker)
+	record, err := blueprint.Encode(r.final)
+	if err != nil {
+		return nil, err
+	}
+	commit := r.blankCommit()
+	commit.Row.Status, commit.Row.EndTime, commit.Row.UpdatedAt = account.Status, now, now
+	commit.Record = record
+	if r.sealed {
+		truth, err := blueprint.Encode(account)
+		if err != nil {
+			return nil, err
+		}
+		commit.State = r.engine.Sealer.Seal(truth, statePlace(r.id))
+	}
+	return commit, nil
+}
+
+func statePlace(id string) string { return "executions/" + id + "/state" }
+
+// masked takes the secrets out of a response. r.mu need not be held: what it
+// reads is final.
+func (r *run) masked(response *blueprint.Response) *blueprint.Response {
+	if r.masker == nil {
+		return response
+	}
+	out := &blueprint.Response{Status: response.Status, Body: r.masker.Value(response.Body)}
+	for name, value := range response.Headers {
+		if out.Headers == nil {
+			out.Headers = make(map[string]string, len(response.Headers))
+		}
+		out.Headers[name] = r.masker.Text(value)
+	}
+	return out
+}
+
+// decodeRecord reads the record of a finished run: with truth set the one that
+// still holds its secrets, else the one for readers.
+func (e *Engine) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*stored, error) {
+	data := execution.Record
+	if truth && execution.State != nil {
+		plain, err := e.Sealer.Open(execution.State, statePlace(execution.Row.ID))
+		if err != nil {
+			return nil, fmt.Errorf("engine: state of %s: %w", execution.Row.ID, err)
+		}
+		data = plain
+	}
+	s := &stored{}
+	if err := decode(data, s); err != nil {
+		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
+	}
+	return s, nil
+}

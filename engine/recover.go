@@ -1,0 +1,279 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// acquire gives the run of that id, locked and with a unit for the caller,
+// which release takes back. One that is not in memory is read back. A run that
+// has ended is CodeConflict, one that does not exist CodeNotFound; while the
+// engine stops it is CodeUnavailable.
+func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
+	for {
+		e.mu.Lock()
+		if e.stopping.Load() {
+			e.mu.Unlock()
+			return nil, errShuttingDown
+		}
+		r := e.runs[id]
+		if r == nil {
+			r = e.unpark(id)
+			e.mu.Unlock()
+			if err := e.load(ctx, r); err != nil {
+				if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
+					r.handle.refuse(err)
+					r.handle = nil
+				}
+				r.evict()
+				r.mu.Unlock()
+				return nil, err
+			}
+			return r, nil
+		}
+		e.mu.Unlock()
+		r.mu.Lock()
+		switch {
+		case r.gone: // a moment too late: look again
+			r.mu.Unlock()
+			continue
+		case r.ended:
+			r.mu.Unlock()
+			return nil, errEnded
+		}
+		r.units++
+		return r, nil
+	}
+}
+
+var errEnded = blueprint.Errorf(blueprint.CodeConflict, "the execution has ended")
+
+// unpark puts an empty run in the place of one at rest. It is locked and has a
+// unit for the caller. e.mu is held.
+func (e *Engine) unpark(id string) *run {
+	r := e.newRun(id)
+	r.mu.Lock() // nobody else knows it yet
+	r.units, r.unhold = 1, e.Clock.Hold()
+	e.runs[id] = r
+	if p := e.parked[id]; p != nil {
+		delete(e.parked, id)
+		r.timer, r.timerAt, r.handle = p.timer, p.timerAt, p.handle
+	}
+	return r
+}
+
+// load reads a run back and decides about what its last process left undone.
+// r.mu is held.
+func (e *Engine) load(ctx context.Context, r *run) error {
+	stored, err := e.Journal.Load(ctx, r.id)
+	if err != nil {
+		return err
+	}
+	if stored.Row.Status.Terminal() {
+		r.ended = true
+		return errEnded
+	}
+	if err := e.fold(ctx, r, stored); err != nil {
+		return err
+	}
+	r.takeUp()
+	return nil
+}
+
+// fold makes the run that a journal tells of.
+func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecution) error {
+	r.row, r.durable = stored.Row, true
+	for i, data := range stored.Entries {
+		if len(data) > 0 && data[0] != '{' {
+			plain, err := e.Sealer.Open(data, journalPlace(r.id))
+			if err != nil {
+				return fmt.Errorf("engine: journal of %s: %w", r.id, err)
+			}
+			data = plain
+		}
+		entry, err := decodeEntry(data)
+		if err != nil {
+			return fmt.Errorf("engine: journal of %s: %w", r.id, err)
+		}
+		if i > 0 {
+			if err := r.follows(entry); err != nil {
+				return fmt.Errorf("engine: journal of %s, entry %d: %w", r.id, i, err)
+			}
+			r.apply(entry)
+			continue
+		}
+		if entry.Kind != entryBegin || entry.Begin == nil {
+			return fmt.Errorf("engine: journal of %s does not start at its beginning", r.id)
+		}
+		if err := e.rebegin(ctx, r, entry.Begin); err != nil {
+			return err
+		}
+	}
+	if r.begin == nil {
+		return fmt.Errorf("engine: journal of %s is empty", r.id)
+	}
+	return nil
+}
+
+// rebegin starts a run from its stored beginning, on the version that it is
+// pinned to.
+func (e *Engine) rebegin(ctx context.Context, r *run, b *begin) error {
+	definition, err := e.Journal.DefinitionVersion(ctx, r.row.BlueprintID, r.row.BlueprintVersion)
+	if err != nil {
+		return err
+	}
+	p, err := e.programOf(definition, b)
+	if err != nil {
+		return err
+	}
+	return r.setUp(p, b)
+}
+
+// programOf gives what a stored beginning ran: the map of the version that it
+// is pinned to, or its own.
+func (e *Engine) programOf(definition *blueprint.Definition, b *begin) (*program, error) {
+	if b.Map == nil {
+		return e.program(definition, false)
+	}
+	adHoc := *definition
+	var issues []blueprint.Issue
+	if adHoc.Map, issues = blueprint.ParseMap(b.Map); issues != nil {
+		return nil, fmt.Errorf("engine: the map of a run of %s is broken: %s", definition.BlueprintID, issues[0].Message)
+	}
+	return e.program(&adHoc, true)
+}
+
+// recoverAll takes up every run that is not finished on the disk.
+func (e *Engine) recoverAll(ctx context.Context) error {
+	rows, err := e.Journal.Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		r, err := e.acquire(ctx, row.ID)
+		if err != nil {
+			// One unreadable run must not keep all the others, and the server, down.
+			e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
+			continue
+		}
+		e.release(r)
+	}
+	if len(rows) > 0 {
+		e.Logger.Info("took up unfinished runs", "count", len(rows))
+	}
+	return nil
+}
+
+// takeUp decides about the nodes that were at work when the last process
+// ended: those that may run again do, under the same attempt and idempotency
+// key; for the others somebody has to say what happened. r.mu is held.
+func (r *run) takeUp() {
+	now := r.engine.Clock.Now()
+	at := blueprint.TimeOf(now)
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if n.phase != working {
+			continue
+		}
+		node := &r.program.nodes[i]
+		note := &blueprint.LogEntry{Timestamp: at, Level: "warn", NodeID: &node.ID}
+		switch {
+		case r.canceled != nil:
+			r.record(&entry{Kind: entryEnd, Node: node.ID, At: at, Error: cancelledStep()})
+			continue
+		case node.effect == blueprint.EffectOnce:
+			note.Message = "the server stopped while this node was at work; whether it took effect is unknown"
+			a := &await{}
+			a.NodeID, a.Kind, a.RequestedAt = node.ID, blueprint.AwaitUnknownOutcome, at
+			a.Prompt = "The server stopped while this node was at work. Did it take effect? Retry it, mark it as done, or abort the run."
+			a.Options = []string{"retry", "mark-done", "abort"}
+			r.record(&entry{Kind: entryAwait, Node: node.ID, At: at, Await: a})
+		default:
+			note.Message = "the server stopped while this node was at work; it runs again"
+			r.record(&entry{Kind: entryAgain, Node: node.ID, At: at, Attempt: n.attempt})
+		}
+		r.record(&entry{Kind: entryLog, At: at, Log: note})
+	}
+}
+
+// wakeAgain is how long a run sleeps on when the disk does not give it back.
+const wakeAgain = 10 * time.Second
+
+// wake takes up a run whose timer went off.
+func (e *Engine) wake(id string) {
+	r, err := e.acquire(e.ctx, id)
+	switch {
+	case err == nil:
+	case err == error(errEnded), err == error(errShuttingDown):
+		return
+	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
+		e.Logger.Warn("a run waits for the disk", "execution", id, "error", err)
+		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.wake(id) })
+		return
+	default:
+		e.Logger.Error("a run could not be woken", "execution", id, "error", err, "hint", "it is taken up at the next start")
+		return
+	}
+	at := blueprint.TimeOf(e.Clock.Now())
+	if r.timerAt <= at {
+		r.timer, r.timerAt = nil, 0
+	}
+	for i := range r.nodes {
+		n := &r.nodes[i]
+		if n.due == 0 || n.due > at {
+			continue
+		}
+		switch {
+		case n.phase == awaiting:
+			r.expire(i, at)
+		case n.retry:
+			r.record(&entry{Kind: entryAgain, Node: r.address(i), At: at, Attempt: n.next})
+		default:
+			r.record(&entry{Kind: entryEnd, Node: r.address(i), At: at, Pass: true})
+		}
+	}
+	r.arm()
+	e.release(r)
+}
+
+// expire settles a question that nobody answered in time. r.mu is held.
+func (r *run) expire(i int, at blueprint.Time) {
+	n := &r.nodes[i]
+	node := &r.program.nodes[i]
+	e := &entry{At: at, Node: node.ID}
+	if node.kind == nil || node.kind.Expired == nil {
+		e.Kind, e.Error = entryEnd, &blueprint.StepError{Message: "nobody answered in time", Code: "expired"}
+		r.record(e)
+		return
+	}
+	result, err := r.guarded(node, func() (blueprint.Result, error) { return node.kind.Expired(r.answerTask(i, n.await)) })
+	if err != nil {
+		e.Kind, e.Error = entryEnd, stepError(failureOf(err))
+		r.record(e)
+		return
+	}
+	r.complete(e, result)
+}
+
+// answerTask is the task of a node that judges an answer: its config is the
+// one with which it asked. r.mu is held.
+func (r *run) answerTask(i int, a *await) *blueprint.Task {
+	n := &r.nodes[i]
+	config := a.Config
+	if config == nil {
+		config = map[string]any{}
+	}
+	input, _ := r.input(i)
+	return &blueprint.Task{
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: r.address(i), Attempt: n.attempt, Config: config,
+		Input: input, InputData: r.begin.InputData, Sequential: r.program.graph.Sequential(), Now: r.engine.Clock.Now(),
+		IdempotencyKey: r.idempotencyKey(&r.program.nodes[i]),
+		Evaluate: func(string) (any, error) {
+			return nil, blueprint.Errorf(blueprint.CodeInternal, "an answer has no expressions")
+		},
+		Log: func(string, string, any) {},
+	}
+}

@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/secret"
+)
+
+// phase says what a started node of a run is doing.
+type phase uint8
+
+const (
+	idle     phase = iota // not started, settled, or about to start again
+	working               // an attempt runs in a goroutine
+	waiting               // until due: a wait node, or the delay before the next attempt
+	awaiting              // for input, or until due
+	phases                // how many there are
+)
+
+// nodeRun is what a run knows of one node.
+type nodeRun struct {
+	phase   phase
+	attempt int
+	next    int // number of the next attempt; 0 counts as 1
+	start   blueprint.Time
+	end     blueprint.Time
+	due     blueprint.Time // when waiting or awaiting ends; 0 = never
+	retry   bool           // waiting is the delay before another attempt
+	await   *await
+
+	// output is what the node hands on, and writers are the variables seen
+	// behind it. Both are final once the node is settled, so whoever starts
+	// later may read them without the lock.
+	output  any
+	weight  int // of output, as weigh gives it
+	writers *blueprint.Writers
+	known   bool // of a disabled node: output and writers are worked out
+
+	pass      bool // the output is the input
+	handle    string
+	variables bool // the output's members are run variables
+	calls     []blueprint.Call
+	tokens    int64
+	err       *blueprint.StepError
+	dropped   bool // it was under way when the run stopped
+}
+
+// run is one execution in memory.
+//
+// Two locks: flushing is held by whoever makes the run durable, so that
+// entries reach the disk in order; mu guards all below it. flushing is taken
+// first, the engine's own lock last.
+//
+// Whoever needs the run to stay in memory holds a unit of it: the goroutines
+// that drive it, the queue in which it waits for its turn, a caller that
+// answers or cancels it. Whoever gives back the last unit brings the run to
+// rest.
+type run struct {
+	engine   *Engine
+	id       string
+	flushing sync.Mutex
+
+	mu       sync.Mutex
+	row      blueprint.ExecutionRow
+	ledger   ledger
+	begin    *begin
+	program  *program
+	plan     *blueprint.Plan
+	nodes    []nodeRun
+	weight   int            // of begin.InputData
+	count    [phases]int    // nodes in each phase; that of idle is not kept
+	again    []int          // started nodes that are due for another attempt
+	bound    map[string]any // variables by declaration and caller
+	sealed   bool           // it has secrets: what is stored of it is encrypted
+	masker   *secret.Masker
+	logs     []blueprint.LogEntry
+	respond  *blueprint.Response
+	failed   int // the node whose failure stopped the run, -1 for none
+	canceled *string
+
+	units   int
+	pending []*entry      // applied, not durable
+	durable bool          // the row is on disk
+	ended   bool          // over; its last commit is under way or done
+	broken  error         // the disk refused it: it cannot go on in this process
+	gone    bool          // dropped from memory: whoever holds it must look it up again
+	left    chan struct{} // closed when gone; nil while nobody waits for that
+	timer   *clock.Timer
+	timerAt blueprint.Time // 0 = no timer
+	late    *time.Timer    // flushes what has been pending for too long
+	lateAt  time.Time      // when it does; zero = it is not set
+	handle  *Handle
+	unhold  func()  // lets go of the clock, which stands still while a run is in memory
+	final   *stored // the record of a run that has ended, secrets masked
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+
+	turn turn // guarded by the engine's lock
+}
+
+// ledger is what is stored together with a new run: the firing that caused it.
+type ledger struct {
+	firing    *blueprint.Firing
+	coalesced *blueprint.Firing
+	cursor    blueprint.Time
+}
+
+// newRun makes a run that has not begun and that nobody knows of.
+func (e *Engine) newRun(id string) *run {
+	r := &run{engine: e, id: id, failed: -1}
+	r.ctx, r.cancel = context.WithCancelCause(e.ctx)
+	return r
+}
+
+// setUp gives the run its program and its beginning. An issue with the
+// variables is a CodeBadRequest error.
+func (r *run) setUp(p *program, b *begin) error {
+	bound, issues := blueprint.BindVariables(p.definition.Variables, b.Given)
+	if len(issues) > 0 {
+		return variableError(issues)
+	}
+	weight, err := weigh(b.InputData)
+	if err != nil {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "inputData: %s", err)
+	}
+	r.program, r.begin, r.bound, r.weight = p, b, bound, weight
+	r.plan = blueprint.NewPlan(p.graph)
+	r.nodes = make([]nodeRun, p.graph.Len())
+	var secrets []any
+	for _, name := range p.secrets {
+		if bound[name] != nil {
+			secrets = append(secrets, bound[name])
+		}
+	}
+	r.sealed = len(secrets) > 0
+	r.masker = secret.NewMasker(secrets)
+	r.reuse(b.Reuse)
+	return nil
+}
+
+func variableError(issues []blueprint.Issue) error {
+	out := &blueprint.Error{Code: blueprint.CodeBadRequest}
+	for i, issue := range issues {
+		issue.Path = append([]any{"variables"}, issue.Path...)
+		out.Issues = append(out.Issues, issue)
+		if i > 0 {
+			out.Message += "; "
+		}
+		out.Message += blueprint.PathText(issue.Path) + ": " + issue.Message
+	}
+	return out
+}
+
+// reuse settles the nodes that an earlier run had finished, in the order of
+// the walk.
+func (r *run) reuse(finished []step) {
+	byNode := make(map[string]*step, len(finished))
+	for i := range finished {
+		byNode[finished[i].Node] = &finished[i]
+	}
+	for progress := len(byNode) > 0; progress; {
+		progress = false
+		for _, i := range r.plan.Ready() {
+			s, ok := byNode[r.address(i)]
+			if !ok {
+				continue
+			}
+			progress = true
+			r.apply(&entry{Kind: entryStart, Node: s.Node, At: s.Start, Attempt: s.Attempt})
+			r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Error: s.Error})
+		}
+	}
+}
+
+// status gives the status of a run that has not ended: paused when somebody is
+// asked for input and nothing else can be done at once.
+func (r *run) status() blueprint.Status {
+	if r.count[working] == 0 && r.count[awaiting] > 0 && !r.startable() {
+		return blueprint.StatusPaused
+	}
+	return blueprint.StatusRunning
+}
+
+// startable tells whether a node could start now.
+func (r *run) startable() bool {
+	return len(r.again) > 0 || r.plan.CanStart()
+}
+
+// address gives the address of node i.
+func (r *run) address(i int) string { return r.program.nodes[i].ID }
+
+// denied gives the secret variable among names that the run's principal may
+// not use, "" when there is none. What the caller passed is the caller's own.
+func (r *run) denied(names []string) string {
+	if r.begin.CanManage {
+		return ""
+	}
+	for _, name := range names {
+		if _, own := r.begin.Given[name]; !own && r.program.secret(name) {
+			return name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// scope answers the names that a node's templates and expressions use. What a
+// node may see is final before it starts, so most of it needs no lock; values
+// are shared and never changed.
+type scope struct {
+	run     *run
+	node    int
+	now     time.Time
+	input   any
+	weight  int // of input
+	writers *blueprint.Writers
+}
+
+// scopeOf makes the scope of node i. r.mu is held.
+func (r *run) scopeOf(i int, now time.Time) *scope {
+	s := &scope{run: r, node: i, now: now, writers: r.nodes[i].writers}
+	s.input, s.weight = r.input(i)
+	return s
+}
+
+// Lookup answers a top-level name.
+func (s *scope) Lookup(name string) (any, bool) {
+	switch name {
+	case "input":
+		return s.input, true
+	case "inputData":
+		return s.run.begin.InputData, true
+	case "nodes":
+		return s.upstream(), true
+	case "execution":
+		return map[string]any{"id": s.run.id}, true
+	case "blueprint":
+		definition := s.run.program.definition
+		return map[string]any{"id": definition.BlueprintID, "title": definition.Title}, true
+	case "trigger":
+		return triggerValue(s.run.begin.Trigger), true
+	case "now":
+		return s.now.UTC().Format(blueprint.TimeFormat), true
+	}
+	if writer, ok := s.writers.Of(name); ok {
+		values, _ := s.run.nodes[writer].output.(map[string]any)
+		return values[name], true
+	}
+	value, ok := s.run.bound[name]
+	return value, ok
+}
+
+// Names gives every top-level name, sorted.
+func (s *scope) Names() []string {
+	names := []string{"input", "inputData", "nodes", "execution", "blueprint", "trigger", "now"}
+	names = slices.AppendSeq(names, maps.Keys(s.run.bound))
+	names = slices.AppendSeq(names, maps.Keys(s.writers.All()))
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// upstream gives {"output": ...} of every node that led to this one. Nodes
+// beside it are left out even when they are done: what a node sees must not
+// depend on which branch was faster.
+func (s *scope) upstream() map[string]any {
+	r := s.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := map[string]any{}
+	queue := r.plan.Inputs(s.node)
+	for len(queue) > 0 {
+		from := queue[len(queue)-1]
+		queue = queue[:len(queue)-1]
+		address := r.address(from)
+		if _, seen := out[address]; seen {
+			continue
+		}
+		out[address] = map[string]any{"output": r.handed(from).output}
+		queue = append(queue, r.plan.Inputs(from)...)
+	}
+	return out
+}
+
+// triggerValue is what templates see of the trigger; a run without one sees
+// nulls, so that a blueprint can be tried by hand.
+func triggerValue(t *blueprint.TriggerContext) map[string]any {
+	if t == nil {
+		return map[string]any{"id": nil, "type": nil, "headers": map[string]any{}}
+	}
+	headers := t.Headers
+	if headers == nil {
+		headers = map[string]any{}
+	}
+	return map[string]any{"id": t.ID, "type": string(t.Type), "headers": headers}
+}

@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// Urgency says how long a new run may work before it must be on the disk.
+type Urgency time.Duration
+
+// How soon a run must be durable at the latest. Whatever has a side effect,
+// waits, or ends makes it durable earlier.
+const (
+	// AtOnce stores the run before its first node starts: for a firing whose
+	// key may come twice.
+	AtOnce Urgency = 0
+	// Soon is for callers that wait for Handle.Accepted: a run of pure nodes
+	// that ends within it costs one commit.
+	Soon = Urgency(5 * time.Millisecond)
+	// AtEnd is for callers that wait for Handle.Wait: after this time even a
+	// run that nobody was told of can be seen.
+	AtEnd = Urgency(time.Second)
+)
+
+// Start begins a run and returns at once; the handle tells what becomes of it.
+// Errors: CodeBadRequest when the blueprint has no nodes or the variables do
+// not fit, CodeUnavailable when the engine is stopping or its queue is full.
+func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
+	p, err := e.program(request.Definition, request.AdHoc)
+	if err != nil {
+		return nil, err
+	}
+	b := &begin{
+		UserID: request.Principal.UserID, CanManage: request.CanManage,
+		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger,
+	}
+	if request.AdHoc {
+		b.Map = request.Definition.Map.Raw
+	}
+	return e.launch(p, b, ledger{request.Firing, request.Coalesced, request.Cursor}, urgency)
+}
+
+// program gives the compiled form of a definition; an ad hoc one is not kept.
+func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program, error) {
+	if adHoc {
+		return compile(e.Catalogue, definition)
+	}
+	return e.programs.of(definition)
+}
+
+// launch makes the run of a beginning and sets it to work now or when its turn
+// comes. A run that has to wait for its turn is stored meanwhile: its caller
+// may not wait for so long.
+func (e *Engine) launch(p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
+	now := e.Clock.Now()
+	r := e.newRun(e.IDs.ExecutionID(now))
+	if err := r.setUp(p, b); err != nil {
+		r.cancel(err)
+		return nil, err
+	}
+	definition, at := p.definition, blueprint.TimeOf(now)
+	r.row = blueprint.ExecutionRow{
+		ID: r.id, LogID: e.IDs.ULID(now), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
+		OrganizationID: definition.OrganizationID, UserID: b.UserID, ParentExecutionID: b.Parent,
+		Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
+	}
+	r.ledger = l
+	if firing := l.firing; firing != nil {
+		firing.Decision, firing.ExecutionID = blueprint.DecisionStarted, &r.id
+		r.row.TriggerID, r.row.FiringID = firing.TriggerID, firing.ID
+	}
+	r.pending = []*entry{{Kind: entryBegin, At: at, Begin: b}}
+	handle := newHandle(r.id)
+	handle.FiringID = r.row.FiringID
+	r.handle, r.units, r.unhold = handle, 1, e.Clock.Hold()
+
+	hasTurn, err := e.admit(r)
+	switch {
+	case err != nil:
+		r.unhold()
+		r.cancel(err)
+		return nil, err
+	case !hasTurn:
+		go r.flush()
+	case urgency == AtOnce:
+		go func() {
+			if r.flush() != nil {
+				e.leave(r)
+				return
+			}
+			e.drive(r)
+		}()
+	default:
+		r.mu.Lock()
+		r.soon(urgency)
+		r.mu.Unlock()
+		go e.drive(r)
+	}
+	return handle, nil
+}
