@@ -1,0 +1,78 @@
+package nodes
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+type approvalConfig struct {
+	Prompt    text   `key:"prompt" required:"true" doc:"What to decide on."`
+	ExpiresMs *int64 `key:"expiresMs" minimum:"1" maximum:"3153600000000" doc:"How long to wait for a decision, in milliseconds; for ever when not given."`
+	OnExpire  string `key:"onExpire" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens when nobody decided in time."`
+}
+
+// approvalGate asks somebody for a yes or no.
+func approvalGate() *blueprint.NodeType {
+	return define(definition[approvalConfig]{
+		name:        "approval-gate",
+		title:       "Approval",
+		description: "Pauses the run until somebody approves or rejects, and goes on at the handle approved or rejected. In a blueprint without edges a rejection fails the run. The output is {\"approved\", \"comment\"?}.",
+		handles:     []string{"approved", "rejected"},
+		example:     `{"prompt": "Send the offer to {{inputData.customer ?? \"the customer\"}}?", "expiresMs": 86400000, "onExpire": "reject"}`,
+		run: func(_ context.Context, _ *blueprint.Task, c *approvalConfig) (blueprint.Result, error) {
+			return blueprint.Result{Await: &blueprint.Await{
+				Kind: blueprint.AwaitApproval, Prompt: string(c.Prompt), Expires: milliseconds(c.ExpiresMs), OnExpire: orFail(c.OnExpire),
+			}}, nil
+		},
+		answer: func(task *blueprint.Task, _ *approvalConfig, answer any) (blueprint.Result, error) {
+			object, ok := answer.(map[string]any)
+			if !ok {
+				return blueprint.Result{}, badAnswer(blueprint.Issue{Message: `must be an object such as {"approved": true}`})
+			}
+			var issues []blueprint.Issue
+			output := map[string]any{}
+			if output["approved"], ok = object["approved"].(bool); !ok {
+				message := "must be true or false"
+				if _, given := object["approved"]; !given {
+					message = "required"
+				}
+				issues = append(issues, blueprint.Issue{Path: []any{"approved"}, Message: message})
+			}
+			if comment, given := object["comment"]; given {
+				if output["comment"], ok = comment.(string); !ok {
+					issues = append(issues, blueprint.Issue{Path: []any{"comment"}, Message: "must be a string"})
+				}
+			}
+			if issues != nil {
+				return blueprint.Result{}, badAnswer(issues...)
+			}
+			return decided(task, output), nil
+		},
+		expired: func(task *blueprint.Task, c *approvalConfig) (blueprint.Result, error) {
+			if orFail(c.OnExpire) == "fail" {
+				return blueprint.Result{}, errExpired
+			}
+			return decided(task, map[string]any{"approved": c.OnExpire == "approve", "expired": true}), nil
+		},
+	})
+}
+
+// decided is the result of a decision. Without edges nothing can follow a
+// rejection, and going on would be wrong whatever onError says.
+func decided(task *blueprint.Task, output map[string]any) blueprint.Result {
+	if output["approved"] == true {
+		return blueprint.Result{Output: output, Handle: "approved"}
+	}
+	result := blueprint.Result{Output: output, Handle: "rejected"}
+	if task.Sequential {
+		message := "rejected"
+		if comment, _ := output["comment"].(string); comment != "" {
+			message += ": " + comment
+		} else if output["expired"] == true {
+			message += ": nobody decided in time"
+		}
+		result.Stop = &blueprint.Stop{Failed: true, Message: message}
+	}
+	return result
+}

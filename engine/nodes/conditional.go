@@ -1,0 +1,35 @@
+package nodes
+
+import (
+	"context"
+	"strconv"
+
+	"blueprintd/blueprint"
+)
+
+type conditionalConfig struct {
+	Condition expression `key:"condition" required:"true" doc:"An expression without braces that gives true or false."`
+}
+
+// conditional chooses between two ways. In a map without edges there is only
+// one, which ends early and well when the condition is false.
+func conditional() *blueprint.NodeType {
+	return define(definition[conditionalConfig]{
+		name:        "conditional",
+		title:       "Condition",
+		description: "Goes on at the handle true or false. In a blueprint without edges, false ends the run early. The input is passed on.",
+		handles:     []string{"true", "false"},
+		example:     `{"condition": "input.total > 100"}`,
+		run: func(_ context.Context, task *blueprint.Task, c *conditionalConfig) (blueprint.Result, error) {
+			answer, err := condition(task, "condition", c.Condition)
+			if err != nil {
+				return blueprint.Result{}, err
+			}
+			result := blueprint.Result{PassInput: true, Handle: strconv.FormatBool(answer)}
+			if task.Sequential && !answer {
+				result.Stop = &blueprint.Stop{}
+			}
+			return result, nil
+		},
+	})
+}

@@ -1,0 +1,85 @@
+package nodes
+
+import (
+	"fmt"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// The codes of the failures that types of this package report.
+const (
+	codeBadConfig   = "bad_config"
+	codeNotBoolean  = "not_boolean"
+	codeExpired     = "expired"
+	codeConnection  = "connection_unavailable"
+	codeStatus      = "http_status"
+	codeConnect     = "connect_failed"
+	codeTimeout     = "timeout"
+	codeRefused     = "address_refused"
+	codeTooLarge    = "too_large"
+	codeRedirects   = "too_many_redirects"
+	codeCertificate = "tls_failed"
+)
+
+// badConfig is the failure of a node whose config does not fit once its
+// templates are resolved.
+func badConfig(issues []blueprint.Issue) *blueprint.Failure {
+	return &blueprint.Failure{Code: codeBadConfig, Message: "config: " + issueText(issues), Permanent: true}
+}
+
+func badConfigf(path, format string, args ...any) *blueprint.Failure {
+	return &blueprint.Failure{Code: codeBadConfig, Message: "config: " + path + ": " + fmt.Sprintf(format, args...), Permanent: true}
+}
+
+// issueText writes issues as one line.
+func issueText(issues []blueprint.Issue) string {
+	parts := make([]string, len(issues))
+	for i, issue := range issues {
+		parts[i] = issue.Message
+		if len(issue.Path) > 0 {
+			parts[i] = blueprint.PathText(issue.Path) + ": " + issue.Message
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// badAnswer refuses an answer and leaves the run paused. Issue paths start at
+// the answer.
+func badAnswer(issues ...blueprint.Issue) error {
+	for i := range issues {
+		issues[i].Path = append([]any{"input"}, issues[i].Path...)
+	}
+	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: issueText(issues), Issues: issues}
+}
+
+// condition computes an expression that must give true or false.
+func condition(task *blueprint.Task, key string, source expression) (bool, error) {
+	value, err := task.Evaluate(string(source))
+	if err != nil {
+		return false, err
+	}
+	answer, ok := value.(bool)
+	if !ok {
+		return false, &blueprint.Failure{Code: codeNotBoolean, Message: fmt.Sprintf("%s: must give true or false, and gave %s", key, kindOf(value))}
+	}
+	return answer, nil
+}
+
+// kindOf names the kind of a value, without showing it.
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	case bool:
+		return "a boolean"
+	default:
+		return "a number"
+	}
+}

@@ -1,0 +1,132 @@
+package nodes
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/outbound"
+)
+
+type httpConfig struct {
+	Method       string         `key:"method" default:"\"GET\"" doc:"The HTTP method."`
+	URL          string         `key:"url" required:"true" doc:"The address, with http:// or https://."`
+	Headers      map[string]any `key:"headers" doc:"Headers by name; null leaves out one that would be sent otherwise."`
+	Query        map[string]any `key:"query" doc:"Parameters to add to the address, by name; a list repeats the parameter, null leaves it out."`
+	Body         anyValue       `key:"body" doc:"What to send: a string as it is, anything else as JSON, or as a form when the content type says application/x-www-form-urlencoded."`
+	Multipart    []httpPart     `key:"multipart" doc:"The parts of a multipart/form-data body, in place of body."`
+	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a form such as 2xx, or a list of them; 200 to 399 when not given."`
+	ConnectionID string         `key:"connectionId" doc:"The connection whose credentials to use."`
+
+	expected []statusRange
+}
+
+type httpPart struct {
+	Name     string   `key:"name" required:"true" doc:"The name of the field."`
+	Value    anyValue `key:"value" doc:"The content: a string as it is, anything else as JSON."`
+	FileID   string   `key:"fileId" doc:"A stored file to send as the content."`
+	Filename string   `key:"filename" doc:"The name of a file, when the part is one."`
+}
+
+const (
+	// maxResponse is how much of an answer is taken, after decompression.
+	maxResponse = 10 << 20
+	// httpTimeout bounds an exchange when the node has no timeoutMs.
+	httpTimeout = 5 * time.Minute
+)
+
+// httpRequest sends one HTTP request. A header of several values is one string
+// joined by ", ", but for set-cookie, which always is a list. A body of a JSON
+// content type is parsed; one that is no UTF-8 text comes as base64, and
+// "bodyEncoding": "base64" says so.
+func httpRequest(d Dependencies) *blueprint.NodeType {
+	return define(definition[httpConfig]{
+		name:        "http-request",
+		title:       "HTTP request",
+		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed when it is JSON. A status that is not expected fails the node.",
+		effect:      blueprint.EffectIdempotent,
+		example:     `{"method": "POST", "url": "https://api.example.com/orders", "headers": {"Authorization": "Bearer {{api_key ?? \"\"}}"}, "query": {"notify": true}, "body": {"id": "{{inputData.id ?? null}}"}, "expectStatus": ["2xx", 409]}`,
+		check:       checkHTTP,
+		run: func(ctx context.Context, task *blueprint.Task, c *httpConfig) (blueprint.Result, error) {
+			return exchange(ctx, d, task, c)
+		},
+	})
+}
+
+func checkHTTP(c *httpConfig, r *report) {
+	if method := strings.ToUpper(c.Method); r.given("method") && !r.open(c.Method) {
+		if !validHeaderName(method) || method == http.MethodConnect || method == http.MethodTrace {
+			r.issue("must be a method such as GET or POST", "method")
+		}
+	}
+	if c.URL != "" && !r.open(c.URL) {
+		if _, problem := parseURL(c.URL); problem != "" {
+			r.issue(problem, "url")
+		}
+	}
+	checkHeaders(c.Headers, r, true, closedInRequests)
+	if c.Body.Given && c.Body.Value != nil && r.given("multipart") {
+		r.issue("must not stand beside body", "multipart")
+	}
+	for i, part := range c.Multipart {
+		switch {
+		case part.FileID != "":
+			r.issue("files cannot be sent yet", "multipart", i, "fileId")
+		case !part.Value.Given && !r.static:
+			r.issue("required", "multipart", i, "value")
+		}
+		for key, value := range map[string]string{"name": part.Name, "filename": part.Filename} {
+			if !r.open(value) && !validHeaderValue(value) {
+				r.issue("must be one line without control characters", "multipart", i, key)
+			}
+		}
+	}
+	if c.ExpectStatus.Given && c.ExpectStatus.Value != nil && !r.open(c.ExpectStatus.Value) {
+		var ok bool
+		if c.expected, ok = parseStatuses(c.ExpectStatus.Value, r); !ok {
+			r.issue(`must be a status from 100 to 599, a form such as "2xx", or a list of them`, "expectStatus")
+		}
+	} else {
+		c.expected = []statusRange{{200, 399}}
+	}
+	if c.ConnectionID != "" && r.static {
+		r.issue("connections are not available", "connectionId")
+	}
+}
+
+// exchange sends the request and reads the answer.
+func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *httpConfig) (blueprint.Result, error) {
+	if c.ConnectionID != "" {
+		return blueprint.Result{}, &blueprint.Failure{Code: codeConnection, Message: "connections are not available", Permanent: true}
+	}
+	var result blueprint.Result
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, httpTimeout)
+		defer cancel()
+	}
+	ctx, hops := outbound.Record(ctx)
+	request, err := newRequest(ctx, d, task, c)
+	if err != nil {
+		return result, err
+	}
+	response, err := d.HTTP.Do(request)
+	for _, hop := range hops.List() {
+		result.Calls = append(result.Calls, blueprint.Call{Host: hop.Host, Status: hop.Status})
+	}
+	if err != nil {
+		return result, requestFailure(ctx, err, hops)
+	}
+	defer response.Body.Close()
+	if !c.expects(response.StatusCode) {
+		return result, statusFailure(response, c, d.Clock.Now())
+	}
+	data, err := outbound.ReadAll(response.Body, maxResponse)
+	if err != nil {
+		return result, requestFailure(ctx, err, hops)
+	}
+	result.Output = responseOutput(response, data)
+	return result, nil
+}

@@ -1,0 +1,70 @@
+package nodes
+
+import (
+	"context"
+	"errors"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/schema"
+)
+
+type humanConfig struct {
+	Prompt    text       `key:"prompt" required:"true" doc:"What to ask."`
+	Schema    jsonSchema `key:"schema" doc:"The JSON Schema that an answer has to fit; without one any answer does."`
+	ExpiresMs *int64     `key:"expiresMs" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
+	OnExpire  string     `key:"onExpire" enum:"fail|continue" default:"\"fail\"" doc:"What happens when nobody answered in time."`
+	compiled *schema.Schema // nil without a schema
+}
+
+// human asks somebody a question.
+func human() *blueprint.NodeType {
+	return define(definition[humanConfig]{
+		name:        "human",
+		title:       "Human input",
+		description: "Pauses the run until somebody answers. The output is the answer.",
+		example:     `{"prompt": "How many copies of {{inputData.title ?? \"it\"}}?", "schema": {"type": "object", "properties": {"copies": {"type": "integer", "minimum": 1}}, "required": ["copies"]}, "expiresMs": 86400000}`,
+		check:       (*humanConfig).compile,
+		run: func(_ context.Context, _ *blueprint.Task, c *humanConfig) (blueprint.Result, error) {
+			return blueprint.Result{Await: &blueprint.Await{
+				Kind: blueprint.AwaitHuman, Prompt: string(c.Prompt), Schema: c.Schema.Value, Expires: milliseconds(c.ExpiresMs), OnExpire: orFail(c.OnExpire),
+			}}, nil
+		},
+		answer: func(_ *blueprint.Task, c *humanConfig, answer any) (blueprint.Result, error) {
+			if c.compiled != nil {
+				if issues := c.compiled.Validate(answer); issues != nil {
+					return blueprint.Result{}, badAnswer(issues...)
+				}
+			}
+			return blueprint.Result{Output: answer}, nil
+		},
+		expired: func(_ *blueprint.Task, c *humanConfig) (blueprint.Result, error) {
+			if c.OnExpire == "continue" {
+				return blueprint.Result{Output: map[string]any{"expired": true}}, nil
+			}
+			return blueprint.Result{}, errExpired
+		},
+	})
+}
+
+func (c *humanConfig) compile(r *report) {
+	if !c.Schema.Given {
+		return
+	}
+	var err error
+	var bad *blueprint.Error
+	if c.compiled, err = schema.Compile(c.Schema.Value); errors.As(err, &bad) {
+		for _, issue := range bad.Issues {
+			r.issue(issue.Message, append([]any{"schema"}, issue.Path...)...)
+		}
+	}
+}
+
+// errExpired is the failure of a question that nobody answered.
+var errExpired = &blueprint.Failure{Code: codeExpired, Message: "nobody answered in time"}
+
+func orFail(onExpire string) string {
+	if onExpire == "" {
+		return "fail"
+	}
+	return onExpire
+}

@@ -1,0 +1,31 @@
+package nodes
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+type logConfig struct {
+	Level   string   `key:"level" enum:"debug|info|warn|error" default:"\"info\"" doc:"How important the line is."`
+	Message text     `key:"message" required:"true" doc:"What to note."`
+	Data    anyValue `key:"data" doc:"A value to note with it."`
+}
+
+// log writes a line into the run's log.
+func log() *blueprint.NodeType {
+	return define(definition[logConfig]{
+		name:        "log",
+		title:       "Log",
+		description: "Writes a line into the log of the run. The input is passed on.",
+		example:     `{"level": "info", "message": "received order {{inputData.id ?? \"?\"}}", "data": "{{input}}"}`,
+		run: func(_ context.Context, task *blueprint.Task, c *logConfig) (blueprint.Result, error) {
+			level := c.Level
+			if level == "" {
+				level = "info"
+			}
+			task.Log(level, string(c.Message), c.Data.Value)
+			return blueprint.Result{PassInput: true}, nil
+		},
+	})
+}

@@ -1,0 +1,92 @@
+// Package nodes is the catalogue of node types; its file listing is the list of
+// them. A type is one file: a struct for its config, what it says of itself, and
+// the function that runs it. Types share no state and remember nothing between
+// runs.
+//
+// # Configs
+//
+// A config struct describes itself by tags, and define derives from it the JSON
+// Schema of the form, the check that needs no run, and the decoding for a run:
+//
+//	key          the name in config
+//	doc          what it is for
+//	required     "true" when it must be given
+//	enum         the texts that it may be, separated by |
+//	default      what holds when it is not given, as JSON
+//	minimum, maximum  for whole numbers
+//
+// Before a run the strings of a config may hold templates, so a check accepts
+// any string with "{{" where a number, an object or another kind of value is
+// asked for, and the schema says so. In a run they have been resolved, and what
+// does not fit is a failure with the code bad_config. Null stands for "not
+// given" wherever a key does not take any JSON value. Keys that a type does not
+// know are a warning.
+//
+// Texts (the type text) take any value in a run: numbers, booleans and null by
+// their words, objects and arrays as JSON, as a template does inside other text.
+//
+// # Expressions
+//
+// Keys of the type expression hold the bare source and are never resolved as
+// templates. Braces around the whole of it, {{ x > 1 }} or {{= x > 1 }}, are
+// accepted and left out, since no expression can begin with two braces; a check
+// warns of them.
+//
+// # Failures
+//
+// What a type reports by itself has one of the codes bad_config, not_boolean,
+// expired, address_refused, connect_failed, connection_unavailable, http_status,
+// timeout, tls_failed, too_large and too_many_redirects. Errors of expressions
+// pass through as they are. Only a bad config and a missing connection are
+// permanent.
+package nodes
+
+import (
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/outbound"
+)
+
+// Dependencies is what the types use of the outside.
+type Dependencies struct {
+	// HTTP sends the requests of blueprints. Nil means a client that reaches
+	// the public internet only.
+	HTTP *outbound.Client
+	// Clock tells the time to reckon with; nil means the machine's.
+	Clock clock.Clock
+	// UserAgent names this program to other servers; "" means "blueprintd".
+	UserAgent string
+}
+
+// All gives every node type, sorted by name.
+func All(d Dependencies) []*blueprint.NodeType {
+	if d.HTTP == nil {
+		d.HTTP = outbound.New(outbound.Options{})
+	}
+	if d.Clock == nil {
+		d.Clock = clock.Real{}
+	}
+	if d.UserAgent == "" {
+		d.UserAgent = "blueprintd"
+	}
+	all := []*blueprint.NodeType{
+		approvalGate(),
+		conditional(),
+		httpRequest(d),
+		human(),
+		log(),
+		merge(),
+		respond(),
+		set(),
+		stop(),
+		switchCase(),
+		template(),
+		transform(),
+		wait(),
+	}
+	slices.SortFunc(all, func(a, b *blueprint.NodeType) int { return strings.Compare(a.Type, b.Type) })
+	return all
+}

@@ -1,0 +1,219 @@
+package nodes
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+	expressions "blueprintd/blueprint/expression"
+)
+
+// report reads a config into its struct and collects what is wrong with it.
+type report struct {
+	config map[string]any
+	// static says that templates have not been resolved. What holds one is
+	// left at zero, except for strings and values of any kind.
+	static bool
+	issues []blueprint.Issue
+}
+
+func (r *report) issue(message string, path ...any) {
+	r.issues = append(r.issues, blueprint.Issue{Path: slices.Clone(path), Message: message, Severity: blueprint.SeverityError})
+}
+
+// warn notes what works but is doubtful. A run has nobody to warn.
+func (r *report) warn(message string, path ...any) {
+	if r.static {
+		r.issues = append(r.issues, blueprint.Issue{Path: slices.Clone(path), Message: message, Severity: blueprint.SeverityWarning})
+	}
+}
+
+// open tells whether a value is not known yet, because it holds a template.
+func (r *report) open(value any) bool {
+	source, ok := value.(string)
+	return ok && r.static && strings.Contains(source, "{{")
+}
+
+// given tells whether a key of the config has a value, known or not.
+func (r *report) given(key string) bool { return r.config[key] != nil }
+
+// decode reads an object whose keys a shape describes.
+func (r *report) decode(s *shape, target reflect.Value, object map[string]any, path ...any) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		value, given := object[f.key]
+		switch {
+		case given && (value != nil || f.kind == anyField || f.kind == textField && f.required):
+			r.field(f, target.Field(f.index), value, append(path, f.key)...)
+		case f.required:
+			r.issue("required", append(path, f.key)...)
+		}
+	}
+	if !r.static {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if !slices.ContainsFunc(s.fields, func(f field) bool { return f.key == key }) {
+			r.warn("is not known to this type of node", append(path, key)...)
+		}
+	}
+}
+
+// field reads one value.
+func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
+	switch f.kind {
+	case anyField, schemaField:
+		target.Field(0).Set(reflect.ValueOf(&value).Elem())
+		target.Field(1).SetBool(true)
+	case expressionField:
+		target.SetString(r.expression(value, path))
+	case textField:
+		if _, ok := value.(string); !ok && r.static {
+			r.issue("must be text", path...)
+		}
+		target.SetString(render(value))
+	case stringField:
+		r.text(f, target, value, path)
+	default:
+		if !r.open(value) {
+			r.structured(f, target, value, path)
+		}
+	}
+}
+
+func (r *report) text(f *field, target reflect.Value, value any, path []any) {
+	source, ok := value.(string)
+	switch {
+	case !ok:
+		r.issue("must be a string", path...)
+	case f.enum != nil && !r.open(value) && !slices.Contains(f.enum, source):
+		r.issue("must be "+choices(f.enum), path...)
+	default:
+		target.SetString(source)
+	}
+}
+
+func (r *report) structured(f *field, target reflect.Value, value any, path []any) {
+	switch f.kind {
+	case boolField:
+		if answer, ok := value.(bool); ok {
+			target.SetBool(answer)
+		} else {
+			r.issue("must be true or false", path...)
+		}
+	case integerField:
+		number, ok := wholeNumber(value)
+		switch {
+		case !ok:
+			r.issue("must be a whole number", path...)
+		case !f.inRange(number):
+			r.issue(f.rangeText(), path...)
+		default:
+			target.Set(reflect.ValueOf(&number))
+		}
+	case objectField:
+		if object, ok := value.(map[string]any); ok {
+			target.Set(reflect.ValueOf(object))
+		} else {
+			r.issue("must be an object", path...)
+		}
+	case listField:
+		list, ok := value.([]any)
+		if !ok {
+			r.issue("must be an array", path...)
+			return
+		}
+		elements := reflect.MakeSlice(target.Type(), len(list), len(list))
+		for i, element := range list {
+			if object, ok := element.(map[string]any); ok {
+				r.decode(f.elements, elements.Index(i), object, append(slices.Clone(path), i)...)
+			} else if !r.open(element) {
+				r.issue("must be an object", append(slices.Clone(path), i)...)
+			}
+		}
+		target.Set(elements)
+	}
+}
+
+// expression gives the source of an expression without braces around it.
+func (r *report) expression(value any, path []any) string {
+	source, ok := value.(string)
+	if !ok {
+		r.issue("must be an expression, as a string", path...)
+		return ""
+	}
+	bare := source
+	if inner, ok := strings.CutPrefix(strings.TrimSpace(source), "{{"); ok {
+		if inner, ok = strings.CutSuffix(inner, "}}"); ok {
+			bare = strings.TrimPrefix(inner, "=")
+			r.warn("is an expression already: leave the braces out", path...)
+		}
+	}
+	if r.static {
+		if _, err := expressions.CompileExpression(bare); err != nil {
+			r.issue(err.Error(), path...)
+		}
+	}
+	return bare
+}
+
+// wholeNumber gives the value of a JSON number without a fraction, however it
+// is written.
+func wholeNumber(value any) (int64, bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	if whole, err := strconv.ParseInt(number.String(), 10, 64); err == nil {
+		return whole, true
+	}
+	f, err := number.Float64()
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return 0, false
+	}
+	return int64(f), true
+}
+
+func (f *field) inRange(number int64) bool {
+	least, errLeast := f.minimum.Int64()
+	most, errMost := f.maximum.Int64()
+	return (errLeast != nil || number >= least) && (errMost != nil || number <= most)
+}
+
+func (f *field) rangeText() string {
+	if f.maximum == "" {
+		return fmt.Sprintf("must be at least %s", f.minimum)
+	}
+	return fmt.Sprintf("must be from %s to %s", f.minimum, f.maximum)
+}
+
+// choices writes "a", "b" or "c".
+func choices(list []string) string {
+	quoted := make([]string, len(list))
+	for i, choice := range list {
+		quoted[i] = strconv.Quote(choice)
+	}
+	last := len(quoted) - 1
+	if last == 0 {
+		return quoted[0]
+	}
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}
+
+// render writes a value as a template does inside other text.
+func render(value any) string {
+	if source, ok := value.(string); ok {
+		return source
+	}
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(data)
+}

@@ -1,0 +1,40 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+type setConfig struct {
+	Values map[string]any `key:"values" required:"true" doc:"The variables to write, by name."`
+}
+
+// readable are the names that a template can begin with.
+var readable = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
+
+// set writes run variables. Its output is the object of their values.
+func set() *blueprint.NodeType {
+	return define(definition[setConfig]{
+		name:        "set",
+		title:       "Set variables",
+		description: "Writes variables that all later nodes can use as {{name}}.",
+		example:     `{"values": {"greeting": "Hello {{inputData.name ?? \"world\"}}", "retries": 3}}`,
+		check: func(c *setConfig, r *report) {
+			for _, name := range slices.Sorted(maps.Keys(c.Values)) {
+				if slices.Contains(blueprint.ReservedNames, name) {
+					r.issue(fmt.Sprintf("%q is a name that the service fills itself", name), "values", name)
+				} else if !readable.MatchString(name) {
+					r.warn("is no name for a variable: only letters, digits and _ can stand in {{...}}", "values", name)
+				}
+			}
+		},
+		run: func(_ context.Context, _ *blueprint.Task, c *setConfig) (blueprint.Result, error) {
+			return blueprint.Result{Output: c.Values, Variables: c.Values}, nil
+		},
+	})
+}

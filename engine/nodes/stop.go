@@ -1,0 +1,25 @@
+package nodes
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+type stopConfig struct {
+	Message text `key:"message" doc:"Why the run ends."`
+	Failed  bool `key:"failed" default:"false" doc:"Whether the run has failed."`
+}
+
+// stop ends the run.
+func stop() *blueprint.NodeType {
+	return define(definition[stopConfig]{
+		name:        "stop",
+		title:       "Stop",
+		description: "Ends the run; nodes that have not begun are skipped. The input is passed on.",
+		example:     `{"message": "nothing to do", "failed": false}`,
+		run: func(_ context.Context, _ *blueprint.Task, c *stopConfig) (blueprint.Result, error) {
+			return blueprint.Result{PassInput: true, Stop: &blueprint.Stop{Failed: c.Failed, Message: string(c.Message)}}, nil
+		},
+	})
+}

@@ -1,0 +1,24 @@
+package nodes
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+type templateConfig struct {
+	Text text `key:"text" required:"true" doc:"The text, with {{placeholders}}."`
+}
+
+// template writes a text.
+func template() *blueprint.NodeType {
+	return define(definition[templateConfig]{
+		name:        "template",
+		title:       "Template",
+		description: "Writes a text in which {{placeholders}} are replaced. The output is {\"text\"}.",
+		example:     `{"text": "Order {{inputData.id}} was received at {{now}}."}`,
+		run: func(_ context.Context, _ *blueprint.Task, c *templateConfig) (blueprint.Result, error) {
+			return blueprint.Result{Output: map[string]any{"text": string(c.Text)}}, nil
+		},
+	})
+}

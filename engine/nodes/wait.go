@@ -1,0 +1,53 @@
+package nodes
+
+import (
+	"context"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+type waitConfig struct {
+	DurationMs *int64 `key:"durationMs" minimum:"0" maximum:"3153600000000" doc:"How long to wait, in milliseconds."`
+	Until      string `key:"until" doc:"The instant to wait for, in the form of {{now}}: 2026-01-31T12:00:00.000Z. One that has passed does not wait."`
+}
+
+// wait lets time pass.
+func wait() *blueprint.NodeType {
+	return define(definition[waitConfig]{
+		name:        "wait",
+		title:       "Wait",
+		description: "Waits for a time or until an instant; the wait outlives a restart of the server. The input is passed on.",
+		example:     `{"durationMs": 60000}`,
+		check: func(c *waitConfig, r *report) {
+			switch {
+			case r.given("durationMs") == r.given("until"):
+				r.issue("must have either durationMs or until")
+			case r.given("until") && !r.open(c.Until):
+				if _, err := instant(c.Until); err != nil {
+					r.issue("must be an instant such as 2026-01-31T12:00:00.000Z", "until")
+				}
+			}
+		},
+		run: func(_ context.Context, task *blueprint.Task, c *waitConfig) (blueprint.Result, error) {
+			until, _ := instant(c.Until)
+			if c.DurationMs != nil {
+				until = task.Now.Add(milliseconds(c.DurationMs))
+			}
+			if !until.After(task.Now) {
+				return blueprint.Result{PassInput: true}, nil
+			}
+			return blueprint.Result{PassInput: true, Wait: &blueprint.Wait{Until: until}}, nil
+		},
+	})
+}
+
+func instant(source string) (time.Time, error) { return time.Parse(time.RFC3339Nano, source) }
+
+// milliseconds gives a duration of a config, 0 when there is none.
+func milliseconds(number *int64) time.Duration {
+	if number == nil {
+		return 0
+	}
+	return time.Duration(*number) * time.Millisecond
+}
