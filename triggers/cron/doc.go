@@ -1,0 +1,57 @@
+// Package cron reads five-field cron expressions and computes when they are
+// due, in any time zone. It knows no clock and starts nothing: a caller hands
+// in instants and gets instants back.
+//
+// # Expressions
+//
+// An expression is five fields with blanks or tabs between them:
+//
+//	minute 0-59   hour 0-23   day-of-month 1-31   month 1-12   weekday 0-7
+//
+// A field is a list of items with commas between them. An item is
+//
+//   - every value; alone in its field
+//     */n        every n-th value, counted from the field's lowest
+//     a          one value
+//     a/n        every n-th value from a to the field's end
+//     a-b        every value from a to b
+//     a-b/n      every n-th value from a to b
+//
+// Numbers have one or two digits. JAN to DEC stand for numbers in the month,
+// SUN to SAT in the weekday, in any letter case. In the weekday 0 and 7 are
+// Sunday; 7 stands alone or ends a range, SUN at the end of a range is 7, and
+// a/n ends at 6. The words @hourly @daily @midnight @weekly @monthly @yearly
+// @annually stand for a whole expression, in any letter case. Blanks and tabs
+// around an expression are dropped; line breaks are refused.
+//
+// Two fields choose the day. When both are restricted, a day that suits either
+// one is chosen. A field that begins with * is no restriction: then a day must
+// suit both, so "0 0 */2 * 1" is every Monday with an odd day of the month.
+//
+// Whatever else other programs accept is refused with the reason, and where it
+// helps with what to write instead: seconds and years, @reboot, L W # ?, a step
+// of 0 or one wider than the field, values out of range, ranges that run
+// backwards, a bare * within a list, a date that never comes.
+//
+// # Daylight saving
+//
+// When minute and hour are both fixed, that is when neither contains a *, an
+// expression names readings of the wall clock, and each reading of each
+// calendar date fires once: at its first occurrence when the clock is set back
+// over it, and at the first instant after the gap when the clock is set forward
+// over it, even when the gap swallows a whole date. Readings that so fall on
+// one instant are one tick.
+//
+// Any other expression follows elapsed time: it fires in every real minute in
+// which the wall clock suits it, twice in a repeated hour and not at all in a
+// skipped one.
+//
+// # Limits
+//
+// Ticks lie on whole minutes of UTC. Where an offset has seconds, as local mean
+// times before the 1970s do, they are dropped towards the past, so that such a
+// tick comes up to 59 seconds after the wall clock's own minute begins. Years
+// run from 1 to 9999; Next looks 100 years ahead. Zones may be up to 24 hours
+// from UTC. Schedules are immutable and everything here is safe for concurrent
+// use.
+package cron

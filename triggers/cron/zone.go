@@ -1,0 +1,99 @@
+package cron
+
+import (
+	_ "embed" // the list of zone names
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// zoneText lists the names of the IANA time zone database, sorted, one on a
+// line. It serves to refuse what a machine happens to load besides (its own
+// zone, other letter cases) and to find what was meant; a zone newer than the
+// list is accepted all the same. It was made from the Go distribution by
+//
+//	unzip -Z1 $(go env GOROOT)/lib/time/zoneinfo.zip | grep -v -e '/$' -e Factory | LC_ALL=C sort
+//
+//go:embed zones.txt
+var zoneText string
+
+var zoneNames = sync.OnceValue(func() []string { return strings.Fields(zoneText) })
+
+// loaded keeps the zones that were asked for (string to *time.Location), so
+// that many schedules share one. There are no more than zone names.
+var loaded sync.Map
+
+// newZone is what the name of a zone that the list lacks may look like.
+var newZone = regexp.MustCompile(`^[A-Z][A-Za-z]+(/[A-Z][A-Za-z0-9_+-]*){1,2}$`)
+
+// LoadZone gives the time zone of an IANA name such as "Europe/Berlin"; "" is
+// UTC. It refuses everything that depends on the machine, as "Local" does, and
+// offsets such as "+02:00". The error is a *ParseError with the field timezone.
+//
+// The rules come from the machine's time zone database, or from the one that
+// the program embeds.
+func LoadZone(name string) (*time.Location, error) {
+	if name == "" || name == "UTC" {
+		return time.UTC, nil
+	}
+	if zone, ok := loaded.Load(name); ok {
+		return zone.(*time.Location), nil
+	}
+	_, listed := slices.BinarySearch(zoneNames(), name)
+	if !listed {
+		if message := refuseZone(name); message != "" {
+			return nil, &ParseError{"timezone", name, message}
+		}
+	}
+	zone, err := time.LoadLocation(name)
+	switch {
+	case err == nil:
+		shared, _ := loaded.LoadOrStore(name, zone)
+		return shared.(*time.Location), nil
+	case listed:
+		return nil, &ParseError{"timezone", name, "this machine has no rules for " + name + "; install its time zone database (tzdata)"}
+	default:
+		return nil, &ParseError{"timezone", name, unknownZone(name)}
+	}
+}
+
+// offset finds what people write for a fixed offset.
+var offset = regexp.MustCompile(`^(?i:UTC|GMT|Z)?\s*([+-])?(\d{1,2})(?::?(\d\d))?$`)
+
+// refuseZone says why a name that is not on the list cannot be a zone, or "".
+func refuseZone(name string) string {
+	if parts := offset.FindStringSubmatch(name); parts != nil {
+		message := show(name) + " is an offset, which knows no daylight saving; write a place such as Europe/Berlin"
+		hours := strings.TrimPrefix(parts[2], "0")
+		fixed := "Etc/GMT" + map[string]string{"+": "-", "-": "+"}[parts[1]] + hours
+		if _, ok := slices.BinarySearch(zoneNames(), fixed); ok && parts[1] != "" && (parts[3] == "" || parts[3] == "00") {
+			message += ", or " + fixed + " (its sign is turned round)"
+		}
+		return message
+	}
+	switch strings.ToLower(name) {
+	case "local", "localtime", "system", "factory", "posixrules":
+		return show(name) + " depends on the machine; write a place such as Europe/Berlin, or UTC"
+	}
+	known := func(other string) bool { return strings.EqualFold(name, other) }
+	if !newZone.MatchString(name) || len(name) > 64 || slices.ContainsFunc(zoneNames(), known) {
+		return unknownZone(name)
+	}
+	return ""
+}
+
+// unknownZone says that there is no zone of a name, and which may be meant.
+func unknownZone(name string) string {
+	message := show(name) + " is not a known time zone; "
+	switch near := nearest(name); len(near) {
+	case 0:
+		return message + "write an IANA name such as Europe/Berlin or America/New_York"
+	case 1:
+		return message + fmt.Sprintf("perhaps %s is meant", near[0])
+	default:
+		return message + fmt.Sprintf("perhaps %s or %s is meant", strings.Join(near[:len(near)-1], ", "), near[len(near)-1])
+	}
+}
