@@ -1,0 +1,146 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// How long a run may work before it and its firing must be on the disk.
+const (
+	// atOnce is for keys that may come twice: of two deliveries only one gets
+	// so far that a node runs.
+	atOnce = 0
+	// soon is for callers that wait for the acknowledgement.
+	soon = 5 * time.Millisecond
+	// atEnd is for callers that wait for the run's end.
+	atEnd = time.Second
+)
+
+// activation is something that wants to start a trigger's blueprint.
+type activation struct {
+	binding  *blueprint.Binding
+	firing   *blueprint.Firing
+	input    any
+	headers  map[string]any
+	keyed    bool // the key came from outside and may come again
+	patience time.Duration
+
+	// Of a tick.
+	coalesced *blueprint.Firing
+	cursor    blueprint.Time
+}
+
+// newFiring makes a ledger row that is received now. Its key is its own id
+// until it is given another.
+func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprint.Firing {
+	now := t.Clock.Now()
+	id := t.IDs.ULID(now)
+	return &blueprint.Firing{ID: id, TriggerID: triggerID, Source: source, Key: id, ReceivedAt: blueprint.TimeOf(now)}
+}
+
+// begin hands an activation to the runner. The run is not durable yet.
+func (t *Service) begin(a *activation) (Run, error) {
+	b := a.binding
+	return t.Runner.Start(&blueprint.StartRequest{
+		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
+		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers},
+		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor,
+	}, a.patience)
+}
+
+// start begins a run and returns once it is durable together with its ledger
+// row. When the key has started a run before, that is recorded, and the error
+// is a *blueprint.DuplicateFiringError. Other errors leave no row.
+func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
+	// Whoever asked may go away meanwhile; what becomes of the firing is to be known all the same.
+	ctx = context.WithoutCancel(ctx)
+	run, err := t.begin(a)
+	if err == nil {
+		err = run.Accepted(ctx)
+	}
+	if err == nil {
+		t.started.Add(1)
+		return run, nil
+	}
+	var duplicate *blueprint.DuplicateFiringError
+	if !errors.As(err, &duplicate) {
+		if duplicate = t.earlier(ctx, a); duplicate == nil {
+			return nil, err
+		}
+	}
+	if a.firing.BodyHash == "" {
+		t.recordDuplicate(ctx, a.firing, duplicate)
+	}
+	return nil, duplicate
+}
+
+// earlier looks whether a key has started a run before. Only what could not be
+// started asks: a delivery that comes again gets its first answer even when the
+// blueprint cannot run any more or the server is busy.
+func (t *Service) earlier(ctx context.Context, a *activation) *blueprint.DuplicateFiringError {
+	if !a.keyed {
+		return nil
+	}
+	first, err := t.Store.StartedFiring(ctx, a.firing.TriggerID, a.firing.Key)
+	if err != nil || first.ExecutionID == nil {
+		return nil
+	}
+	return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
+}
+
+// recordDuplicate stores the row of a firing whose key had started a run.
+func (t *Service) recordDuplicate(ctx context.Context, firing *blueprint.Firing, first *blueprint.DuplicateFiringError) {
+	firing.Decision, firing.ExecutionID = blueprint.DecisionDuplicate, &first.ExecutionID
+	firing.Reason = fmt.Sprintf("this key started %s before, with firing %s", first.ExecutionID, first.FiringID)
+	t.record(ctx, firing)
+}
+
+// recordRefused stores the row of a firing that was not allowed or not valid.
+func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, reason string) {
+	firing.Decision, firing.ExecutionID, firing.Reason = blueprint.DecisionRefused, nil, shorten(reason)
+	t.record(ctx, firing)
+}
+
+// record stores a row that starts nothing. The caller gets the same answer
+// whether that works or not, so a failure is only logged.
+func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
+	if err := t.Store.RecordFirings(context.WithoutCancel(ctx), firing.TriggerID, []blueprint.Firing{*firing}, 0); err != nil {
+		t.Logger.Warn("a firing is missing in the ledger", "trigger", firing.TriggerID, "decision", firing.Decision, "reason", firing.Reason, "error", err)
+	}
+}
+
+// maxReason bounds the reason of a ledger row, in bytes.
+const maxReason = 300
+
+// shorten bounds a reason, at a character's end.
+func shorten(reason string) string {
+	if len(reason) <= maxReason {
+		return reason
+	}
+	end := 0
+	for i := range reason {
+		if i > maxReason-len("…") {
+			break
+		}
+		end = i
+	}
+	return reason[:end] + "…"
+}
+
+// failure turns any error into one that may be shown: what is no
+// *blueprint.Error is logged here and becomes "internal error".
+func (t *Service) failure(triggerID string, err error) *blueprint.Error {
+	var known *blueprint.Error
+	if errors.As(err, &known) && known.Code != blueprint.CodeInternal {
+		if known.Err != nil {
+			t.Logger.Warn("a firing was refused", "trigger", triggerID, "code", known.Code, "error", err)
+		}
+		return known
+	}
+	t.Logger.Error("a firing failed", "trigger", triggerID, "error", err)
+	return blueprint.Errorf(blueprint.CodeInternal, "internal error")
+}

@@ -1,0 +1,162 @@
+package triggers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/schema"
+)
+
+// ServeAPI serves POST /v1/triggers/{triggerId}/fire, whose path value triggerId it reads,
+// for somebody whose key has been checked. It answers 202, or 200 with the
+// first ids when an Idempotency-Key comes again with the same JSON value. An
+// error that it returns is still to be answered; headers that go with it are
+// set.
+//
+// Errors, in the order of the checks: CodeMethodNotSupported, CodeBadRequest
+// for a malformed id, CodeNotFound, CodeForbidden, CodeNotFound for a trigger
+// of another type, CodeBadRequest when it is not active, CodeForbidden when its
+// creator has lost access, CodePayloadTooLarge, CodeUnsupportedMedia,
+// CodeBadRequest for the body, CodeConflict for a key that was used with
+// another body, CodeUnavailable.
+func (t *Service) ServeAPI(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "firing a trigger takes POST")
+	}
+	binding, err := t.reachable(r.Context(), principal, strings.ToLower(r.PathValue("triggerId")))
+	if err != nil {
+		return err
+	}
+	a := &activation{binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceAPI), patience: soon}
+	if refused := t.receiveCall(a, r); refused != nil {
+		t.recordRefused(r.Context(), a.firing, refused.Message)
+		return refused
+	}
+	err = t.fire(r.Context(), a)
+	var duplicate *blueprint.DuplicateFiringError
+	if errors.As(err, &duplicate) {
+		return t.answerAgain(w, r, a, duplicate)
+	}
+	if err != nil {
+		return err
+	}
+	writeFired(w, http.StatusAccepted, *a.firing.ExecutionID, a.firing.ID)
+	return nil
+}
+
+// reachable finds an api trigger that somebody may fire.
+func (t *Service) reachable(ctx context.Context, principal blueprint.Principal, id string) (*blueprint.Binding, error) {
+	if !blueprint.IsUUID(id) {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the id of the trigger must be a UUID")
+	}
+	binding, err := t.manageable(ctx, principal, id)
+	if err == nil && binding.Trigger.Type != blueprint.TriggerAPI {
+		return nil, blueprint.Errorf(blueprint.CodeNotFound, "trigger %s is of type %s; only api triggers have this address", id, binding.Trigger.Type)
+	}
+	return binding, err
+}
+
+// receiveCall makes an activation of a call, or says why not.
+func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
+	key, badKey := deliveryID(r.Header, "Idempotency-Key")
+	if key != "" {
+		a.firing.Key, a.keyed, a.patience = key, true, atOnce
+	}
+	if refused := t.permit(a); refused != nil {
+		return refused
+	}
+	body, refused := t.readBody(r)
+	if refused == nil {
+		refused = checkContent(r.Header)
+	}
+	if refused == nil {
+		refused = badKey
+	}
+	if refused == nil {
+		a.input, refused = parseBody(body)
+	}
+	if refused != nil {
+		return refused
+	}
+	a.headers = triggerHeaders(r)
+	a.firing.Reason = "called through the API"
+	if a.keyed {
+		a.firing.BodyHash = hash(a.input)
+	}
+	return nil
+}
+
+// hash tells JSON values apart, whatever their layout.
+func hash(value any) string {
+	text, _ := blueprint.Encode(value) // what Decode made can be encoded
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// answerAgain answers a call whose Idempotency-Key has started a run before.
+func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activation, duplicate *blueprint.DuplicateFiringError) error {
+	if a.firing.BodyHash != "" {
+		first, err := t.Store.StartedFiring(r.Context(), a.firing.TriggerID, a.firing.Key)
+		if err != nil {
+			return err
+		}
+		if first.BodyHash != a.firing.BodyHash {
+			conflict := blueprint.Errorf(blueprint.CodeConflict, "this Idempotency-Key was used before with another body")
+			t.recordRefused(r.Context(), a.firing, conflict.Message)
+			return conflict
+		}
+		t.recordDuplicate(r.Context(), a.firing, duplicate)
+	}
+	writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
+	return nil
+}
+
+// inputSchemas keeps the compiled input schema of each api trigger for as long
+// as its binding stays the same.
+type inputSchemas struct {
+	mu       sync.Mutex
+	compiled map[string]compiledSchema // by trigger
+}
+
+type compiledSchema struct {
+	binding *blueprint.Binding
+	schema  *schema.Schema
+}
+
+// check refuses an input that breaks the trigger's schema.
+func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.Error {
+	source := binding.Trigger.Config["inputSchema"]
+	if source == nil {
+		return nil
+	}
+	id := binding.Trigger.ID
+	s.mu.Lock()
+	known := s.compiled[id]
+	s.mu.Unlock()
+	if known.binding != binding {
+		compiled, err := schema.Compile(source)
+		if err != nil {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err)
+		}
+		known = compiledSchema{binding, compiled}
+		s.mu.Lock()
+		s.compiled[id] = known
+		s.mu.Unlock()
+	}
+	issues := known.schema.Validate(input)
+	if len(issues) == 0 {
+		return nil
+	}
+	for i := range issues {
+		issues[i].Path = append([]any{"inputData"}, issues[i].Path...)
+	}
+	return issuesError(issues)
+}

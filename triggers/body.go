@@ -1,0 +1,115 @@
+package triggers
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
+
+// readBody reads a body of at most MaxBody bytes, as it came. What is beyond is
+// read as well, within bounds, and thrown away: a client that is still sending
+// when the connection closes never sees the answer.
+func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
+	tooLarge := blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", t.MaxBody)
+	if r.ContentLength > t.MaxBody {
+		t.discard(r)
+		return nil, tooLarge
+	}
+	var body bytes.Buffer
+	if r.ContentLength > 0 {
+		// The length is only claimed, so memory beyond this comes with the bytes.
+		body.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead)
+	}
+	_, err := body.ReadFrom(io.LimitReader(r.Body, t.MaxBody+1))
+	var network net.Error
+	switch {
+	case errors.As(err, &network) && network.Timeout():
+		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
+	case err != nil:
+		return nil, blueprint.Errorf(blueprint.CodeClientClosed, "the body ended early")
+	case int64(body.Len()) > t.MaxBody:
+		t.discard(r)
+		return nil, tooLarge
+	}
+	return body.Bytes(), nil
+}
+
+// discard reads on past what nobody wants. A client that waits for leave to
+// send needs none.
+func (t *Service) discard(r *http.Request) {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, 2*t.MaxBody)
+	}
+}
+
+// checkContent refuses whatever does not say that it is JSON as it stands. No
+// content type at all will do.
+func checkContent(header http.Header) *blueprint.Error {
+	for _, value := range header["Content-Encoding"] {
+		if value != "" && !strings.EqualFold(value, "identity") {
+			return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "Content-Encoding must be identity: send the body uncompressed")
+		}
+	}
+	switch values := header["Content-Type"]; {
+	case len(values) == 0 || len(values) == 1 && values[0] == "":
+		return nil
+	case len(values) == 1:
+		kind, _, err := mime.ParseMediaType(values[0])
+		if err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
+			if kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json") {
+				return nil
+			}
+		}
+	}
+	return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "the body must be JSON: send it with Content-Type: application/json")
+}
+
+// parseBody reads a JSON value; an empty body is an empty object.
+func parseBody(body []byte) (any, *blueprint.Error) {
+	if !utf8.Valid(body) {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
+	}
+	body = bytes.TrimPrefix(body, []byte("\uFEFF"))
+	if len(body) == 0 {
+		return map[string]any{}, nil
+	}
+	value, err := blueprint.Decode(body)
+	if err != nil {
+		var refused *blueprint.Error
+		if errors.As(err, &refused) {
+			return nil, blueprint.Errorf(refused.Code, "the body is refused: %s", refused.Message)
+		}
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not JSON")
+	}
+	return value, nil
+}
+
+// maxKey bounds the id of a delivery, in bytes.
+const maxKey = 255
+
+// deliveryID gives the id of a delivery: what the first of the headers that is
+// there says, "" when none is.
+func deliveryID(header http.Header, names ...string) (string, *blueprint.Error) {
+	for _, name := range names {
+		switch values := header[name]; {
+		case len(values) == 0 || len(values) == 1 && values[0] == "":
+			continue
+		case len(values) > 1:
+			return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s was sent more than once", name)
+		case len(values[0]) > maxKey:
+			return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s is longer than %d bytes", name, maxKey)
+		case !utf8.ValidString(values[0]):
+			return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s is not valid UTF-8", name)
+		default:
+			return values[0], nil
+		}
+	}
+	return "", nil
+}

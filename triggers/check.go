@@ -1,0 +1,159 @@
+package triggers
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/schema"
+)
+
+// EventNames are the events that the service raises by itself. A trigger may
+// also listen to "custom.<name>".
+var EventNames = []string{
+	"execution.completed", "execution.failed", "execution.paused",
+	"blueprint.created", "blueprint.updated", "blueprint.published", "trigger.missed",
+}
+
+const (
+	customEvents   = "custom."
+	maxEventName   = 200 // characters
+	maxSecret      = 1000
+	maxLabelLength = 200
+)
+
+// Check says what is wrong with a trigger's config, nil when nothing is. Paths
+// start at the config. A key that it does not know is left alone, and null is
+// the same as absent.
+func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
+	c := &checker{config: config}
+	switch kind {
+	case blueprint.TriggerScheduled:
+		_, c.issues = readSchedule(config)
+	case blueprint.TriggerWebhook:
+		c.secret("secret")
+		c.choice("respond", "accept", "wait")
+	case blueprint.TriggerSlack:
+		c.required("signingSecret")
+		c.secret("signingSecret")
+		c.text("channel", maxLabelLength)
+		c.text("eventType", maxLabelLength)
+	case blueprint.TriggerEmail:
+		c.senders("allowFrom")
+		c.choice("attachments", "store", "ignore")
+	case blueprint.TriggerEvent:
+		c.required("event")
+		c.event("event")
+		c.uuid("blueprintId")
+	case blueprint.TriggerAPI:
+		c.text("label", maxLabelLength)
+		c.schema("inputSchema")
+	case blueprint.TriggerManual:
+	default:
+		c.refuse("is no config of a known trigger type")
+	}
+	return c.issues
+}
+
+// checker gathers what is wrong with a config.
+type checker struct {
+	config map[string]any
+	issues []blueprint.Issue
+}
+
+func (c *checker) refuse(message string, path ...any) {
+	c.issues = append(c.issues, blueprint.Issue{Path: append([]any{}, path...), Message: message})
+}
+
+func (c *checker) required(key string) {
+	if c.config[key] == nil {
+		c.refuse("required", key)
+	}
+}
+
+// text gives the value of a key that holds a string, and false when there is
+// nothing to look at any more.
+func (c *checker) text(key string, most int) (string, bool) {
+	value := c.config[key]
+	if value == nil {
+		return "", false
+	}
+	text, ok := value.(string)
+	switch {
+	case !ok:
+		c.refuse("must be a string", key)
+	case len(text) > most:
+		c.refuse("is too long", key)
+		ok = false
+	}
+	return text, ok
+}
+
+// secret refuses what looks like a secret and is none.
+func (c *checker) secret(key string) {
+	if text, ok := c.text(key, maxSecret); ok && strings.TrimSpace(text) == "" {
+		c.refuse("must not be empty; leave it out for none", key)
+	}
+}
+
+func (c *checker) choice(key string, choices ...string) {
+	if text, ok := c.text(key, maxLabelLength); ok && !slices.Contains(choices, text) {
+		c.refuse("must be one of "+strings.Join(choices, ", "), key)
+	}
+}
+
+func (c *checker) uuid(key string) {
+	if text, ok := c.text(key, maxLabelLength); ok && !blueprint.IsUUID(text) {
+		c.refuse("must be a UUID", key)
+	}
+}
+
+func (c *checker) event(key string) {
+	text, ok := c.text(key, maxEventName)
+	if !ok || slices.Contains(EventNames, text) {
+		return
+	}
+	name, custom := strings.CutPrefix(text, customEvents)
+	if !custom || name == "" || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
+		c.refuse("must be one of "+strings.Join(EventNames, ", ")+" or custom.<name>", key)
+	}
+}
+
+// senders checks a list of addresses and @domains.
+func (c *checker) senders(key string) {
+	value := c.config[key]
+	if value == nil {
+		return
+	}
+	list, ok := value.([]any)
+	if !ok {
+		c.refuse("must be a list of addresses and @domains", key)
+	}
+	for i, element := range list {
+		text, _ := element.(string)
+		_, domain, found := strings.Cut(text, "@")
+		if !found || domain == "" || len(text) > maxLabelLength || strings.ContainsAny(text, " \t\r\n<>,") {
+			c.refuse("must be an address such as ada@example.org or a domain such as @example.org", key, i)
+		}
+	}
+}
+
+func (c *checker) schema(key string) {
+	value := c.config[key]
+	if value == nil {
+		return
+	}
+	_, err := schema.Compile(value)
+	var refused *blueprint.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &refused) && len(refused.Issues) > 0:
+		for _, issue := range refused.Issues {
+			c.refuse(issue.Message, append([]any{key}, issue.Path...)...)
+		}
+	default:
+		c.refuse("must be a JSON Schema: "+err.Error(), key)
+	}
+}

@@ -1,0 +1,123 @@
+package triggers
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+func TestCheck(t *testing.T) {
+	cases := []struct {
+		kind   blueprint.TriggerType
+		config string
+		want   string // issues as text, "" for none
+	}{
+		{"manual", `{}`, ""},
+		{"manual", `{"anything": [1]}`, ""},
+		{"email", `{}`, ""},
+		{"email", `{"allowFrom": ["ada@example.org", "@example.org"], "attachments": "ignore", "address": "x"}`, ""},
+		{"email", `{"allowFrom": "ada@example.org"}`, "allowFrom: must be a list of addresses and @domains"},
+		{"email", `{"allowFrom": ["example.org", 1, "a@", "a b@c"]}`, "allowFrom[0]: must be an address"},
+		{"email", `{"attachments": "keep"}`, "attachments: must be one of store, ignore"},
+		{"webhook", `{}`, ""},
+		{"webhook", `{"secret": null, "respond": null, "mine": {}}`, ""},
+		{"webhook", `{"secret": "s", "respond": "wait"}`, ""},
+		{"webhook", `{"respond": "accept"}`, ""},
+		{"webhook", `{"secret": ""}`, "secret: must not be empty"},
+		{"webhook", `{"secret": " \t\n"}`, "secret: must not be empty"},
+		{"webhook", `{"secret": "\u00a0"}`, "secret: must not be empty"},
+		{"webhook", `{"secret": 7}`, "secret: must be a string"},
+		{"webhook", `{"secret": false, "respond": "later"}`, "secret: must be a string; respond: must be one of accept, wait"},
+		{"webhook", `{"secret": "` + strings.Repeat("x", 1001) + `"}`, "secret: is too long"},
+		{"slack", `{}`, "signingSecret: required"},
+		{"slack", `{"signingSecret": null}`, "signingSecret: required"},
+		{"slack", `{"signingSecret": " "}`, "signingSecret: must not be empty"},
+		{"slack", `{"signingSecret": "s", "channel": "C1", "eventType": "message"}`, ""},
+		{"slack", `{"signingSecret": "s", "channel": 1}`, "channel: must be a string"},
+		{"event", `{}`, "event: required"},
+		{"event", `{"event": "execution.completed"}`, ""},
+		{"event", `{"event": "trigger.missed", "blueprintId": "11111111-1111-4111-8111-111111111111"}`, ""},
+		{"event", `{"event": "custom.order.paid"}`, ""},
+		{"event", `{"event": "custom."}`, "event: must be one of"},
+		{"event", `{"event": "custom.a b"}`, "event: must be one of"},
+		{"event", `{"event": "execution.started"}`, "event: must be one of"},
+		{"event", `{"event": ["custom.x"]}`, "event: must be a string"},
+		{"event", `{"event": "custom.x", "blueprintId": "x"}`, "blueprintId: must be a UUID"},
+		{"api", `{}`, ""},
+		{"api", `{"label": "Orders", "inputSchema": {"type": "object"}}`, ""},
+		{"api", `{"inputSchema": true}`, ""},
+		{"api", `{"label": 1}`, "label: must be a string"},
+		{"api", `{"inputSchema": "x"}`, "inputSchema"},
+		{"api", `{"inputSchema": {"type": "objekt"}}`, "inputSchema"},
+		{"api", `{"inputSchema": {"$ref": "https://example.org/schema"}}`, "inputSchema"},
+		{"scheduled", `{}`, "cron: required"},
+		{"scheduled", `{"cron": null}`, "cron: required"},
+		{"scheduled", `{"cron": 5}`, "cron: must be a string"},
+		{"scheduled", `{"cron": ""}`, "cron: expression: "},
+		{"scheduled", `{"cron": "0 9 * * 1-5"}`, ""},
+		{"scheduled", `{"cron": "@daily", "timezone": "Europe/Berlin", "catchUp": "none", "note": 1}`, ""},
+		{"scheduled", `{"cron": "* * * * *", "timezone": null, "catchUp": null}`, ""},
+		{"scheduled", `{"cron": "* * * * *", "timezone": ""}`, ""},
+		{"scheduled", `{"cron": "70/5 * * * *"}`, "cron: minute: "},
+		{"scheduled", `{"cron": "* * * * * *"}`, "cron: expression: it has six fields"},
+		{"scheduled", `{"cron": "* * * * *", "timezone": "Berlin"}`, "timezone: "},
+		{"scheduled", `{"cron": "* * * * *", "timezone": 1}`, "timezone: must be a string"},
+		{"scheduled", `{"cron": "* * * * *", "catchUp": "some"}`, "catchUp: must be one of latest, all, none"},
+		{"scheduled", `{"cron": "* * * * *", "catchUp": true}`, "catchUp: must be a string"},
+		{"fax", `{}`, "is no config of a known trigger type"},
+	}
+	for _, c := range cases {
+		value, err := blueprint.Decode([]byte(c.config))
+		if err != nil {
+			t.Fatal(c.config, err)
+		}
+		config := value.(map[string]any)
+		got := ""
+		if issues := (*Service)(nil).Check(c.kind, config); len(issues) > 0 {
+			got = issuesError(issues).Message
+		}
+		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)
+		}
+	}
+}
+
+func TestPreview(t *testing.T) {
+	at := func(text string) time.Time {
+		instant, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return instant
+	}
+	cases := []struct {
+		cron, zone string
+		count      int
+		now        string
+		want       string // the ticks, or part of the error
+	}{
+		{"30 9 * * mon-fri", "", 3, "2026-03-06T09:30:00Z", "2026-03-09T09:30:00.000Z 2026-03-10T09:30:00.000Z 2026-03-11T09:30:00.000Z"},
+		{"30 2 * * *", "Europe/Berlin", 3, "2026-03-28T00:00:00Z", "2026-03-28T01:30:00.000Z 2026-03-29T01:00:00.000Z 2026-03-30T00:30:00.000Z"},
+		{"30 2 * * *", "Europe/Berlin", 2, "2026-10-24T12:00:00Z", "2026-10-25T00:30:00.000Z 2026-10-26T01:30:00.000Z"},
+		{"@yearly", "UTC", 1, "2026-01-01T00:00:00Z", "2027-01-01T00:00:00.000Z"},
+		{"* * * * *", "", 0, "2026-01-01T00:00:00Z", "!count: must be"},
+		{"* * * * *", "", 101, "2026-01-01T00:00:00Z", "!count: must be"},
+		{"x", "Nowhere/At_All", 5, "2026-01-01T00:00:00Z", "!timezone: "},
+		{"0 0 30 2 *", "", 5, "2026-01-01T00:00:00Z", "!cron: "},
+	}
+	for _, c := range cases {
+		got, err := preview(c.cron, c.zone, c.count, at(c.now))
+		if part, bad := strings.CutPrefix(c.want, "!"); bad {
+			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), part) {
+				t.Errorf("%q %s: %v", c.cron, c.zone, err)
+			}
+		} else if err != nil || strings.Join(got, " ") != c.want {
+			t.Errorf("%q %s: %v %v", c.cron, c.zone, got, err)
+		}
+	}
+	if got, _ := preview("* * * * *", "", 100, begin); len(got) != 100 {
+		t.Errorf("%d ticks", len(got))
+	}
+}

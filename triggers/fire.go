@@ -1,0 +1,99 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// Fire starts the blueprint of a trigger of any type by hand, for somebody who
+// can manage it, with input as if it came from the trigger's own source; a
+// manual trigger takes none. The run is durable when Fire returns.
+//
+// Errors: CodeNotFound for an unknown trigger, CodeForbidden for who may not
+// manage the blueprint, CodeBadRequest for an inactive trigger, an input that
+// breaks an api trigger's schema, or a blueprint that cannot run, CodeForbidden
+// when the trigger's creator has lost access, and CodeUnavailable. All but the
+// first two leave a row.
+func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any) (executionID, firingID string, err error) {
+	return t.fireFor(ctx, principal, strings.ToLower(triggerID), input, blueprint.SourceManual, "fired by hand")
+}
+
+// Redeliver runs a firing again that has started a run before: with the input
+// that its run had, as a new firing of source "redelivery". Access and errors
+// are as with Fire.
+func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, first *blueprint.Firing, input any) (executionID, firingID string, err error) {
+	return t.fireFor(ctx, principal, first.TriggerID, input, blueprint.SourceRedelivery, "firing "+first.ID+" again")
+}
+
+func (t *Service) fireFor(ctx context.Context, principal blueprint.Principal, triggerID string, input any, source blueprint.Source, reason string) (executionID, firingID string, err error) {
+	binding, err := t.manageable(ctx, principal, triggerID)
+	if err != nil {
+		return "", "", err
+	}
+	a := &activation{binding: binding, input: input, patience: soon, firing: t.newFiring(triggerID, source)}
+	a.firing.Reason = reason
+	if err := t.fire(ctx, a); err != nil {
+		return "", "", err
+	}
+	return *a.firing.ExecutionID, a.firing.ID, nil
+}
+
+// manageable finds a trigger for somebody who must be able to manage its
+// blueprint.
+func (t *Service) manageable(ctx context.Context, principal blueprint.Principal, triggerID string) (*blueprint.Binding, error) {
+	binding, err := t.Store.Binding(ctx, triggerID)
+	if err != nil {
+		return nil, err
+	}
+	if principal.UserID == binding.Principal.UserID && binding.CanManage {
+		return binding, nil // the creator: known without asking the disk
+	}
+	if _, err := t.Store.GetTrigger(ctx, principal, triggerID); err != nil {
+		return nil, err
+	}
+	return binding, nil
+}
+
+// fire starts an activation that somebody with a right to it asked for. A
+// *blueprint.DuplicateFiringError is passed on.
+func (t *Service) fire(ctx context.Context, a *activation) error {
+	trigger := &a.binding.Trigger
+	if refused := t.permit(a); refused != nil {
+		t.recordRefused(ctx, a.firing, refused.Message)
+		return refused
+	}
+	switch trigger.Type {
+	case blueprint.TriggerManual:
+		a.input = map[string]any{}
+	case blueprint.TriggerAPI:
+		if refused := t.schemas.check(a.binding, a.input); refused != nil {
+			t.recordRefused(ctx, a.firing, refused.Message)
+			return refused
+		}
+	}
+	_, err := t.start(ctx, a)
+	var duplicate *blueprint.DuplicateFiringError
+	switch {
+	case errors.As(err, &duplicate):
+		return duplicate
+	case err != nil:
+		answer := t.failure(trigger.ID, err)
+		t.recordRefused(ctx, a.firing, answer.Message)
+		return answer
+	}
+	return nil
+}
+
+// permit refuses whatever may not fire at all.
+func (t *Service) permit(a *activation) *blueprint.Error {
+	switch {
+	case !a.binding.Trigger.IsActive:
+		return blueprint.Errorf(blueprint.CodeBadRequest, inactiveReason)
+	case !a.binding.CanManage:
+		return blueprint.Errorf(blueprint.CodeForbidden, lostAccessReason)
+	}
+	return nil
+}

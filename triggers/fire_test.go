@@ -1,0 +1,259 @@
+package triggers
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+var (
+	me      = blueprint.Principal{UserID: creator, KeyID: "k"}
+	manager = blueprint.Principal{UserID: "33333333-3333-4333-8333-333333333333"}
+	nobody  = blueprint.Principal{UserID: stranger}
+)
+
+var allTypes = []blueprint.TriggerType{
+	blueprint.TriggerManual, blueprint.TriggerScheduled, blueprint.TriggerWebhook, blueprint.TriggerEmail, blueprint.TriggerSlack, blueprint.TriggerEvent, blueprint.TriggerAPI,
+}
+
+func TestFireEveryType(t *testing.T) {
+	for _, kind := range allTypes {
+		m := newMemory()
+		id := m.trigger(kind, nil, begin)
+		s := newService(m, clock.NewVirtual(begin))
+		for _, who := range []blueprint.Principal{me, manager} {
+			execution, firing, err := s.Fire(t.Context(), who, strings.ToUpper(id), map[string]any{"a": "b"})
+			row := m.lastRow(t)
+			if err != nil || execution != *row.ExecutionID || firing != row.ID || row.Source != blueprint.SourceManual || row.Key != row.ID || row.Decision != blueprint.DecisionStarted {
+				t.Errorf("%s: %s %s %v, row %+v", kind, execution, firing, err, row)
+			}
+			request := m.runs()[len(m.runs())-1]
+			want := map[string]any{"a": "b"}
+			if kind == blueprint.TriggerManual {
+				want = map[string]any{}
+			}
+			if !blueprint.Equal(request.InputData, want) || request.Principal.UserID != creator || request.Trigger.Type != kind || request.Trigger.ID != id {
+				t.Errorf("%s: request %+v", kind, request)
+			}
+		}
+		if s.Started() != 2 {
+			t.Errorf("%s: %d started", kind, s.Started())
+		}
+	}
+}
+
+func TestFireRefused(t *testing.T) {
+	cases := []struct {
+		name   string
+		who    blueprint.Principal
+		change func(*blueprint.Binding)
+		input  any
+		fail   error
+		want   blueprint.Code
+		reason string // "" = no row
+	}{
+		{name: "stranger", who: nobody, want: blueprint.CodeForbidden},
+		{name: "inactive", who: me, change: func(b *blueprint.Binding) { b.Trigger.IsActive = false }, want: blueprint.CodeBadRequest, reason: "not active"},
+		{name: "inactive for a stranger", who: nobody, change: func(b *blueprint.Binding) { b.Trigger.IsActive = false }, want: blueprint.CodeForbidden},
+		{name: "creator lost access", who: manager, change: func(b *blueprint.Binding) { b.CanManage = false }, want: blueprint.CodeForbidden, reason: "no longer manage"},
+		{name: "schema", who: me, input: map[string]any{"n": "x"}, want: blueprint.CodeBadRequest, reason: "inputData.n"},
+		{name: "schema, no object", who: me, input: "x", want: blueprint.CodeBadRequest, reason: "inputData"},
+		{name: "bad schema", who: me, change: func(b *blueprint.Binding) { b.Trigger.Config = map[string]any{"inputSchema": "x"} }, want: blueprint.CodeBadRequest, reason: "inputSchema"},
+		{name: "no nodes", who: me, fail: blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), want: blueprint.CodeBadRequest, reason: "no nodes"},
+		{name: "queue full", who: me, fail: unavailable(3 * time.Second), want: blueprint.CodeUnavailable, reason: "queue is full"},
+		{name: "our fault", who: me, fail: io.ErrUnexpectedEOF, want: blueprint.CodeInternal, reason: "internal error"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerAPI, map[string]any{"inputSchema": map[string]any{"type": "object", "properties": map[string]any{"n": map[string]any{"type": "number"}}}}, begin)
+			if c.change != nil {
+				m.change(id, c.change)
+			}
+			if c.input == nil {
+				c.input = map[string]any{"n": jsonNumber("1")}
+			}
+			if c.fail != nil {
+				m.refuseStart = func(*blueprint.StartRequest) error { return c.fail }
+			}
+			_, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), c.who, id, c.input)
+			if blueprint.CodeOf(err) != c.want {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			rows := m.snapshot()
+			switch {
+			case len(m.runs()) > 0:
+				t.Error("a run was started")
+			case c.reason == "" && len(rows) > 0:
+				t.Errorf("rows %+v", rows)
+			case c.reason != "" && (len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused || rows[0].Source != blueprint.SourceManual || !strings.Contains(rows[0].Reason, c.reason)):
+				t.Errorf("rows %+v", rows)
+			}
+		})
+	}
+	m := newMemory()
+	if _, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), me, creator, nil); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+		t.Errorf("unknown trigger: %v", err)
+	}
+}
+
+func TestRedeliver(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	deliver(s, id, delivery{body: `{"a":1}`, headers: []string{"webhook-id: 1"}})
+	first := m.lastRow(t)
+	execution, firing, err := s.Redeliver(t.Context(), me, &first, map[string]any{"a": jsonNumber("1")})
+	row := m.lastRow(t)
+	if err != nil || row.Source != blueprint.SourceRedelivery || row.Key != row.ID || firing != row.ID || execution != *row.ExecutionID || execution == *first.ExecutionID || !strings.Contains(row.Reason, first.ID) {
+		t.Errorf("%s %s %v, row %+v", execution, firing, err, row)
+	}
+	if _, _, err := s.Redeliver(t.Context(), nobody, &first, nil); blueprint.CodeOf(err) != blueprint.CodeForbidden {
+		t.Errorf("stranger: %v", err)
+	}
+}
+
+// call sends a request to the API address, with errors written as main does.
+func call(s *Service, who blueprint.Principal, id string, d delivery) *httptest.ResponseRecorder {
+	if d.method == "" {
+		d.method = http.MethodPost
+	}
+	r := httptest.NewRequest(d.method, "/", strings.NewReader(d.body))
+	r.SetPathValue("triggerId", id)
+	for _, line := range d.headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	if err := s.ServeAPI(w, r, who); err != nil {
+		var shown *blueprint.Error
+		if !errors.As(err, &shown) {
+			shown = blueprint.Errorf(blueprint.CodeInternal, "internal error")
+		}
+		writeError(w, shown)
+	}
+	return w
+}
+
+func TestAPI(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerAPI, map[string]any{"label": "x"}, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	for body, want := range map[string]string{`{"a":1.0}`: `{"a":1.0}`, "": "{}", "[1]": "[1]"} {
+		w := call(s, me, strings.ToUpper(id), delivery{body: body, headers: []string{"Authorization: Bearer key", "X-One: 1"}})
+		row := m.lastRow(t)
+		object := answer(t, w)
+		if w.Code != 202 || object["success"] != true || object["executionId"] != *row.ExecutionID || object["firingId"] != row.ID || len(object) != 3 {
+			t.Errorf("%s: %d %v", body, w.Code, object)
+		}
+		if row.Source != blueprint.SourceAPI || row.Decision != blueprint.DecisionStarted || row.BodyHash != "" {
+			t.Errorf("row %+v", row)
+		}
+		request := m.runs()[len(m.runs())-1]
+		got, _ := blueprint.Encode(request.InputData)
+		if string(got) != want || request.Trigger.Headers["x-one"] != "1" || request.Trigger.Headers["authorization"] != nil {
+			t.Errorf("request %+v %s", request.Trigger, got)
+		}
+	}
+}
+
+func TestAPIRefused(t *testing.T) {
+	cases := []struct {
+		name   string
+		who    blueprint.Principal
+		id     string
+		kind   blueprint.TriggerType
+		change func(*blueprint.Binding)
+		delivery
+		want   blueprint.Code
+		reason string
+	}{
+		{name: "GET", delivery: delivery{method: "GET"}, want: blueprint.CodeMethodNotSupported},
+		{name: "malformed id", id: "x", want: blueprint.CodeBadRequest},
+		{name: "unknown id", id: stranger, want: blueprint.CodeNotFound},
+		{name: "stranger", who: nobody, want: blueprint.CodeForbidden},
+		{name: "webhook", kind: blueprint.TriggerWebhook, want: blueprint.CodeNotFound},
+		{name: "webhook of a stranger", kind: blueprint.TriggerWebhook, who: nobody, want: blueprint.CodeForbidden},
+		{name: "inactive", change: func(b *blueprint.Binding) { b.Trigger.IsActive = false }, want: blueprint.CodeBadRequest, reason: "not active"},
+		{name: "access lost", who: manager, change: func(b *blueprint.Binding) { b.CanManage = false }, want: blueprint.CodeForbidden, reason: "no longer"},
+		{name: "too large", delivery: delivery{body: `"` + strings.Repeat("x", 200) + `"`}, want: blueprint.CodePayloadTooLarge, reason: "larger"},
+		{name: "form", delivery: delivery{body: "a=1", headers: []string{"Content-Type: application/x-www-form-urlencoded"}}, want: blueprint.CodeUnsupportedMedia, reason: "JSON"},
+		{name: "no JSON", delivery: delivery{body: "{"}, want: blueprint.CodeBadRequest, reason: "unexpectedly"},
+		{name: "key twice", delivery: delivery{headers: []string{"Idempotency-Key: a", "Idempotency-Key: b"}}, want: blueprint.CodeBadRequest, reason: "more than once"},
+		{name: "schema", delivery: delivery{body: `{}`}, want: blueprint.CodeBadRequest, reason: "inputData"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			if c.kind == "" {
+				c.kind = blueprint.TriggerAPI
+			}
+			if c.who.UserID == "" {
+				c.who = me
+			}
+			id := m.trigger(c.kind, map[string]any{"inputSchema": map[string]any{"required": []any{"n"}}}, begin)
+			if c.change != nil {
+				m.change(id, c.change)
+			}
+			if c.id == "" {
+				c.id = id
+			}
+			w := call(newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = 100 }), c.who, c.id, c.delivery)
+			checkError(t, w, c.want)
+			rows := m.snapshot()
+			switch {
+			case len(m.runs()) > 0:
+				t.Error("a run was started")
+			case c.reason == "" && len(rows) > 0:
+				t.Errorf("rows %+v", rows)
+			case c.reason != "" && (len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused || rows[0].Source != blueprint.SourceAPI || !strings.Contains(rows[0].Reason, c.reason)):
+				t.Errorf("rows %+v", rows)
+			}
+		})
+	}
+}
+
+func TestAPIIdempotency(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerAPI, nil, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	key := []string{"Idempotency-Key: 7"}
+	if w := call(s, me, id, delivery{body: `{"a":1,"b":2}`, headers: key}); w.Code != 202 {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	first := m.lastRow(t)
+	for _, body := range []string{`{"a":1,"b":2}`, ` { "b" : 2, "a" : 1 } `} {
+		w := call(s, me, id, delivery{body: body, headers: key})
+		object := answer(t, w)
+		if w.Code != 200 || object["executionId"] != *first.ExecutionID || object["firingId"] != first.ID {
+			t.Errorf("%s: %d %v", body, w.Code, object)
+		}
+		if row := m.lastRow(t); row.Decision != blueprint.DecisionDuplicate || *row.ExecutionID != *first.ExecutionID {
+			t.Errorf("row %+v", row)
+		}
+	}
+	checkError(t, call(s, me, id, delivery{body: `{"a":1,"b":2.0}`, headers: key}), blueprint.CodeConflict)
+	if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused || row.Key != "7" || row.ExecutionID != nil {
+		t.Errorf("row %+v", row)
+	}
+	m.refuseStart = func(*blueprint.StartRequest) error { return unavailable(0) }
+	if w := call(s, me, id, delivery{body: `{"a":1,"b":2}`, headers: key}); w.Code != 200 {
+		t.Errorf("while the queue is full: %d %s", w.Code, w.Body)
+	}
+	w := call(s, me, id, delivery{body: `{}`, headers: []string{"Idempotency-Key: 8"}})
+	checkError(t, w, blueprint.CodeUnavailable)
+	m.refuseStart = nil
+	if w := call(s, me, id, delivery{body: `{}`, headers: []string{"webhook-id: 7"}}); w.Code != 202 {
+		t.Errorf("another header is no key here: %d %s", w.Code, w.Body)
+	}
+	if len(m.runs()) != 2 || m.patience[0] != atOnce || m.patience[1] != soon {
+		t.Errorf("%d runs, patience %v", len(m.runs()), m.patience)
+	}
+}

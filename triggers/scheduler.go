@@ -1,0 +1,228 @@
+package triggers
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// reread is how often, in real time, the schedules are read anew for changes
+// that another process made.
+const reread = 30 * time.Second
+
+// jump is by how much the clock may run ahead of real time before that counts
+// as an outage: the machine slept, or its clock was set forward.
+const jump = 15 * time.Second
+
+// scheduler is the loop behind Run. One goroutine owns it.
+type scheduler struct {
+	*Service
+	schedules []*scheduled
+	up        time.Time // since when the server has been up without a gap
+	seen      time.Time // the clock when it was last looked at
+	seenReal  time.Time // real time then
+
+	timer    *clock.Timer
+	timerAt  time.Time // zero when no timer is set
+	wakes    chan func()
+	callback sync.WaitGroup
+	holds    []func() // of the clock, let go once everything due is decided
+	stale    bool     // a schedule turned out to differ from what was read
+}
+
+// Changed tells that a schedule was made, changed, switched or deleted. The
+// clock does not move on until Run has taken notice. A change by another
+// process is noticed within half a minute of real time without it.
+func (t *Service) Changed() {
+	release := t.Clock.Hold()
+	t.mu.Lock()
+	if t.ended {
+		t.mu.Unlock()
+		release()
+		return
+	}
+	t.releases = append(t.releases, release)
+	t.mu.Unlock()
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Run fires every schedule until ctx ends, and returns when all that it started
+// has ended. It begins with the ticks that were missed while no server ran. An
+// error says that the schedules could not be read at the start.
+func (t *Service) Run(ctx context.Context) error {
+	s := &scheduler{Service: t, wakes: make(chan func())}
+	defer s.end()
+	s.holds = append(s.holds, t.Clock.Hold())
+	s.up = t.Clock.Now()
+	s.observe()
+	if err := s.load(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	anew := time.NewTicker(reread)
+	defer anew.Stop()
+	for {
+		s.decide(ctx)
+		s.arm(ctx)
+		s.letGo()
+		select {
+		case <-ctx.Done():
+			return nil
+		case release := <-s.wakes:
+			s.timerAt = time.Time{} // spent, unless it was an earlier one; then it is set anew
+			s.holds = append(s.holds, release)
+			continue
+		case <-t.changed:
+		case <-anew.C:
+		}
+		s.holds = append(s.holds, t.Clock.Hold())
+		s.takeReleases()
+		if err := s.load(ctx); err != nil && ctx.Err() == nil {
+			t.Logger.Warn("the schedules could not be read; those read before stay in force", "error", err)
+		}
+	}
+}
+
+// end stops what the loop started.
+func (s *scheduler) end() {
+	if s.timer.Stop() {
+		s.callback.Done()
+	}
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.takeReleases()
+	s.letGo()
+	s.callback.Wait()
+	s.stopBrake()
+}
+
+func (s *scheduler) takeReleases() {
+	s.mu.Lock()
+	s.holds = append(s.holds, s.releases...)
+	s.releases = nil
+	s.mu.Unlock()
+}
+
+func (s *scheduler) letGo() {
+	for _, release := range s.holds {
+		release()
+	}
+	s.holds = nil
+}
+
+// observe looks at the clock. One that ran ahead of real time was set forward,
+// or the machine slept: nobody was up in between. A virtual clock always does;
+// but it stops at every tick, which then is not before up.
+func (s *scheduler) observe() time.Time {
+	now, real := s.Clock.Now(), time.Now()
+	if !s.seen.IsZero() && now.Sub(s.seen)-real.Sub(s.seenReal) >= jump {
+		s.up = now
+	}
+	s.seen, s.seenReal = now, real
+	return now
+}
+
+// load reads all active schedules. What was known of one that has not changed
+// stays.
+func (s *scheduler) load(ctx context.Context) error {
+	rows, err := s.Store.ActiveSchedules(ctx)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]*scheduled, len(s.schedules))
+	for _, one := range s.schedules {
+		known[one.trigger.ID] = one
+	}
+	s.schedules = make([]*scheduled, 0, len(rows))
+	for i := range rows {
+		one := known[rows[i].Trigger.ID]
+		if one == nil || !one.sameTiming(&rows[i].Trigger) {
+			one = s.newScheduled(&rows[i])
+		}
+		one.stand(rows[i].Cursor.Time())
+		s.schedules = append(s.schedules, one)
+	}
+	s.stale = false
+	return nil
+}
+
+// arm sets the one timer to the next instant at which anything is to be done.
+func (s *scheduler) arm(ctx context.Context) {
+	var next time.Time
+	for _, one := range s.schedules {
+		if at := one.wakeAt(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	if next.Equal(s.timerAt) {
+		return
+	}
+	if s.timer.Stop() {
+		s.callback.Done()
+	}
+	s.timer, s.timerAt = nil, next
+	if next.IsZero() {
+		return
+	}
+	s.callback.Add(1)
+	s.timer = s.Clock.At(next, func() {
+		defer s.callback.Done()
+		// The clock is held until this returns.
+		decided := make(chan struct{})
+		select {
+		case s.wakes <- sync.OnceFunc(func() { close(decided) }):
+			<-decided
+		case <-ctx.Done():
+		}
+	})
+}
+
+// decide does what is to be done about every tick that is due.
+func (s *scheduler) decide(ctx context.Context) {
+	now := s.observe()
+	for range 2 { // a second time when schedules had to be read again
+		due := slices.DeleteFunc(slices.Clone(s.schedules), func(one *scheduled) bool {
+			at := one.wakeAt()
+			return at.IsZero() || at.After(now)
+		})
+		slices.SortStableFunc(due, func(a, b *scheduled) int { return a.next.Compare(b.next) })
+		for _, one := range due {
+			one.steps = one.due(one.cursor, now, s.up)
+		}
+		for len(due) > 0 && ctx.Err() == nil {
+			batch := due[:min(len(due), maxBatch)]
+			due = append(due[len(batch):], s.round(ctx, batch)...)
+		}
+		if !s.stale || s.load(ctx) != nil {
+			return
+		}
+	}
+}
+
+// wakeAt is when something is to be done about a schedule; zero is never.
+func (one *scheduled) wakeAt() time.Time {
+	if one.next.IsZero() || one.retry.Before(one.next) {
+		return one.next
+	}
+	return one.retry
+}
+
+// scheduled is an active schedule. Every tick up to cursor is decided.
+type scheduled struct {
+	timing
+	trigger blueprint.Trigger
+	cursor  time.Time
+	next    time.Time // the first tick after cursor; zero for none
+	retry   time.Time // not before
+	steps   []step    // still to be done
+}

@@ -1,0 +1,109 @@
+package triggers
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+)
+
+// Store is the disk under this package: what triggers are, and what became of
+// each of their firings. It is safe for concurrent use. Errors with
+// CodeUnavailable may pass.
+type Store interface {
+	// Binding gives what is needed to fire a trigger, as it is now. A trigger
+	// that is unknown or deleted is CodeNotFound.
+	Binding(ctx context.Context, triggerID string) (*blueprint.Binding, error)
+	// GetTrigger is CodeForbidden for somebody who may not manage the trigger's
+	// blueprint.
+	GetTrigger(ctx context.Context, principal blueprint.Principal, triggerID string) (blueprint.Trigger, error)
+	// ActiveSchedules gives every active scheduled trigger.
+	ActiveSchedules(ctx context.Context) ([]blueprint.Schedule, error)
+	// RecordFirings stores rows that start nothing and moves the schedule's
+	// cursor, all or nothing. The cursor never goes back; zero leaves it.
+	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) error
+	// StartedFiring gives the row of the firing that started a run with a key,
+	// or CodeNotFound.
+	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
+}
+
+// Runner starts runs.
+type Runner interface {
+	// Start begins a run, fills in the request's firing and returns at once.
+	// The run is durable within patience, or earlier; 0 is before its first
+	// node starts. CodeBadRequest says that the blueprint cannot run so,
+	// CodeUnavailable that it can later.
+	Start(request *blueprint.StartRequest, patience time.Duration) (Run, error)
+}
+
+// Run is a hold on a run that was started. It is safe for concurrent use.
+type Run interface {
+	// Accepted waits until the run and its firing are durable. When the key
+	// had started a run before, it gives a *blueprint.DuplicateFiringError, and
+	// the run does not exist.
+	Accepted(ctx context.Context) error
+	// Wait waits until the run has ended or paused.
+	Wait(ctx context.Context) (*blueprint.Execution, error)
+	// Responded gives a channel that closes when a respond node has answered.
+	Responded() <-chan struct{}
+	// Response is the answer of the first respond node, nil before there is one.
+	Response() *blueprint.Response
+}
+
+// Options are what a Service needs. All but the last two are required.
+type Options struct {
+	Store  Store
+	Runner Runner
+	Clock  clock.Clock
+	IDs    *ids.Source
+	Logger *slog.Logger
+	// MaxBody is how many bytes a body may have; 0 = 5 MiB.
+	MaxBody int64
+	// SyncTimeout is how long a webhook caller waits for a run; 0 = 30 s. It is
+	// real time.
+	SyncTimeout time.Duration
+}
+
+// Service starts executions: by schedule, by webhook, by hand, through the
+// API. It is safe for concurrent use.
+type Service struct {
+	Options
+	schemas inputSchemas
+	brake   brake
+	started atomic.Int64
+
+	// What tells the scheduler that schedules have changed.
+	changed  chan struct{} // holds one
+	mu       sync.Mutex
+	releases []func() // holds of the clock until it has taken notice
+	ended    bool     // nobody will
+}
+
+// New makes a service. Webhooks and fire work at once; schedules fire while
+// Run runs.
+func New(options Options) *Service {
+	if options.MaxBody == 0 {
+		options.MaxBody = 5 << 20
+	}
+	if options.SyncTimeout == 0 {
+		options.SyncTimeout = 30 * time.Second
+	}
+	return &Service{
+		Options: options, changed: make(chan struct{}, 1),
+		schemas: inputSchemas{compiled: map[string]compiledSchema{}},
+		brake:   brake{buckets: map[string]*bucket{}},
+	}
+}
+
+// Check is the function of that name, for who knows a Service only.
+func (*Service) Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
+	return Check(kind, config)
+}
+
+// Started counts the ledger rows of decision "started" since New.
+func (t *Service) Started() int64 { return t.started.Load() }

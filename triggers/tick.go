@@ -1,0 +1,209 @@
+package triggers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// maxBatch is how many schedules are started before the first of them is
+// waited for, so that they share commits.
+const maxBatch = 200
+
+// retryDelay is when a tick is tried again that could not be started, unless
+// the error says so itself; retryMost is the longest wait.
+const (
+	retryDelay = 5 * time.Second
+	retryMost  = 10 * time.Second
+)
+
+// farAhead is how far a cursor may lie ahead of the clock before that is worth
+// a line in the log.
+const farAhead = time.Hour
+
+// newScheduled reads a schedule. One that cannot be read is never due.
+func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
+	one := &scheduled{trigger: row.Trigger}
+	var issues []blueprint.Issue
+	one.timing, issues = readSchedule(row.Trigger.Config)
+	if len(issues) > 0 {
+		one.schedule = nil
+		s.Logger.Error("a schedule cannot be read and does not fire; update its config", "trigger", row.Trigger.ID, "error", issuesError(issues))
+	}
+	if ahead := row.Cursor.Time().Sub(s.seen); ahead > farAhead {
+		s.Logger.Warn("a schedule is silent until the clock has caught up with its last tick; switch it off and on to have it begin now",
+			"trigger", row.Trigger.ID, "until", row.Cursor, "clock", blueprint.TimeOf(s.seen))
+	}
+	return one
+}
+
+// sameTiming tells whether a trigger's config still says what was read.
+func (one *scheduled) sameTiming(trigger *blueprint.Trigger) bool {
+	for _, key := range []string{"cron", "timezone", "catchUp"} {
+		if !blueprint.Equal(one.trigger.Config[key], trigger.Config[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+// stand sets up to where ticks are decided. What is decided stays so.
+func (one *scheduled) stand(cursor time.Time) {
+	if cursor.After(one.cursor) {
+		one.cursor, one.next, one.retry = cursor, time.Time{}, time.Time{}
+		if one.schedule != nil {
+			one.next, _ = one.schedule.Next(cursor, one.zone)
+		}
+	}
+}
+
+// pending is a tick whose run was started and is not durable yet.
+type pending struct {
+	one        *scheduled
+	step       *step
+	activation *activation
+	run        Run
+}
+
+// round does the next step of each schedule, and gives those that have more to
+// do. First all runs are started, then they are waited for.
+func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled {
+	var started []pending
+	for _, one := range batch {
+		if len(one.steps) == 0 {
+			continue
+		}
+		now := &one.steps[0]
+		if now.at.IsZero() {
+			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.String()+`; catchUp is "none"`)
+			s.settle(ctx, one, now, *row)
+			continue
+		}
+		if p, ok := s.startTick(ctx, one, now); ok {
+			started = append(started, p)
+		}
+	}
+	for i := range started {
+		p := &started[i]
+		err := p.run.Accepted(context.WithoutCancel(ctx))
+		if err == nil {
+			s.started.Add(1)
+			p.one.done(p.step)
+			continue
+		}
+		s.failed(ctx, p.one, p.step, p.activation, err)
+	}
+	var more []*scheduled
+	for _, one := range batch {
+		if len(one.steps) > 0 {
+			more = append(more, one)
+		}
+	}
+	return more
+}
+
+// startTick begins the run of a tick. It gives false when there is nothing to
+// wait for.
+func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step) (pending, bool) {
+	binding, err := s.Store.Binding(context.WithoutCancel(ctx), one.trigger.ID)
+	switch {
+	case err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		s.later(one, err)
+		return pending{}, false
+	case err != nil || !binding.Trigger.IsActive || !one.sameTiming(&binding.Trigger):
+		// It was changed a moment ago. If it still stands there when the schedules have been read again, it has to wait.
+		s.stale, one.steps, one.retry = true, nil, s.Clock.Now().Add(retryDelay)
+		return pending{}, false
+	}
+	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: atOnce, cursor: blueprint.TimeOf(now.at)}
+	a.firing.Key, a.firing.DueAt, a.firing.Reason = instant(now.at), a.cursor, now.reason(a.firing.ReceivedAt.Time())
+	a.input = map[string]any{
+		"scheduledAt": instant(now.at), "firedAt": a.firing.ReceivedAt.String(), "missedCount": json.Number(strconv.Itoa(now.missed)),
+	}
+	if now.left != nil {
+		a.coalesced = s.leftRow(one, now.left, blueprint.DecisionCoalesced, now.left.String()+"; the one of "+instant(now.at)+" stands in")
+	}
+	if !binding.CanManage {
+		s.refuse(ctx, one, now, a, lostAccessReason)
+		return pending{}, false
+	}
+	run, err := s.begin(a)
+	if err != nil {
+		s.failed(ctx, one, now, a, err)
+		return pending{}, false
+	}
+	return pending{one, now, a, run}, true
+}
+
+// reason tells how the tick came to run.
+func (st *step) reason(now time.Time) string {
+	if !st.late {
+		return "on time"
+	}
+	return fmt.Sprintf("caught up %s after it was due", now.Sub(st.at).Round(time.Second))
+}
+
+// leftRow is the row for ticks that get no run of their own.
+func (s *scheduler) leftRow(one *scheduled, left *lot, decision blueprint.Decision, reason string) *blueprint.Firing {
+	row := s.newFiring(one.trigger.ID, blueprint.SourceSchedule)
+	row.Key, row.DueAt, row.Decision, row.Reason = instant(left.last), blueprint.TimeOf(left.last), decision, reason
+	return row
+}
+
+// failed decides what becomes of a tick whose run could not be started.
+func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *activation, err error) {
+	var duplicate *blueprint.DuplicateFiringError
+	switch {
+	case errors.As(err, &duplicate):
+		a.firing.Decision, a.firing.ExecutionID = blueprint.DecisionDuplicate, &duplicate.ExecutionID
+		a.firing.Reason = "this tick started " + duplicate.ExecutionID + " before"
+		s.settle(ctx, one, now, *a.firing)
+	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
+		s.later(one, err)
+	default:
+		s.refuse(ctx, one, now, a, s.failure(one.trigger.ID, err).Message)
+	}
+}
+
+// refuse records that a tick did not run and will not.
+func (s *scheduler) refuse(ctx context.Context, one *scheduled, now *step, a *activation, reason string) {
+	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = blueprint.DecisionRefused, nil, shorten(reason)
+	if a.coalesced == nil {
+		s.settle(ctx, one, now, *a.firing)
+	} else {
+		s.settle(ctx, one, now, *a.coalesced, *a.firing)
+	}
+}
+
+// settle stores the rows of a step that starts nothing.
+func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, rows ...blueprint.Firing) {
+	err := s.Store.RecordFirings(context.WithoutCancel(ctx), one.trigger.ID, rows, blueprint.TimeOf(now.end()))
+	if err != nil {
+		s.later(one, err)
+		return
+	}
+	one.done(now)
+}
+
+// done takes note of a step that is on the disk.
+func (one *scheduled) done(now *step) {
+	one.steps = one.steps[1:]
+	one.stand(now.end())
+}
+
+// later gives a schedule up for a while. Its cursor stays, so nothing is lost.
+func (s *scheduler) later(one *scheduled, err error) {
+	one.steps = nil
+	delay := retryDelay
+	var known *blueprint.Error
+	if errors.As(err, &known) && known.RetryAfter > 0 {
+		delay = min(known.RetryAfter, retryMost)
+	}
+	one.retry = s.Clock.Now().Add(delay)
+	s.Logger.Warn("a tick could not be started and is tried again", "trigger", one.trigger.ID, "due", instant(one.next), "error", err)
+}

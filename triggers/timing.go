@@ -1,0 +1,107 @@
+package triggers
+
+import (
+	"errors"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/triggers/cron"
+)
+
+// The rules for ticks that were missed.
+const (
+	catchUpLatest = "latest" // the last one runs and stands for all
+	catchUpAll    = "all"    // each of them runs, up to maxCatchUp
+	catchUpNone   = "none"   // they are left out
+)
+
+// timing is the config of a scheduled trigger.
+type timing struct {
+	expression string
+	zoneName   string
+	catchUp    string
+
+	schedule *cron.Schedule
+	zone     *time.Location
+}
+
+// readSchedule reads the config of a scheduled trigger.
+func readSchedule(config map[string]any) (timing, []blueprint.Issue) {
+	c := &checker{config: config}
+	t := timing{catchUp: catchUpLatest}
+	c.required("cron")
+	var ok bool
+	if t.expression, ok = c.text("cron", maxLabelLength*10); ok {
+		var err error
+		if t.schedule, err = cron.Parse(t.expression); err != nil {
+			c.refuse(err.Error(), "cron")
+		}
+	}
+	if t.zoneName, ok = c.text("timezone", maxLabelLength); ok || c.config["timezone"] == nil {
+		var err error
+		if t.zone, err = cron.LoadZone(t.zoneName); err != nil {
+			c.refuse(zoneMessage(err), "timezone")
+		}
+	}
+	if text, ok := c.text("catchUp", maxLabelLength); ok {
+		c.choice("catchUp", catchUpLatest, catchUpAll, catchUpNone)
+		t.catchUp = text
+	}
+	return t, c.issues
+}
+
+// zoneMessage leaves out the field of a refused time zone, which the path of
+// the issue names.
+func zoneMessage(err error) string {
+	var refused *cron.ParseError
+	if errors.As(err, &refused) {
+		return refused.Message
+	}
+	return err.Error()
+}
+
+// maxPreview is how many ticks a preview may show.
+const maxPreview = 100
+
+// Preview gives the next count instants, at most 100, at which an expression is
+// due in a time zone ("" is UTC), written as ledger rows write theirs. Errors
+// are CodeBadRequest, with issues whose paths are "cron", "timezone" and
+// "count".
+func (t *Service) Preview(expression, timezone string, count int) ([]string, error) {
+	return preview(expression, timezone, count, t.Clock.Now())
+}
+
+func preview(expression, timezone string, count int, now time.Time) ([]string, error) {
+	t, issues := readSchedule(map[string]any{"cron": expression, "timezone": timezone})
+	if count < 1 || count > maxPreview {
+		issues = append(issues, blueprint.Issue{Path: []any{"count"}, Message: "must be from 1 to 100"})
+	}
+	if len(issues) > 0 {
+		return nil, issuesError(issues)
+	}
+	ticks := make([]string, 0, count)
+	for len(ticks) < count {
+		next, ok := t.schedule.Next(now, t.zone)
+		if !ok {
+			break
+		}
+		ticks = append(ticks, blueprint.TimeOf(next).String())
+		now = next
+	}
+	return ticks, nil
+}
+
+// issuesError is a CodeBadRequest error whose message names every issue.
+func issuesError(issues []blueprint.Issue) *blueprint.Error {
+	out := &blueprint.Error{Code: blueprint.CodeBadRequest, Issues: issues}
+	for i, issue := range issues {
+		if i > 0 {
+			out.Message += "; "
+		}
+		if path := blueprint.PathText(issue.Path); path != "" {
+			out.Message += path + ": "
+		}
+		out.Message += issue.Message
+	}
+	return out
+}

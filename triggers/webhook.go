@@ -1,0 +1,156 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// deliveryHeaders name a webhook's delivery; the first that is there counts.
+var deliveryHeaders = []string{"Webhook-Id", "X-Github-Delivery", "Idempotency-Key"}
+
+// refusal is an answer that starts nothing, with the reason for the ledger.
+type refusal struct {
+	answer *blueprint.Error
+	reason string // "" = the answer's message
+}
+
+// noWebhook is the answer to whoever knocks where no webhook is open. It is
+// the same for every cause, so that it tells a stranger nothing.
+func noWebhook() *blueprint.Error {
+	return blueprint.Errorf(blueprint.CodeNotFound, "no webhook here: the trigger does not exist, was deleted, or is not active")
+}
+
+// Webhook serves POST /webhooks/blueprint/{triggerId}, whose path value
+// triggerId it reads; the package comment says how.
+func (t *Service) Webhook() http.Handler { return http.HandlerFunc(t.serveWebhook) }
+
+func (t *Service) serveWebhook(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		writeError(w, blueprint.Errorf(blueprint.CodeMethodNotSupported, "a webhook takes POST only"))
+		return
+	}
+	id := strings.ToLower(r.PathValue("triggerId"))
+	if !blueprint.IsUUID(id) {
+		writeError(w, noWebhook())
+		return
+	}
+	binding, err := t.Store.Binding(r.Context(), id)
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		writeError(w, noWebhook())
+		return
+	}
+	if err != nil {
+		writeError(w, t.failure(id, err))
+		return
+	}
+	a := &activation{binding: binding, firing: t.newFiring(id, blueprint.SourceWebhook)}
+	if refused := t.receive(a, r); refused != nil {
+		t.refuseDelivery(r.Context(), a.firing, refused)
+		writeError(w, refused.answer)
+		return
+	}
+	waits := binding.Trigger.Config["respond"] == "wait"
+	switch {
+	case a.keyed:
+		a.patience = atOnce
+	case waits:
+		a.patience = atEnd
+	default:
+		a.patience = soon
+	}
+	run, err := t.start(r.Context(), a)
+	var duplicate *blueprint.DuplicateFiringError
+	switch {
+	case errors.As(err, &duplicate):
+		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
+	case err != nil:
+		answer := t.failure(id, err)
+		if answer.Code == blueprint.CodeNotFound { // deleted a moment ago
+			answer = noWebhook()
+		}
+		t.refuseDelivery(r.Context(), a.firing, &refusal{answer: answer})
+		writeError(w, answer)
+	case waits:
+		t.answerRun(w, r, run, a.firing)
+	default:
+		writeFired(w, http.StatusAccepted, *a.firing.ExecutionID, a.firing.ID)
+	}
+}
+
+// receive makes an activation of a delivery, or says why not. The order of the
+// checks is part of the contract with senders.
+func (t *Service) receive(a *activation, r *http.Request) *refusal {
+	// The id is noted first, so that the row of a refused delivery has it.
+	key, badKey := deliveryID(r.Header, deliveryHeaders...)
+	if key != "" {
+		a.firing.Key, a.keyed = key, true
+	}
+	trigger := &a.binding.Trigger
+	switch {
+	case trigger.Type != blueprint.TriggerWebhook:
+		return &refusal{noWebhook(), "the trigger is of type " + string(trigger.Type) + " and has no webhook"}
+	case !trigger.IsActive:
+		return &refusal{noWebhook(), inactiveReason}
+	case !a.binding.CanManage:
+		return &refusal{noWebhook(), lostAccessReason}
+	}
+	body, refused := t.readBody(r)
+	if refused == nil {
+		refused = checkContent(r.Header)
+	}
+	if refused == nil {
+		refused = t.checkSecret(trigger, r.Header, body, a.firing)
+	}
+	if refused == nil {
+		refused = badKey
+	}
+	if refused == nil {
+		a.input, refused = parseBody(body)
+	}
+	if refused != nil {
+		return &refusal{answer: refused}
+	}
+	a.headers = triggerHeaders(r)
+	return nil
+}
+
+// checkSecret verifies the signature when the trigger has a secret, and notes
+// in the firing what it went by.
+func (t *Service) checkSecret(trigger *blueprint.Trigger, header http.Header, body []byte, firing *blueprint.Firing) *blueprint.Error {
+	value := trigger.Config["secret"]
+	if value == nil {
+		firing.Reason = "the trigger has no secret, so no signature was looked at"
+		return nil
+	}
+	secret, _ := value.(string)
+	if strings.TrimSpace(secret) == "" {
+		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's secret cannot be used: set another")
+	}
+	if reason := verify(secret, header, body, t.Clock.Now()); reason != "" {
+		return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason)
+	}
+	firing.Reason = "the signature is right"
+	return nil
+}
+
+// The reasons why nothing fires a trigger.
+const (
+	inactiveReason   = "the trigger is not active"
+	lostAccessReason = "the trigger's creator can no longer manage the blueprint"
+)
+
+// refuseDelivery records a delivery that anybody may have sent.
+func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, refused *refusal) {
+	reason := refused.reason
+	if reason == "" {
+		reason = refused.answer.Message
+	}
+	if t.mayRecord(firing.TriggerID, reason) {
+		t.recordRefused(ctx, firing, reason)
+	}
+}

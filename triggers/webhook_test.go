@@ -1,0 +1,500 @@
+package triggers
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// delivery is a request to a webhook. Header lines are "name: value", and one
+// name may stand in several.
+type delivery struct {
+	method  string // "" = POST
+	path    string // "" = the trigger's
+	headers []string
+	body    string
+	chunked bool // the length is not told
+}
+
+// deliver sends a delivery through a real mux and gives the answer.
+func deliver(s *Service, id string, d delivery) *httptest.ResponseRecorder {
+	if d.method == "" {
+		d.method = http.MethodPost
+	}
+	if d.path == "" {
+		d.path = "/webhooks/blueprint/" + id
+	}
+	var body io.Reader = strings.NewReader(d.body)
+	if d.chunked {
+		body = io.MultiReader(body)
+	}
+	r := httptest.NewRequest(d.method, d.path, body)
+	for _, line := range d.headers {
+		name, value, _ := strings.Cut(line, ":")
+		name = http.CanonicalHeaderKey(name)
+		r.Header[name] = append(r.Header[name], strings.TrimSpace(value))
+	}
+	w := httptest.NewRecorder()
+	mux := http.NewServeMux()
+	mux.Handle("/webhooks/blueprint/{triggerId}", s.Webhook())
+	mux.ServeHTTP(w, r)
+	return w
+}
+
+// answer reads a JSON answer.
+func answer(t testing.TB, w *httptest.ResponseRecorder) map[string]any {
+	t.Helper()
+	value, err := blueprint.Decode(w.Body.Bytes())
+	object, ok := value.(map[string]any)
+	if err != nil || !ok {
+		t.Fatalf("answer %d %q is no JSON object: %v", w.Code, w.Body, err)
+	}
+	return object
+}
+
+// checkError checks the form of an error answer.
+func checkError(t testing.TB, w *httptest.ResponseRecorder, code blueprint.Code) {
+	t.Helper()
+	object := answer(t, w)
+	failure, _ := object["error"].(map[string]any)
+	message, _ := failure["message"].(string)
+	if w.Code != code.HTTPStatus() || object["success"] != false || failure["code"] != string(code) || message == "" || len(object) != 2 {
+		t.Errorf("answer %d %v, want %s", w.Code, object, code)
+	}
+	if w.Header().Get("X-Content-Type-Options") != "nosniff" || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v", w.Header())
+	}
+}
+
+func TestWebhookRefusals(t *testing.T) {
+	const json = "Content-Type: application/json"
+	big := `"` + strings.Repeat("x", 100) + `"`
+	cases := []struct {
+		name   string
+		change func(*blueprint.Binding)
+		config map[string]any
+		delivery
+		want   blueprint.Code
+		reason string // part of the row's reason; "-" = no row
+	}{
+		{name: "GET", delivery: delivery{method: "GET"}, want: blueprint.CodeMethodNotSupported, reason: "-"},
+		{name: "PUT", delivery: delivery{method: "PUT"}, want: blueprint.CodeMethodNotSupported, reason: "-"},
+		{name: "malformed id", delivery: delivery{path: "/webhooks/blueprint/x"}, want: blueprint.CodeNotFound, reason: "-"},
+		{name: "unknown id", delivery: delivery{path: "/webhooks/blueprint/" + creator}, want: blueprint.CodeNotFound, reason: "-"},
+		{name: "inactive", change: func(b *blueprint.Binding) { b.Trigger.IsActive = false }, want: blueprint.CodeNotFound, reason: "not active"},
+		{name: "access lost", change: func(b *blueprint.Binding) { b.CanManage = false }, want: blueprint.CodeNotFound, reason: "no longer manage"},
+		{name: "another type", change: func(b *blueprint.Binding) { b.Trigger.Type = blueprint.TriggerAPI }, want: blueprint.CodeNotFound, reason: "type api"},
+		{name: "too large", delivery: delivery{body: big}, want: blueprint.CodePayloadTooLarge, reason: "larger than 101"},
+		{name: "too large, unknown length", delivery: delivery{body: big, chunked: true}, want: blueprint.CodePayloadTooLarge, reason: "larger"},
+		{name: "too large before the content type", delivery: delivery{body: big, headers: []string{"Content-Type: text/plain"}}, want: blueprint.CodePayloadTooLarge, reason: "larger"},
+		{name: "text", delivery: delivery{body: "{}", headers: []string{"Content-Type: text/plain"}}, want: blueprint.CodeUnsupportedMedia, reason: "must be JSON"},
+		{name: "form", delivery: delivery{body: "a=1", headers: []string{"Content-Type: application/x-www-form-urlencoded"}}, want: blueprint.CodeUnsupportedMedia, reason: "must be JSON"},
+		{name: "no type at all in the type", delivery: delivery{body: "{}", headers: []string{"Content-Type: ;"}}, want: blueprint.CodeUnsupportedMedia, reason: "must be JSON"},
+		{name: "jsonp", delivery: delivery{body: "{}", headers: []string{"Content-Type: application/jsonp"}}, want: blueprint.CodeUnsupportedMedia, reason: "must be JSON"},
+		{name: "two types", delivery: delivery{body: "{}", headers: []string{json, json}}, want: blueprint.CodeUnsupportedMedia, reason: "must be JSON"},
+		{name: "gzip", delivery: delivery{body: "{}", headers: []string{json, "Content-Encoding: gzip"}}, want: blueprint.CodeUnsupportedMedia, reason: "uncompressed"},
+		{name: "identity and gzip", delivery: delivery{body: "{}", headers: []string{"Content-Encoding: identity", "Content-Encoding: gzip"}}, want: blueprint.CodeUnsupportedMedia, reason: "uncompressed"},
+		{name: "type before signature", config: map[string]any{"secret": "s"}, delivery: delivery{body: "{}", headers: []string{"Content-Type: text/plain"}}, want: blueprint.CodeUnsupportedMedia, reason: "JSON"},
+		{name: "signature before JSON", config: map[string]any{"secret": "s"}, delivery: delivery{body: "{"}, want: blueprint.CodeUnauthorized, reason: "missing"},
+		{name: "empty secret", config: map[string]any{"secret": ""}, delivery: delivery{body: "{}"}, want: blueprint.CodeUnauthorized, reason: "cannot be used"},
+		{name: "blank secret", config: map[string]any{"secret": " \t"}, delivery: delivery{body: "{}"}, want: blueprint.CodeUnauthorized, reason: "cannot be used"},
+		{name: "a number as secret", config: map[string]any{"secret": jsonNumber("1")}, delivery: delivery{body: "{}"}, want: blueprint.CodeUnauthorized, reason: "cannot be used"},
+		{name: "cut off", delivery: delivery{body: `{"a":`}, want: blueprint.CodeBadRequest, reason: "ends unexpectedly"},
+		{name: "no JSON", delivery: delivery{body: `hello`}, want: blueprint.CodeBadRequest, reason: "malformed"},
+		{name: "two values", delivery: delivery{body: `{}{}`}, want: blueprint.CodeBadRequest, reason: "followed by more"},
+		{name: "blank", delivery: delivery{body: " "}, want: blueprint.CodeBadRequest, reason: "unexpectedly"},
+		{name: "invalid UTF-8", delivery: delivery{body: "\"\xff\""}, want: blueprint.CodeBadRequest, reason: "UTF-8"},
+		{name: "UTF-16", delivery: delivery{body: "\xfe\xff\x00{\x00}"}, want: blueprint.CodeBadRequest, reason: "UTF-8"},
+		{name: "deep", delivery: delivery{body: strings.Repeat("[", 50) + strings.Repeat("]", 50)}, want: blueprint.CodeBadRequest, reason: "deeper", config: map[string]any{"deep": true}},
+		{name: "key twice", delivery: delivery{body: "{}", headers: []string{"Idempotency-Key: a", "Idempotency-Key: a"}}, want: blueprint.CodeBadRequest, reason: "more than once"},
+		{name: "key too long", delivery: delivery{body: "{}", headers: []string{"X-GitHub-Delivery: " + strings.Repeat("k", 256)}}, want: blueprint.CodeBadRequest, reason: "longer than 255"},
+		{name: "key of bytes", delivery: delivery{body: "{}", headers: []string{"webhook-id: \xff"}}, want: blueprint.CodeBadRequest, reason: "UTF-8"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerWebhook, c.config, begin)
+			if c.change != nil {
+				m.change(id, c.change)
+			}
+			if c.config["deep"] == true {
+				c.body = strings.Repeat("[", 129) + strings.Repeat("]", 129)
+			}
+			limit := int64(101)
+			if len(c.body) > 200 {
+				limit = 1000
+			}
+			s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = limit })
+			w := deliver(s, id, c.delivery)
+			checkError(t, w, c.want)
+			if (w.Header().Get("Allow") == "POST") != (c.want == blueprint.CodeMethodNotSupported) {
+				t.Errorf("Allow %q", w.Header().Get("Allow"))
+			}
+			if len(m.runs()) != 0 {
+				t.Error("a run was started")
+			}
+			rows := m.snapshot()
+			if c.reason == "-" {
+				if len(rows) != 0 {
+					t.Errorf("rows %v", rows)
+				}
+				return
+			}
+			if len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused || !strings.Contains(rows[0].Reason, c.reason) || rows[0].ExecutionID != nil ||
+				rows[0].Source != blueprint.SourceWebhook || rows[0].ReceivedAt != blueprint.TimeOf(begin) || rows[0].Key == "" {
+				t.Errorf("rows %+v, want reason %q", rows, c.reason)
+			}
+		})
+	}
+}
+
+func TestWebhookSameAnswerForEveryClosedDoor(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	inactive := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	m.change(inactive, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
+	lost := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	m.change(lost, func(b *blueprint.Binding) { b.CanManage = false })
+	want := deliver(s, creator, delivery{body: "{}"})
+	for _, id := range []string{inactive, lost, m.trigger(blueprint.TriggerManual, nil, begin), "nonsense"} {
+		if w := deliver(s, id, delivery{body: "{}"}); w.Code != want.Code || w.Body.String() != want.Body.String() {
+			t.Errorf("%s: %d %s", id, w.Code, w.Body)
+		}
+	}
+}
+
+// unread fails the test when it is read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, io.EOF
+}
+
+func TestWebhookUnknownTriggerIsNotRead(t *testing.T) {
+	m := newMemory()
+	inactive := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	m.change(inactive, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
+	s := newService(m, clock.NewVirtual(begin))
+	for _, id := range []string{creator, inactive} {
+		r := httptest.NewRequest("POST", "/webhooks/blueprint/"+id, unread{t})
+		r.SetPathValue("triggerId", id)
+		w := httptest.NewRecorder()
+		s.Webhook().ServeHTTP(w, r)
+		checkError(t, w, blueprint.CodeNotFound)
+	}
+}
+
+func TestWebhookStarts(t *testing.T) {
+	cases := []struct {
+		name string
+		delivery
+		want string // inputData
+	}{
+		{"object", delivery{body: `{"b":1,"a":[1.10,1e400,12345678901234567890]}`}, `{"a":[1.10,1e400,12345678901234567890],"b":1}`},
+		{"empty", delivery{}, `{}`},
+		{"array", delivery{body: `[1]`}, `[1]`},
+		{"string", delivery{body: `"x\u0000y"`}, `"x\u0000y"`},
+		{"number", delivery{body: `7`}, `7`},
+		{"null", delivery{body: ` null `}, `null`},
+		{"byte order mark", delivery{body: "\ufeff{}"}, `{}`},
+		{"mark only", delivery{body: "\ufeff"}, `{}`},
+		{"depth", delivery{body: strings.Repeat("[", 128) + strings.Repeat("]", 128)}, strings.Repeat("[", 128) + strings.Repeat("]", 128)},
+		{"repeated key", delivery{body: `{"a":1,"a":2}`}, `{"a":2}`},
+		{"brackets in a string", delivery{body: `"` + strings.Repeat("[", 300) + `"`}, `"` + strings.Repeat("[", 300) + `"`},
+		{"charset", delivery{body: "{}", headers: []string{"Content-Type: application/json; charset=utf-8"}}, `{}`},
+		{"case", delivery{body: "{}", headers: []string{"Content-Type: Application/JSON"}}, `{}`},
+		{"suffix", delivery{body: "{}", headers: []string{"Content-Type: application/cloudevents+json"}}, `{}`},
+		{"bad parameter", delivery{body: "{}", headers: []string{"Content-Type: application/json; charset"}}, `{}`},
+		{"empty type", delivery{body: "{}", headers: []string{"Content-Type:"}}, `{}`},
+		{"identity", delivery{body: "{}", headers: []string{"Content-Encoding: Identity"}}, `{}`},
+		{"chunked", delivery{body: `{"a":1}`, chunked: true}, `{"a":1}`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": nil}, begin)
+			s := newService(m, clock.NewVirtual(begin))
+			w := deliver(s, id, c.delivery)
+			row := m.lastRow(t)
+			object := answer(t, w)
+			if w.Code != 202 || object["success"] != true || object["executionId"] != *row.ExecutionID || object["firingId"] != row.ID || len(object) != 3 {
+				t.Errorf("answer %d %v", w.Code, object)
+			}
+			if row.Decision != blueprint.DecisionStarted || row.Key != row.ID || row.Reason == "" {
+				t.Errorf("row %+v", row)
+			}
+			request := m.runs()[0]
+			got, err := blueprint.Encode(request.InputData)
+			if err != nil || string(got) != c.want {
+				t.Errorf("inputData %s, want %s", got, c.want)
+			}
+			if !request.CanManage || request.Principal.UserID != creator || request.Trigger.ID != id || request.Trigger.Type != blueprint.TriggerWebhook || request.Definition == nil {
+				t.Errorf("request %+v", request)
+			}
+			if m.patience[0] != soon {
+				t.Errorf("patience %s", m.patience[0])
+			}
+			if s.Started() != 1 {
+				t.Errorf("started %d", s.Started())
+			}
+		})
+	}
+}
+
+func TestWebhookBodyLimit(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	const limit = 1 << 20
+	s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = limit })
+	for size, want := range map[int]int{limit - 1: 202, limit: 202, limit + 1: 413, 2 * limit: 413} {
+		body := `"` + strings.Repeat("x", size-2) + `"`
+		for _, chunked := range []bool{false, true} {
+			if w := deliver(s, id, delivery{body: body, chunked: chunked}); w.Code != want {
+				t.Errorf("%d bytes, chunked %v: %d, want %d", size, chunked, w.Code, want)
+			}
+		}
+	}
+}
+
+func TestWebhookHeaders(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	deliver(s, id, delivery{body: "{}", headers: []string{
+		"X-One: 1", "x-many: a", "X-Many: b", "Authorization: Bearer k", "Proxy-Authorization: p", "Cookie: c", "X-Webhook-Signature: s", "X-Signature: s",
+		"X-Hub-Signature: sha1=s", "X-Hub-Signature-256: s", "Webhook-Signature: s", "Webhook-Id: id", "Webhook-Timestamp: 1", "X-Latin: caf\xe9", "Idempotency-Key: key",
+	}})
+	got := m.runs()[0].Trigger.Headers
+	want := map[string]any{
+		"x-one": "1", "x-many": "a, b", "webhook-id": "id", "webhook-timestamp": "1", "x-latin": "caf\uFFFD", "idempotency-key": "key", "host": "example.com",
+	}
+	if !blueprint.Equal(got, want) {
+		t.Errorf("headers %v, want %v", got, want)
+	}
+}
+
+func TestWebhookDuplicates(t *testing.T) {
+	for _, respond := range []any{nil, "accept", "wait"} {
+		for _, header := range []string{"Webhook-Id", "X-GitHub-Delivery", "Idempotency-Key"} {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerWebhook, map[string]any{"respond": respond}, begin)
+			s := newService(m, clock.NewVirtual(begin))
+			bad := deliver(s, id, delivery{body: "{", headers: []string{header + ": 17"}})
+			checkError(t, bad, blueprint.CodeBadRequest)
+			if row := m.lastRow(t); row.Key != "17" {
+				t.Errorf("the row of a refused delivery has the key %q", row.Key)
+			}
+			deliver(s, id, delivery{body: `{"n":1}`, headers: []string{header + ": 17"}})
+			first := m.lastRow(t)
+			if first.Decision != blueprint.DecisionStarted || first.Key != "17" {
+				t.Fatalf("a refused delivery used up its id: %+v", first)
+			}
+			for range 3 {
+				w := deliver(s, id, delivery{body: `{"n":2}`, headers: []string{header + ": 17"}})
+				object := answer(t, w)
+				if w.Code != 200 || object["success"] != true || object["executionId"] != *first.ExecutionID || object["firingId"] != first.ID {
+					t.Errorf("answer %d %v, want the ids of %+v", w.Code, object, first)
+				}
+				row := m.lastRow(t)
+				if row.Decision != blueprint.DecisionDuplicate || row.ID == first.ID || row.Key != "17" || *row.ExecutionID != *first.ExecutionID || !strings.Contains(row.Reason, first.ID) {
+					t.Errorf("row %+v", row)
+				}
+			}
+			if other := m.trigger(blueprint.TriggerWebhook, nil, begin); deliver(s, other, delivery{headers: []string{header + ": 17"}}).Code != 202 {
+				t.Error("the key of one trigger counts for another")
+			}
+			if m.patience[0] != atOnce || len(m.runs()) != 2 || s.Started() != 2 {
+				t.Errorf("patience %v, %d runs, %d started", m.patience, len(m.runs()), s.Started())
+			}
+		}
+	}
+}
+
+func TestWebhookDeliveryIDOrder(t *testing.T) {
+	cases := []struct {
+		headers []string
+		want    string
+	}{
+		{[]string{"Idempotency-Key: c", "X-GitHub-Delivery: b", "webhook-id: a"}, "a"},
+		{[]string{"Idempotency-Key: c", "X-GitHub-Delivery: b"}, "b"},
+		{[]string{"webhook-id:", "X-GitHub-Delivery:", "Idempotency-Key: c"}, "c"},
+		{[]string{"webhook-id: " + strings.Repeat("é", 127)}, strings.Repeat("é", 127)},
+		{[]string{"webhook-id:   spaces around  "}, "spaces around"},
+	}
+	for _, c := range cases {
+		m := newMemory()
+		id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+		deliver(newService(m, clock.NewVirtual(begin)), id, delivery{headers: c.headers})
+		if got := m.lastRow(t); got.Key != c.want || got.Decision != blueprint.DecisionStarted {
+			t.Errorf("%q: row %+v", c.headers, got)
+		}
+	}
+}
+
+func TestWebhookRunnerRefuses(t *testing.T) {
+	cases := []struct {
+		name    string
+		err     error
+		atStart bool
+		want    blueprint.Code
+		message string
+		retry   string
+	}{
+		{"queue full", unavailable(2500 * time.Millisecond), true, blueprint.CodeUnavailable, "the queue is full", "3"},
+		{"disk full", unavailable(0), false, blueprint.CodeUnavailable, "the queue is full", "1"},
+		{"no nodes", blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute"), true, blueprint.CodeBadRequest, "no nodes", ""},
+		{"deleted in between", blueprint.Errorf(blueprint.CodeNotFound, "blueprint b not found"), false, blueprint.CodeNotFound, "no webhook here", ""},
+		{"our fault", io.ErrUnexpectedEOF, true, blueprint.CodeInternal, "internal error", ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+			var log bytes.Buffer
+			s := newService(m, clock.NewVirtual(begin), logTo(&log))
+			if c.atStart {
+				m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+			} else {
+				m.refuse = func(f *blueprint.Firing) error {
+					if f.Decision == blueprint.DecisionStarted {
+						return c.err
+					}
+					return nil
+				}
+			}
+			w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k"}})
+			checkError(t, w, c.want)
+			if !strings.Contains(w.Body.String(), c.message) || w.Header().Get("Retry-After") != c.retry {
+				t.Errorf("answer %s, headers %v", w.Body, w.Header())
+			}
+			if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused || row.ExecutionID != nil || row.Key != "k" || !strings.Contains(row.Reason, c.message) {
+				t.Errorf("row %+v", row)
+			}
+			if (c.want == blueprint.CodeInternal) != strings.Contains(log.String(), "unexpected EOF") {
+				t.Errorf("log %s", log.String())
+			}
+			// It comes again once the trouble is over, and what has run before is known even during trouble.
+			m.refuse, m.refuseStart = nil, nil
+			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k"}}); w.Code != 202 {
+				t.Errorf("again: %d %s", w.Code, w.Body)
+			}
+			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k"}}); w.Code != 200 {
+				t.Errorf("a third time: %d %s", w.Code, w.Body)
+			}
+			if s.Started() != 1 {
+				t.Errorf("started %d", s.Started())
+			}
+		})
+	}
+}
+
+func TestWebhookStoreUnavailable(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	m.readError = unavailable(time.Second)
+	w := deliver(s, id, delivery{})
+	checkError(t, w, blueprint.CodeUnavailable)
+	if w.Header().Get("Retry-After") != "1" {
+		t.Errorf("headers %v", w.Header())
+	}
+	m.readError = nil
+	m.refuse = func(*blueprint.Firing) error { return unavailable(time.Second) }
+	checkError(t, deliver(s, id, delivery{body: "{"}), blueprint.CodeBadRequest) // though its row is lost
+}
+
+// broken is a body that ends with an error.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
+
+type timeout struct{ error }
+
+func (timeout) Timeout() bool   { return true }
+func (timeout) Temporary() bool { return true }
+
+func TestWebhookBodyEndsEarly(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	for _, c := range []struct {
+		err  error
+		want blueprint.Code
+	}{{io.ErrUnexpectedEOF, blueprint.CodeClientClosed}, {timeout{io.ErrClosedPipe}, blueprint.CodeTimeout}} {
+		r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader(`{"a":`), broken{c.err}))
+		r.SetPathValue("triggerId", strings.ToUpper(id))
+		w := httptest.NewRecorder()
+		s.Webhook().ServeHTTP(w, r)
+		checkError(t, w, c.want)
+		if row := m.lastRow(t); row.Decision != blueprint.DecisionRefused {
+			t.Errorf("row %+v", row)
+		}
+	}
+}
+
+func TestRefusedDeliveriesDoNotFillTheLedger(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	s := newService(m, v)
+	id, other := m.trigger(blueprint.TriggerWebhook, nil, begin), m.trigger(blueprint.TriggerWebhook, nil, begin)
+	for range rowBurst + 500 {
+		checkError(t, deliver(s, id, delivery{body: "{"}), blueprint.CodeBadRequest)
+	}
+	if rows := m.snapshot(); len(rows) != rowBurst {
+		t.Fatalf("%d rows", len(rows))
+	}
+	deliver(s, other, delivery{body: "{"})
+	deliver(s, id, delivery{body: "{}"})
+	if rows := m.snapshot(); len(rows) != rowBurst+2 || rows[rowBurst].TriggerID != other || rows[rowBurst+1].Decision != blueprint.DecisionStarted {
+		t.Fatalf("%d rows: others must not suffer", len(rows))
+	}
+	if err := v.Advance(t.Context(), begin.Add(countDelay)); err != nil {
+		t.Fatal(err)
+	}
+	row := m.lastRow(t)
+	if row.TriggerID != id || row.Decision != blueprint.DecisionRefused || !strings.HasPrefix(row.Reason, "500 more deliveries were refused") || !strings.Contains(row.Reason, "JSON ends unexpectedly") {
+		t.Errorf("row %+v", row)
+	}
+	for range rowRate + 7 {
+		deliver(s, id, delivery{body: "{"})
+	}
+	if rows := m.snapshot(); len(rows) != rowBurst+3+rowRate {
+		t.Errorf("%d rows after a minute", len(rows))
+	}
+	s.stopBrake()
+	if row := m.lastRow(t); !strings.HasPrefix(row.Reason, "7 more") {
+		t.Errorf("the count was not kept at the end: %+v", row)
+	}
+	deliver(s, id, delivery{body: "{"})
+	if err := v.Advance(t.Context(), begin.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	deliver(s, id, delivery{body: "{"})
+	if rows := m.snapshot(); len(rows) != rowBurst+3+rowRate+1+1 {
+		t.Errorf("%d rows at the end", len(rows))
+	}
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	for _, text := range []string{strings.Repeat("é", 1000), strings.Repeat("x", maxReason+1), strings.Repeat("日", 100) + "x"} {
+		got := shorten(text)
+		if len(got) > maxReason || !strings.HasSuffix(got, "…") || !strings.HasPrefix(text, strings.TrimSuffix(got, "…")) {
+			t.Errorf("%d bytes: %q", len(got), got)
+		}
+	}
+	if text := strings.Repeat("x", maxReason); shorten(text) != text {
+		t.Error("a reason that fits was changed")
+	}
+}
+
+func jsonNumber(text string) any { return json.Number(text) }
