@@ -1,0 +1,176 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// blueprintStore is what these procedures ask of the database. Access is
+// judged there: unknown ids are CodeNotFound, others' CodeForbidden.
+type blueprintStore interface {
+	ListBlueprints(ctx context.Context, p blueprint.Principal, filter blueprint.BlueprintFilter) ([]blueprint.Blueprint, int, error)
+	GetBlueprint(ctx context.Context, p blueprint.Principal, id string) (blueprint.BlueprintDetails, error)
+	CreateBlueprint(ctx context.Context, p blueprint.Principal, b blueprint.NewBlueprint) (blueprint.Blueprint, error)
+	UpdateBlueprint(ctx context.Context, p blueprint.Principal, id string, patch blueprint.BlueprintPatch) (blueprint.Blueprint, error)
+	DeleteBlueprint(ctx context.Context, p blueprint.Principal, id string) (unfinished []string, err error)
+	Versions(ctx context.Context, p blueprint.Principal, id string) ([]blueprint.BlueprintVersion, error)
+	Definition(ctx context.Context, p blueprint.Principal, id string) (*blueprint.Definition, blueprint.Access, error)
+}
+
+func (s *Service) blueprints() []Procedure {
+	return []Procedure{
+		query("blueprint.list", s.blueprintList),
+		query("blueprint.get", s.blueprintGet),
+		query("blueprint.versions", s.blueprintVersions),
+		mutation("blueprint.create", s.blueprintCreate),
+		mutation("blueprint.update", s.blueprintUpdate),
+		mutation("blueprint.delete", s.blueprintDelete),
+		mutation("blueprint.validate", s.blueprintValidate),
+		mutation("blueprint.execute", s.blueprintExecute),
+	}
+}
+
+type blueprintList struct {
+	Page   int    `json:"page" check:"min=1,max=1000000,default=1"`
+	Limit  int    `json:"limit" check:"min=1,max=100,default=20"`
+	Status string `json:"status" check:"enum=draft|published"`
+	Search string `json:"search" check:"max=500"`
+	Scope  string `json:"scope" check:"enum=own|shared|public,default=own"`
+}
+
+type blueprintPage struct {
+	Data       []blueprint.Blueprint `json:"data"`
+	Pagination pagination            `json:"pagination"`
+}
+
+type pagination struct {
+	Page       int `json:"page"`
+	Limit      int `json:"limit"`
+	Total      int `json:"total"`
+	TotalPages int `json:"totalPages"`
+}
+
+func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprintList) (blueprintPage, error) {
+	found, total, err := s.Store.ListBlueprints(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Page: in.Page, Limit: in.Limit})
+	if err != nil {
+		return blueprintPage{}, err
+	}
+	if found == nil {
+		found = []blueprint.Blueprint{}
+	}
+	return blueprintPage{Data: found, Pagination: pagination{in.Page, in.Limit, total, (total + in.Limit - 1) / in.Limit}}, nil
+}
+
+type blueprintID struct {
+	ID string `json:"id" check:"required,uuid"`
+}
+
+func (s *Service) blueprintGet(ctx context.Context, caller *Caller, in blueprintID) (blueprint.BlueprintDetails, error) {
+	return s.Store.GetBlueprint(ctx, caller.Principal, in.ID)
+}
+
+func (s *Service) blueprintVersions(ctx context.Context, caller *Caller, in blueprintID) ([]blueprint.BlueprintVersion, error) {
+	return s.Store.Versions(ctx, caller.Principal, in.ID)
+}
+
+type blueprintCreate struct {
+	Title          string         `json:"title" check:"required,min=1,max=500"`
+	Description    string         `json:"description" check:"max=10000"`
+	Status         string         `json:"status" check:"enum=draft|published,default=draft"`
+	Tags           []string       `json:"tags" check:"max=100" each:"max=200"`
+	Map            map[string]any `json:"blueprint_map"`
+	Variables      []any          `json:"environment_variables" check:"max=1000"`
+	OrganizationID string         `json:"organization_id" check:"uuid"`
+}
+
+func (s *Service) blueprintCreate(ctx context.Context, caller *Caller, in blueprintCreate) (blueprint.Blueprint, error) {
+	if err := checkContent(in.Map, in.Variables); err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID}
+	if in.Map != nil {
+		created.Map = in.Map
+	}
+	return s.Store.CreateBlueprint(ctx, caller.Principal, created)
+}
+
+// checkContent refuses a map that breaks the shape or the rules of a graph,
+// and variables that break theirs. What only keeps a node from running is for
+// blueprint.validate to tell.
+func checkContent(m map[string]any, variables []any) error {
+	var issues []blueprint.Issue
+	if m != nil {
+		parsed, wrong := blueprint.ParseMap(m)
+		if wrong == nil {
+			_, wrong = blueprint.Compile(parsed)
+		}
+		issues = append(issues, under(wrong, "blueprint_map")...)
+	}
+	_, wrong := blueprint.ParseVariables(variables)
+	if issues = append(issues, under(wrong, "environment_variables")...); len(issues) > 0 {
+		return invalidInput(issues...)
+	}
+	return nil
+}
+
+type blueprintUpdate struct {
+	ID          string         `json:"id" check:"required,uuid"`
+	Title       *string        `json:"title" check:"min=1,max=500"`
+	Description *string        `json:"description" check:"max=10000"`
+	Status      *string        `json:"status" check:"enum=draft|published"`
+	Visibility  *string        `json:"visibility" check:"enum=private|public"`
+	Tags        *[]string      `json:"tags" check:"max=100" each:"max=200"`
+	Map         map[string]any `json:"blueprint_map"`
+	Variables   *[]any         `json:"environment_variables" check:"max=1000"`
+	Version     *string        `json:"version"`
+}
+
+func (s *Service) blueprintUpdate(ctx context.Context, caller *Caller, in blueprintUpdate) (blueprint.Blueprint, error) {
+	var variables []any
+	if in.Variables != nil {
+		variables = *in.Variables
+	}
+	if err := checkContent(in.Map, variables); err != nil {
+		return blueprint.Blueprint{}, err
+	}
+	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: in.Variables, Version: in.Version}
+	if in.Map != nil {
+		var m any = in.Map
+		patch.Map = &m
+	}
+	return s.Store.UpdateBlueprint(ctx, caller.Principal, in.ID, patch)
+}
+
+func (s *Service) blueprintDelete(ctx context.Context, caller *Caller, in blueprintID) (succeeded, error) {
+	unfinished, err := s.Store.DeleteBlueprint(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return succeeded{}, err
+	}
+	s.Triggers.Changed()
+	if err := s.Runner.CancelAll(ctx, unfinished, "the blueprint was deleted"); err != nil {
+		return succeeded{}, err
+	}
+	return succeeded{true}, nil
+}
+
+type blueprintValidate struct {
+	Map       map[string]any `json:"blueprint_map" check:"required"`
+	Variables []any          `json:"environment_variables"`
+}
+
+type validation struct {
+	Valid  bool              `json:"valid"`
+	Issues []blueprint.Issue `json:"issues"`
+}
+
+func (s *Service) blueprintValidate(_ context.Context, _ *Caller, in blueprintValidate) (validation, error) {
+	out := validation{Valid: true, Issues: blueprint.Validate(in.Map, in.Variables, s.Catalogue, s.CheckConfig)}
+	if out.Issues == nil {
+		out.Issues = []blueprint.Issue{}
+	}
+	for _, issue := range out.Issues {
+		out.Valid = out.Valid && issue.Severity == blueprint.SeverityWarning
+	}
+	return out, nil
+}

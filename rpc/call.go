@@ -1,0 +1,121 @@
+package rpc
+
+import (
+	"net/http"
+	"sync"
+
+	"blueprintd/blueprint"
+)
+
+// call is one procedure called by a request.
+type call struct {
+	index     int
+	path      string
+	procedure *Procedure // nil when there is none of this name
+	caller    *Caller
+	input     rawInput
+
+	// The outcome: an encoded payload, or a failure fit for the caller.
+	payload []byte
+	failure *blueprint.Error
+}
+
+// check refuses a call for what the request line alone tells.
+func (r *request) check(c *call) *blueprint.Error {
+	switch {
+	case c.procedure == nil:
+		return blueprint.Errorf(blueprint.CodeNotFound, `No procedure found on path "%s"`, c.path)
+	case r.Method != c.procedure.Kind.method():
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, `Unsupported %s-request to %s procedure at path "%s"`,
+			r.Method, c.procedure.Kind, c.path)
+	case r.batch && c.procedure.Kind == Subscription:
+		return blueprint.Errorf(blueprint.CodeBadRequest, "Cannot batch subscription calls")
+	}
+	return nil
+}
+
+// prepare does all that comes before the procedures: it checks the calls,
+// authenticates, takes from the rate limit, and reads the inputs. What it
+// refuses has its failure set.
+func (h *Handler) prepare(w http.ResponseWriter, r *request) {
+	cost := 0
+	for _, c := range r.calls {
+		c.failure = r.check(c)
+		switch {
+		case c.failure == nil && !c.procedure.Public:
+			cost++
+		case c.failure != nil && c.failure.Code == blueprint.CodeMethodNotSupported:
+			w.Header().Set("Allow", c.procedure.Kind.method())
+		}
+	}
+	var principal blueprint.Principal
+	if cost > 0 {
+		var err error
+		if principal, err = h.admit(r.Context(), h.token(r), cost); err != nil {
+			h.deny(r, err)
+		}
+	}
+	ready := false
+	for _, c := range r.calls {
+		if c.failure == nil {
+			c.caller = &Caller{RequestID: r.id, Via: h.options.Via, Header: http.Header{}, request: r.Request}
+			if !c.procedure.Public {
+				c.caller.Principal = principal
+			}
+			ready = true
+		}
+	}
+	if ready {
+		h.readInputs(r)
+	}
+	discardBody(r.Request, 2*h.options.MaxBody)
+	setRetryAfter(w.Header(), r.calls)
+}
+
+// deny fails the calls that needed a key. Beyond the rate limit nothing of a
+// request runs.
+func (h *Handler) deny(r *request, err error) {
+	failure := h.failure(r, r.calls[0].path, err)
+	for _, c := range r.calls {
+		if c.failure == nil && (!c.procedure.Public || failure.Code == blueprint.CodeTooManyRequests) {
+			c.failure = failure
+		}
+	}
+	if failure.Code == blueprint.CodeTooManyRequests {
+		r.refused = failure
+	}
+}
+
+// run makes one call that prepare let through.
+func (h *Handler) run(r *request, c *call) {
+	if c.failure != nil {
+		return
+	}
+	err := protect(func() error {
+		value, err := c.procedure.call(r.Context(), c.caller, c.input)
+		if err == nil {
+			c.payload, err = blueprint.Encode(value)
+		}
+		return err
+	})
+	if err != nil {
+		c.failure = h.failure(r, c.path, err)
+	}
+}
+
+// runAll makes the calls of a batch at the same time and tells of each as it
+// ends. It returns when all have ended.
+func (h *Handler) runAll(r *request, ended func(*call)) {
+	done := make(chan *call, len(r.calls))
+	var running sync.WaitGroup
+	for _, c := range r.calls {
+		running.Go(func() {
+			h.run(r, c)
+			done <- c
+		})
+	}
+	for range r.calls {
+		ended(<-done)
+	}
+	running.Wait()
+}

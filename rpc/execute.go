@@ -1,0 +1,146 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+type blueprintExecute struct {
+	ID        string         `json:"id" check:"required,uuid"`
+	Variables map[string]any `json:"variables"`
+	InputData any            `json:"inputData"`
+}
+
+type executed struct {
+	Success     bool      `json:"success"`
+	ExecutionID string    `json:"executionId"`
+	Result      runResult `json:"result"`
+}
+
+// runResult is what a run gave. Output and Outputs are there once it ended.
+type runResult struct {
+	Status        blueprint.Status         `json:"status"`
+	Output        any                      `json:"output"`
+	Outputs       map[string]any           `json:"outputs"`
+	Error         *blueprint.RunError      `json:"error,omitempty"`
+	AwaitingInput *blueprint.AwaitingInput `json:"awaitingInput,omitempty"`
+}
+
+var errNoNodes = blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute")
+
+func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in blueprintExecute) (executed, error) {
+	definition, access, err := s.Store.Definition(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return executed{}, err
+	}
+	if definition.Map == nil || len(definition.Map.Nodes) == 0 {
+		return executed{}, errNoNodes
+	}
+	id, outcome, err := s.Runner.Execute(ctx, startRequest(caller, definition, access, in.Variables, in.InputData))
+	if err != nil {
+		return executed{}, err
+	}
+	out := executed{ExecutionID: id, Result: runResult{Status: blueprint.StatusRunning, Outputs: map[string]any{}}}
+	if outcome != nil {
+		out.Success = outcome.Status == blueprint.StatusCompleted
+		out.Result = runResult{Status: outcome.Status, Output: outcome.Output, Outputs: outcome.Outputs, Error: outcome.Failure, AwaitingInput: outcome.AwaitingInput}
+	}
+	return out, nil
+}
+
+func startRequest(caller *Caller, definition *blueprint.Definition, access blueprint.Access, variables map[string]any, input any) *blueprint.StartRequest {
+	if input == nil {
+		input = map[string]any{}
+	}
+	return &blueprint.StartRequest{Definition: definition, Principal: caller.Principal, CanManage: access >= blueprint.AccessManage, Variables: variables, InputData: input}
+}
+
+type executeWithLogging struct {
+	Nodes   []any                     `json:"nodes" check:"required"`
+	Edges   *[]any                    `json:"edges"`
+	Options executeWithLoggingOptions `json:"options" check:"required"`
+}
+
+type executeWithLoggingOptions struct {
+	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
+	Variables   map[string]any `json:"variables"`
+	InputData   any            `json:"inputData"`
+}
+
+// executeWithLogging runs the nodes that the caller sends. They are mostly the
+// stored ones; others run only for who could have stored them.
+func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in executeWithLogging) (started, error) {
+	given := map[string]any{"nodes": in.Nodes}
+	if in.Edges != nil {
+		given["edges"] = *in.Edges
+	}
+	m, issues := blueprint.ParseMap(given)
+	if issues == nil {
+		_, issues = blueprint.Compile(m)
+	}
+	if issues != nil {
+		return started{}, invalidInput(issues...)
+	}
+	definition, access, err := s.Store.Definition(ctx, caller.Principal, in.Options.BlueprintID)
+	if err != nil {
+		return started{}, err
+	}
+	if len(m.Nodes) == 0 {
+		return started{}, errNoNodes
+	}
+	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
+	if !runsAlike(definition.Map, m, in.Edges != nil) {
+		if access < blueprint.AccessManage {
+			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")
+		}
+		changed := *definition
+		changed.Map = m
+		request.Definition, request.AdHoc = &changed, true
+	}
+	id, err := s.Runner.Start(ctx, request)
+	if err != nil {
+		return started{}, err
+	}
+	return started{true, id}, nil
+}
+
+// runsAlike tells whether the given nodes, and edges when some were given, run
+// as the stored map does; titles and positions do not matter.
+func runsAlike(stored, given *blueprint.Map, edges bool) bool {
+	if stored == nil || len(stored.Nodes) != len(given.Nodes) {
+		return false
+	}
+	for i := range stored.Nodes {
+		if !sameNode(stored.Raw, given.Raw, &stored.Nodes[i], &given.Nodes[i], i) {
+			return false
+		}
+	}
+	if !edges {
+		return true
+	}
+	if len(stored.Edges) != len(given.Edges) {
+		return false
+	}
+	for i, edge := range stored.Edges {
+		other := given.Edges[i]
+		if edge.Source != other.Source || edge.Target != other.Target || edge.Handle != other.Handle {
+			return false
+		}
+	}
+	return true
+}
+
+func sameNode(storedMap, givenMap map[string]any, a, b *blueprint.Node, i int) bool {
+	if a.ID != b.ID || a.Type != b.Type || !blueprint.Equal(a.Config, b.Config) {
+		return false
+	}
+	stored, _ := storedMap["nodes"].([]any)[i].(map[string]any)
+	given, _ := givenMap["nodes"].([]any)[i].(map[string]any)
+	for _, member := range []string{"disabled", "retry", "timeoutMs", "onError", "effect"} {
+		if !blueprint.Equal(stored[member], given[member]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,185 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// executionStore is what these procedures ask of the database. A run that is
+// not the caller's to see, like one that does not exist, is CodeNotFound.
+type executionStore interface {
+	Execution(ctx context.Context, p blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error)
+	ExecutionLogs(ctx context.Context, p blueprint.Principal, blueprintID string, limit, offset int) ([]*blueprint.StoredExecution, error)
+	RecentExecutions(ctx context.Context, p blueprint.Principal, organizationID *string, limit, offset int) ([]*blueprint.StoredExecution, error)
+}
+
+func (s *Service) executions() []Procedure {
+	return []Procedure{
+		mutation("execution.executeBlueprintWithLogging", s.executeWithLogging),
+		query("execution.getExecutionStatus", s.executionStatus),
+		query("execution.getExecutionLogs", s.executionLogs),
+		query("execution.listRecentExecutions", s.recentExecutions),
+		mutation("execution.resume", s.executionResume),
+		mutation("execution.cancel", s.executionCancel),
+		mutation("execution.retry", s.executionRetry),
+		subscription("execution.subscribe", s.executionSubscribe),
+	}
+}
+
+type executionID struct {
+	ID string `json:"executionId" check:"required"`
+}
+
+func (s *Service) executionStatus(ctx context.Context, caller *Caller, in executionID) (*blueprint.ExecutionStatus, error) {
+	record, err := s.status(ctx, caller, in.ID)
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		return blueprint.NotFoundStatus(in.ID), nil
+	}
+	return record, err
+}
+
+// status gives the status record of a run that the caller may see.
+func (s *Service) status(ctx context.Context, caller *Caller, id string) (*blueprint.ExecutionStatus, error) {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, id)
+	if err != nil {
+		return nil, err
+	}
+	view, err := s.Runner.View(ctx, stored)
+	if err != nil {
+		return nil, err
+	}
+	return &view.ExecutionStatus, nil
+}
+
+type executionLogs struct {
+	BlueprintID string `json:"blueprintId" check:"required,uuid"`
+	Limit       int    `json:"limit" check:"min=1,max=100,default=20"`
+	Offset      int    `json:"offset" check:"min=0,default=0"`
+}
+
+type logPage struct {
+	Logs  []logRecord `json:"logs"`
+	Total int         `json:"total"` // of this answer
+}
+
+func (s *Service) executionLogs(ctx context.Context, caller *Caller, in executionLogs) (logPage, error) {
+	stored, err := s.Store.ExecutionLogs(ctx, caller.Principal, in.BlueprintID, in.Limit, in.Offset)
+	return s.logPage(ctx, stored, err)
+}
+
+type recentExecutions struct {
+	OrganizationID *string `json:"organizationId" check:"uuid"`
+	Limit          int     `json:"limit" check:"min=1,max=100,default=20"`
+	Offset         int     `json:"offset" check:"min=0,default=0"`
+}
+
+func (s *Service) recentExecutions(ctx context.Context, caller *Caller, in recentExecutions) (logPage, error) {
+	stored, err := s.Store.RecentExecutions(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
+	return s.logPage(ctx, stored, err)
+}
+
+func (s *Service) logPage(ctx context.Context, stored []*blueprint.StoredExecution, err error) (logPage, error) {
+	page := logPage{Logs: make([]logRecord, 0, len(stored)), Total: len(stored)}
+	for _, each := range stored {
+		if err != nil {
+			break
+		}
+		var view *blueprint.Execution
+		if view, err = s.Runner.View(ctx, each); err == nil {
+			page.Logs = append(page.Logs, newLogRecord(view))
+		}
+	}
+	return page, err
+}
+
+type executionResume struct {
+	ID     string `json:"executionId" check:"required"`
+	NodeID string `json:"nodeId"`
+	Input  any    `json:"input"`
+}
+
+func (s *Service) executionResume(ctx context.Context, caller *Caller, in executionResume) (*blueprint.ExecutionStatus, error) {
+	_, canManage, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Runner.Resume(ctx, ResumeAnswer{in.ID, in.NodeID, in.Input, caller.UserID, canManage}); err != nil {
+		return nil, err
+	}
+	return s.status(ctx, caller, in.ID)
+}
+
+type executionCancel struct {
+	ID     string `json:"executionId" check:"required"`
+	Reason string `json:"reason" check:"max=1000"`
+}
+
+func (s *Service) executionCancel(ctx context.Context, caller *Caller, in executionCancel) (*blueprint.ExecutionStatus, error) {
+	if _, _, err := s.Store.Execution(ctx, caller.Principal, in.ID); err != nil {
+		return nil, err
+	}
+	if err := s.Runner.Cancel(ctx, in.ID, in.Reason); err != nil {
+		return nil, err
+	}
+	return s.status(ctx, caller, in.ID)
+}
+
+type executionRetry struct {
+	ID         string `json:"executionId" check:"required"`
+	FromNodeID string `json:"fromNodeId"`
+}
+
+// executionRetry starts the run anew as the caller, who must still be allowed
+// to start the blueprint.
+func (s *Service) executionRetry(ctx context.Context, caller *Caller, in executionRetry) (started, error) {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return started{}, err
+	}
+	_, access, err := s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
+	if err != nil {
+		return started{}, err
+	}
+	id, err := s.Runner.Retry(ctx, stored, in.FromNodeID, caller.Principal, access >= blueprint.AccessManage)
+	if err != nil {
+		return started{}, err
+	}
+	return started{true, id}, nil
+}
+
+// executionSubscribe sends the status record now, after each change, and last
+// of all when the run has ended.
+func (s *Service) executionSubscribe(ctx context.Context, caller *Caller, in executionID, emit func(value any) error) error {
+	changes, stop := s.Runner.Watch(in.ID)
+	defer stop()
+	look := time.NewTicker(waitForRun)
+	defer look.Stop()
+	var last []byte
+	for {
+		record, err := s.status(ctx, caller, in.ID)
+		if err != nil {
+			return err
+		}
+		text, err := blueprint.Encode(record)
+		if err != nil {
+			return err
+		}
+		if string(text) != string(last) {
+			last = text
+			if err := emit(record); err != nil {
+				return err
+			}
+		}
+		if record.Status.Terminal() {
+			return nil
+		}
+		select {
+		case <-changes:
+		case <-look.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

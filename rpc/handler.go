@@ -1,0 +1,138 @@
+package rpc
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a Handler is built from. Only Authenticator is required.
+type Options struct {
+	Root          string                     // where the procedures are; "/api/trpc" when empty
+	Authenticator Authenticator              // who a token belongs to
+	Token         func(*http.Request) string // where a request carries its token; BearerToken when nil
+	Via           string                     // Caller.Via; "api" when empty
+	Limiter       *Limiter                   // nil limits nothing
+	MaxBody       int64                      // bytes; 5 MiB when zero
+	MaxBatch      int                        // calls of one batch; 100 when zero
+	Origins       []string                   // browser origins that may call, "*" for all; none turns CORS off
+	Ping          time.Duration              // real time between signs of life in a subscription; 15 seconds when zero
+	Draining      <-chan struct{}            // when it closes, subscriptions end and tell their clients to come back
+	Logger        *slog.Logger               // nil logs nothing
+}
+
+// Handler answers the procedures of one table under one root. It starts no
+// goroutine that outlives its request.
+type Handler struct {
+	procedures map[string]*Procedure
+	options    Options
+	requests   atomic.Uint64 // counts requests, to name them
+}
+
+// NewHandler makes a handler. It panics when two procedures share a name or
+// the options lack an authenticator.
+func NewHandler(procedures []Procedure, options Options) *Handler {
+	if options.Authenticator == nil {
+		panic("rpc: Options.Authenticator is missing")
+	}
+	if options.Root == "" {
+		options.Root = "/api/trpc"
+	}
+	if options.Token == nil {
+		options.Token = BearerToken
+	}
+	if options.Via == "" {
+		options.Via = "api"
+	}
+	if options.MaxBody == 0 {
+		options.MaxBody = 5 << 20
+	}
+	if options.MaxBatch == 0 {
+		options.MaxBatch = 100
+	}
+	if options.Ping == 0 {
+		options.Ping = 15 * time.Second
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options}
+	for _, procedure := range procedures {
+		if h.procedures[procedure.Name] != nil {
+			panic(fmt.Sprintf("rpc: two procedures named %q", procedure.Name))
+		}
+		h.procedures[procedure.Name] = &procedure
+	}
+	return h
+}
+
+// Procedures lists the table by name.
+func (h *Handler) Procedures() []Procedure {
+	list := make([]Procedure, 0, len(h.procedures))
+	for _, procedure := range h.procedures {
+		list = append(list, *procedure)
+	}
+	slices.SortFunc(list, func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Names lists the names of the procedures in order.
+func (h *Handler) Names() []string { return sortedKeys(h.procedures) }
+
+// Serves tells whether a request belongs to this handler. It has to be asked
+// before any http.ServeMux, which would redirect paths that tRPC answers.
+func (h *Handler) Serves(r *http.Request) bool {
+	path := r.URL.EscapedPath()
+	return path == h.options.Root || strings.HasPrefix(path, h.options.Root+"/")
+}
+
+// ServeHTTP answers one request, be it a call, a batch, or a subscription.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tracked := &answerTracker{ResponseWriter: w}
+	id := h.requestID()
+	err := protect(func() error { h.serve(tracked, r, id); return nil })
+	if err == nil {
+		return
+	}
+	unwanted := h.failure(&request{Request: r, id: id}, "", err)
+	tracked.abort(err)
+	writeJSON(tracked, unwanted.Code.HTTPStatus(), errorEnvelope(unwanted, nil))
+}
+
+func (h *Handler) requestID() string {
+	return "r" + strconv.FormatUint(h.requests.Add(1), 10)
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
+	if h.allowOrigin(w, r) {
+		return
+	}
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Add("Vary", "trpc-accept, accept")
+	parsed, err := h.parseRequest(r, id)
+	if err != nil {
+		h.refuse(w, &request{Request: r, id: id}, err)
+		return
+	}
+	h.prepare(w, parsed)
+	switch {
+	case parsed.stream:
+		h.serveLines(w, parsed)
+	case parsed.isSubscription():
+		h.serveEvents(w, parsed)
+	case parsed.batch && parsed.refused != nil:
+		h.refuse(w, parsed, parsed.refused)
+	case parsed.batch:
+		h.serveBatch(w, parsed)
+	default:
+		h.serveSingle(w, parsed)
+	}
+}

@@ -1,0 +1,105 @@
+package rpc
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// field is one field of an input struct, ready to be decoded.
+type field struct {
+	name     string
+	index    []int
+	rules    rules
+	fallback any // the JSON value of an absent field; nil for none
+	value    valueDecoder
+}
+
+// decode takes the field's value out of its object. A field marked undefined
+// has left the object already.
+func (f *field) decode(d *decoding, above *step, object map[string]any, target reflect.Value) {
+	value, present := object[f.name]
+	at := &step{above, f.name}
+	switch {
+	case present:
+		f.value(d, at, value, target.FieldByIndex(f.index))
+	case f.rules.required:
+		d.fault(at, "required")
+	case f.fallback != nil:
+		f.value(d, at, f.fallback, target.FieldByIndex(f.index))
+	}
+}
+
+// fields compiles the fields of a struct, those of embedded ones in place.
+func (c *compiler) fields(t reflect.Type, index []int, where string) []field {
+	var fields []field
+	for i := range t.NumField() {
+		declared := t.Field(i)
+		place := append(append([]int(nil), index...), i)
+		tag, tagged := declared.Tag.Lookup("json")
+		name, _, _ := strings.Cut(tag, ",")
+		switch {
+		case name == "-":
+		case !tagged && declared.Anonymous && declared.Type.Kind() == reflect.Struct:
+			fields = append(fields, c.fields(declared.Type, place, where)...)
+		case name == "" || !declared.IsExported():
+			c.fail(where+"."+declared.Name, "needs an exported name and a json tag")
+		default:
+			fields = append(fields, c.field(declared, name, place))
+		}
+	}
+	seen := map[string]bool{}
+	for _, field := range fields {
+		if seen[field.name] {
+			c.fail(where, "two fields named %s", field.name)
+		}
+		seen[field.name] = true
+	}
+	return fields
+}
+
+// field compiles one field: its rules, its decoder, its default.
+func (c *compiler) field(declared reflect.StructField, name string, index []int) field {
+	r := c.fieldRules(declared, name)
+	compiled := field{name: name, index: index, rules: r, value: c.compile(declared.Type, r, name)}
+	if r.fallback == nil {
+		return compiled
+	}
+	base := declared.Type
+	if base.Kind() == reflect.Pointer || base.Implements(optionalType) {
+		c.fail(name, "a field that tells absent from given has no default")
+	}
+	switch {
+	case base.Kind() == reflect.Bool && (*r.fallback == "true" || *r.fallback == "false"):
+		compiled.fallback = *r.fallback == "true"
+	case base.Kind() == reflect.String && base != numberType:
+		compiled.fallback = *r.fallback
+	default:
+		compiled.fallback = json.Number(*r.fallback)
+	}
+	trial := &decoding{}
+	compiled.value(trial, nil, compiled.fallback, reflect.New(base).Elem())
+	if len(trial.issues) > 0 {
+		c.fail(name, "default=%s %s", *r.fallback, trial.issues[0].Message)
+	}
+	return compiled
+}
+
+// fieldRules reads the two tags of a field.
+func (c *compiler) fieldRules(declared reflect.StructField, name string) rules {
+	r, err := parseRules(declared.Tag.Get("check"))
+	if err != nil {
+		c.fail(name, "%v", err)
+	}
+	if tag, has := declared.Tag.Lookup("each"); has {
+		each, err := parseRules(tag)
+		if err != nil {
+			c.fail(name, "each: %v", err)
+		}
+		if each.required || each.fallback != nil {
+			c.fail(name, "each: required and default mean nothing for elements")
+		}
+		r.each = &each
+	}
+	return r
+}

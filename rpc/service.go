@@ -1,0 +1,101 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/ids"
+)
+
+// Service holds what the procedures work with. Every field is required.
+type Service struct {
+	Store     Store
+	Runner    Runner
+	Triggers  Triggers
+	Catalogue blueprint.Catalogue
+	// CheckConfig compiles templates, for blueprint.validate.
+	CheckConfig blueprint.ConfigChecker
+	IDs         *ids.Source
+	// APIHost gives the host root under which webhooks are reached.
+	APIHost func() string
+}
+
+// Store is the sum of what the procedures ask of the database. Each part
+// stands beside the procedures that use it.
+type Store interface {
+	blueprintStore
+	executionStore
+	triggerStore
+	keyStore
+}
+
+// Runner runs executions. Execute gives the record of a run that ended or
+// paused in time, nil for one that goes on, and in both cases the id of a run
+// that is durable. Start gives the id once the run is durable.
+type Runner interface {
+	Execute(ctx context.Context, request *blueprint.StartRequest) (id string, outcome *blueprint.Execution, err error)
+	Start(ctx context.Context, request *blueprint.StartRequest) (id string, err error)
+	View(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error)
+	Watch(id string) (changes <-chan struct{}, stop func())
+	Control
+}
+
+// Control changes runs that exist.
+type Control interface {
+	Resume(ctx context.Context, answer ResumeAnswer) error
+	Cancel(ctx context.Context, id, reason string) error
+	CancelAll(ctx context.Context, ids []string, reason string) error
+	Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (id string, err error)
+}
+
+// ResumeAnswer is somebody's answer to a paused run.
+type ResumeAnswer struct {
+	ExecutionID string
+	NodeID      string // "" = the first that waits
+	Input       any
+	UserID      string
+	CanManage   bool
+}
+
+// Triggers starts runs by trigger and knows what a trigger's config must be.
+type Triggers interface {
+	Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any) (executionID, firingID string, err error)
+	Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue
+	Preview(cron, timezone string, count int) ([]string, error)
+	Changed()
+}
+
+// Procedures is the table of everything that can be called.
+func (s *Service) Procedures() []Procedure {
+	var all []Procedure
+	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// succeeded is the answer of what has nothing else to say.
+type succeeded struct {
+	Success bool `json:"success"`
+}
+
+// started is the answer of what began a run.
+type started struct {
+	Success     bool   `json:"success"`
+	ExecutionID string `json:"executionId"`
+}
+
+// under puts the issues of a value below the field that holds it.
+func under(issues []blueprint.Issue, field ...any) []blueprint.Issue {
+	out := make([]blueprint.Issue, len(issues))
+	for i, issue := range issues {
+		issue.Path = append(append([]any{}, field...), issue.Path...)
+		out[i] = issue
+	}
+	return out
+}
+
+// waitForRun is how long an answer waits for a change of a run before it looks
+// again without one; signals are not lost, so it only bounds a mistake.
+const waitForRun = 30 * time.Second

@@ -1,0 +1,171 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// triggerStore is what these procedures ask of the database. Everything but
+// ListTriggers needs a principal who can manage the blueprint.
+type triggerStore interface {
+	ListTriggers(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Trigger, error)
+	GetTrigger(ctx context.Context, p blueprint.Principal, id string) (blueprint.Trigger, error)
+	CreateTrigger(ctx context.Context, p blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (blueprint.Trigger, error)
+	// UpdateTrigger stores what merge makes of the present trigger, within one transaction; nil keeps the config.
+	UpdateTrigger(ctx context.Context, p blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (blueprint.Trigger, error)
+	DeleteTrigger(ctx context.Context, p blueprint.Principal, id string) error
+	Firings(ctx context.Context, p blueprint.Principal, triggerID string, limit, offset int) ([]blueprint.Firing, int, error)
+}
+
+func (s *Service) triggers() []Procedure {
+	return []Procedure{
+		query("blueprintTriggers.list", s.triggerList),
+		query("blueprintTriggers.getWebhookUrl", s.triggerWebhookURL),
+		query("blueprintTriggers.history", s.triggerHistory),
+		query("blueprintTriggers.preview", s.triggerPreview),
+		mutation("blueprintTriggers.create", s.triggerCreate),
+		mutation("blueprintTriggers.update", s.triggerUpdate),
+		mutation("blueprintTriggers.delete", s.triggerDelete),
+		mutation("blueprintTriggers.fire", s.triggerFire),
+	}
+}
+
+type ofBlueprint struct {
+	BlueprintID string `json:"blueprintId" check:"required,uuid"`
+}
+
+func (s *Service) triggerList(ctx context.Context, caller *Caller, in ofBlueprint) ([]blueprint.Trigger, error) {
+	found, err := s.Store.ListTriggers(ctx, caller.Principal, in.BlueprintID)
+	if found == nil {
+		found = []blueprint.Trigger{}
+	}
+	return found, err
+}
+
+type triggerCreate struct {
+	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
+	Type        string         `json:"triggerType" check:"required,enum=manual|scheduled|webhook|email|slack|event|api"`
+	Config      map[string]any `json:"config"`
+}
+
+func (s *Service) triggerCreate(ctx context.Context, caller *Caller, in triggerCreate) (blueprint.Trigger, error) {
+	if in.Config == nil {
+		in.Config = map[string]any{}
+	}
+	if issues := s.Triggers.Check(blueprint.TriggerType(in.Type), in.Config); len(issues) > 0 {
+		return blueprint.Trigger{}, invalidInput(under(issues, "config")...)
+	}
+	trigger, err := s.Store.CreateTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), in.Config)
+	if err == nil {
+		s.Triggers.Changed()
+	}
+	return trigger, err
+}
+
+type triggerID struct {
+	ID string `json:"triggerId" check:"required,uuid"`
+}
+
+type webhookURL struct {
+	URL    string `json:"url"`
+	Secret any    `json:"secret"` // text, or null
+}
+
+func (s *Service) triggerWebhookURL(ctx context.Context, caller *Caller, in triggerID) (webhookURL, error) {
+	trigger, err := s.Store.GetTrigger(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return webhookURL{}, err
+	}
+	if trigger.Type != blueprint.TriggerWebhook {
+		return webhookURL{}, blueprint.Errorf(blueprint.CodeBadRequest, "trigger %s is of type %s; only a webhook trigger has a URL", trigger.ID, trigger.Type)
+	}
+	return webhookURL{URL: s.APIHost() + "/webhooks/blueprint/" + trigger.ID, Secret: trigger.Config["secret"]}, nil
+}
+
+type triggerUpdate struct {
+	ID       string         `json:"triggerId" check:"required,uuid"`
+	Config   map[string]any `json:"config"`
+	IsActive *bool          `json:"isActive"`
+}
+
+func (s *Service) triggerUpdate(ctx context.Context, caller *Caller, in triggerUpdate) (blueprint.Trigger, error) {
+	var merge func(present blueprint.Trigger) (map[string]any, error)
+	if in.Config != nil {
+		merge = func(present blueprint.Trigger) (map[string]any, error) {
+			config := blueprint.MergeConfig(present.Config, in.Config)
+			if issues := s.Triggers.Check(present.Type, config); len(issues) > 0 {
+				return nil, invalidInput(under(issues, "config")...)
+			}
+			return config, nil
+		}
+	}
+	trigger, err := s.Store.UpdateTrigger(ctx, caller.Principal, in.ID, merge, in.IsActive)
+	if err == nil {
+		s.Triggers.Changed()
+	}
+	return trigger, err
+}
+
+func (s *Service) triggerDelete(ctx context.Context, caller *Caller, in triggerID) (succeeded, error) {
+	if err := s.Store.DeleteTrigger(ctx, caller.Principal, in.ID); err != nil {
+		return succeeded{}, err
+	}
+	s.Triggers.Changed()
+	return succeeded{true}, nil
+}
+
+type triggerFire struct {
+	ID        string         `json:"triggerId" check:"required,uuid"`
+	InputData map[string]any `json:"inputData"`
+}
+
+type fired struct {
+	Success     bool   `json:"success"`
+	ExecutionID string `json:"executionId"`
+	FiringID    string `json:"firingId"`
+}
+
+func (s *Service) triggerFire(ctx context.Context, caller *Caller, in triggerFire) (fired, error) {
+	if in.InputData == nil {
+		in.InputData = map[string]any{}
+	}
+	executionID, firingID, err := s.Triggers.Fire(ctx, caller.Principal, in.ID, in.InputData)
+	if err != nil {
+		return fired{}, err
+	}
+	return fired{true, executionID, firingID}, nil
+}
+
+type triggerHistory struct {
+	ID     string `json:"triggerId" check:"required,uuid"`
+	Limit  int    `json:"limit" check:"min=1,max=100,default=20"`
+	Offset int    `json:"offset" check:"min=0,default=0"`
+}
+
+type firingPage struct {
+	Firings []blueprint.Firing `json:"firings"`
+	Total   int                `json:"total"` // of all pages
+}
+
+func (s *Service) triggerHistory(ctx context.Context, caller *Caller, in triggerHistory) (firingPage, error) {
+	found, total, err := s.Store.Firings(ctx, caller.Principal, in.ID, in.Limit, in.Offset)
+	if found == nil {
+		found = []blueprint.Firing{}
+	}
+	return firingPage{found, total}, err
+}
+
+type triggerPreview struct {
+	Cron     string `json:"cron" check:"required"`
+	Timezone string `json:"timezone"`
+	Count    int    `json:"count" check:"min=1,max=100,default=5"`
+}
+
+func (s *Service) triggerPreview(_ context.Context, _ *Caller, in triggerPreview) ([]string, error) {
+	ticks, err := s.Triggers.Preview(in.Cron, in.Timezone, in.Count)
+	if ticks == nil {
+		ticks = []string{}
+	}
+	return ticks, err
+}
