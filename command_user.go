@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/ids"
+	"blueprintd/rpc"
+	"blueprintd/store"
+)
+
+func jsonFlag() cli.Flag { return &cli.BoolFlag{Name: "json", Usage: "print JSON instead of a table"} }
+
+func commandUser() *cli.Command {
+	return &cli.Command{
+		Name: "user", Usage: "add and list users; works while the server runs",
+		Subcommands: []*cli.Command{
+			{
+				Name: "add", Usage: "add a user with a personal workspace",
+				Flags: append(databaseFlags(),
+					&cli.StringFlag{Name: "email", Usage: "the user's `EMAIL`"},
+					&cli.StringFlag{Name: "name", Usage: "the user's `NAME`"}, jsonFlag()),
+				Action: userAdd,
+			},
+			{Name: "list", Usage: "list the users", Flags: append(databaseFlags(), jsonFlag()), Action: userList},
+		},
+	}
+}
+
+func userAdd(c *cli.Context) error {
+	email := strings.TrimSpace(c.String("email"))
+	if email == "" {
+		return usage("blueprintd user add --email ada@example.org", "user add needs --email")
+	}
+	if local, domain, ok := strings.Cut(email, "@"); !ok || local == "" || domain == "" || strings.ContainsAny(email, " \t\r\n<>") {
+		return usage("--email ada@example.org", "--email %s: is no email address", email)
+	}
+	return withTool(c, true, func(ctx context.Context, s *store.Store) error {
+		name := c.String("name")
+		if name == "" {
+			name, _, _ = strings.Cut(email, "@")
+		}
+		user, err := s.CreateUser(ctx, email, name)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(c, user)
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: blueprintd key create --user %s --name laptop --db %s\n", user.Email, user.ID, user.Email, c.String("db"))
+		return err
+	})
+}
+
+func userList(c *cli.Context) error {
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		users, err := s.Users(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			if users == nil {
+				users = []blueprint.User{}
+			}
+			return printJSON(c, users)
+		}
+		rows := [][]string{{"ID", "EMAIL", "NAME", "CREATED"}}
+		for _, user := range users {
+			rows = append(rows, []string{user.ID, user.Email, user.Name, user.CreatedAt.String()})
+		}
+		return printTable(c, rows)
+	})
+}
+
+func commandKey() *cli.Command {
+	return &cli.Command{
+		Name: "key", Usage: "create, list and revoke API keys; works while the server runs",
+		Subcommands: []*cli.Command{
+			{
+				Name: "create", Usage: "create a key and print it, this once",
+				Flags: append(databaseFlags(),
+					&cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the user whose key it is"},
+					&cli.StringFlag{Name: "name", Usage: "what the key is for"}),
+				Action: keyCreate,
+			},
+			{Name: "list", Usage: "list the keys; their values are not stored", Flags: append(databaseFlags(), jsonFlag()), Action: keyList},
+			{Name: "revoke", Usage: "revoke a key at once, also for a running server", ArgsUsage: "ID", Flags: databaseFlags(), Action: keyRevoke},
+		},
+	}
+}
+
+func keyCreate(c *cli.Context) error {
+	if c.String("user") == "" || c.String("name") == "" {
+		return usage("blueprintd key create --user ada@example.org --name laptop", "key create needs --user and --name")
+	}
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		user, err := s.UserByEmail(ctx, c.String("user"))
+		if err != nil {
+			return failed("blueprintd user list shows who there is", "%s", err)
+		}
+		key := newKey()
+		if _, err := s.CreateKey(ctx, user.ID, c.String("name"), key); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.App.Writer, key)
+		return err
+	})
+}
+
+// newKey makes an API key.
+func newKey() string { return rpc.KeyPrefix + ids.New(nil).Token(rpc.KeyLength) }
+
+func keyList(c *cli.Context) error {
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		keys, err := s.AllKeys(ctx)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			if keys == nil {
+				keys = []blueprint.OwnedKey{}
+			}
+			return printJSON(c, keys)
+		}
+		rows := [][]string{{"ID", "USER", "NAME", "LAST4", "CREATED", "LAST USED", "REVOKED"}}
+		for _, key := range keys {
+			rows = append(rows, []string{key.ID, key.UserEmail, key.Name, key.Last4, key.CreatedAt.String(), orDash(key.LastUsedAt), orDash(key.RevokedAt)})
+		}
+		return printTable(c, rows)
+	})
+}
+
+func keyRevoke(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage("blueprintd key list shows the ids", "key revoke takes one id")
+	}
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		if err := s.RevokeKeyByID(ctx, c.Args().First()); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(c.App.Writer, "revoked %s\n", c.Args().First())
+		return err
+	})
+}
+
+func orDash(t blueprint.Time) string {
+	if t == 0 {
+		return "-"
+	}
+	return t.String()
+}
+
+func printJSON(c *cli.Context, value any) error {
+	data, err := indented(value)
+	if err != nil {
+		return err
+	}
+	_, err = c.App.Writer.Write(data)
+	return err
+}
+
+func printTable(c *cli.Context, rows [][]string) error {
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}

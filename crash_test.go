@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// outside is the world that runs act upon. Until release is closed, calls hang.
+type outside struct {
+	*httptest.Server
+	mu      sync.Mutex
+	calls   map[string][]string // path -> idempotency keys
+	arrived chan string
+	release chan struct{}
+}
+
+func newOutside(t *testing.T) *outside {
+	o := &outside{calls: map[string][]string{}, arrived: make(chan string, 100), release: make(chan struct{})}
+	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.mu.Lock()
+		o.calls[r.URL.Path] = append(o.calls[r.URL.Path], r.Header.Get("Idempotency-Key"))
+		o.mu.Unlock()
+		o.arrived <- r.URL.Path
+		select {
+		case <-o.release:
+		case <-r.Context().Done():
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"ok":true}`)
+	}))
+	t.Cleanup(func() {
+		o.CloseClientConnections()
+		o.Close()
+	})
+	return o
+}
+
+func (o *outside) keys(path string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.calls[path]...)
+}
+
+// TestKilledServerGoesOn kills the real binary while runs of each kind are
+// under way, and looks what became of each after the next start.
+func TestKilledServerGoesOn(t *testing.T) {
+	world := newOutside(t)
+	database := t.TempDir() + "/blueprintd.db"
+	args := []string{"--db", database, "--allow-net", "127.0.0.0/8", "--max-running", "4"}
+	s := startServer(t, args...)
+
+	call := func(path string, more ...any) object {
+		return node("call", "http-request", object{"method": "POST", "url": world.URL + path, "body": object{"n": 1}}, more...)
+	}
+	before, after := node("before", "set", object{"values": object{"kept": "{{execution.id}}"}}), node("after", "template", object{"text": "{{kept}} done"})
+	again := []any{before, call("/again"), after}
+	once := []any{before, call("/once", "effect", "once"), after}
+	wait := []any{before, node("wait", "wait", object{"durationMs": 1500}), after}
+	human := []any{before, node("ask", "human", object{"prompt": "Your name?"}), node("greet", "template", object{"text": "Hello {{input.name}}"})}
+	pure := []any{before, after}
+
+	finished := s.launch(s.create("pure", pure...), pure...)
+	finishedRecord := s.until(finished, "completed")
+	waiting := s.launch(s.create("wait", wait...), wait...)
+	paused := s.launch(s.create("human", human...), human...)
+	s.until(paused, "paused")
+	onceRun := s.launch(s.create("once", once...), once...)
+	againBlueprint := s.create("again", again...)
+	var againRuns []string
+	for range 3 {
+		againRuns = append(againRuns, s.launch(againBlueprint, again...))
+	}
+	for range 4 {
+		<-world.arrived // all four turns are taken by nodes that hang
+	}
+	var queued []string
+	pureBlueprint := s.create("queued", pure...)
+	for range 5 {
+		queued = append(queued, s.launch(pureBlueprint, pure...))
+	}
+	for _, id := range queued {
+		if record := s.until(id, "running"); record["progress"] != 0.0 {
+			t.Errorf("queued run %s has progress %v", id, record["progress"])
+		}
+	}
+
+	s.kill()
+	close(world.release)
+	s = startServer(t, args...)
+
+	if record := s.until(finished, "completed"); fmt.Sprint(record) != fmt.Sprint(finishedRecord) {
+		t.Errorf("a finished run changed:\n%v\n%v", finishedRecord, record)
+	}
+	keys := map[string]int{}
+	for _, id := range againRuns {
+		s.until(id, "completed")
+	}
+	for _, key := range world.keys("/again") {
+		keys[key]++
+	}
+	for _, id := range againRuns {
+		if n := keys[id+"/call"]; n != 2 {
+			t.Errorf("the call of %s was made %d times under its key, want 2: once before the kill and once after", id, n)
+		}
+	}
+	if len(keys) != len(againRuns) {
+		t.Errorf("idempotency keys: %v", keys)
+	}
+
+	record := s.until(onceRun, "paused")
+	if kind := at(record, "awaitingInput.kind"); kind != "unknown-outcome" {
+		t.Errorf("a once node that was cut off awaits %v", kind)
+	}
+	if n := len(world.keys("/once")); n != 1 {
+		t.Errorf("a once node ran %d times", n)
+	}
+	s.mutate("execution.resume", object{"executionId": onceRun, "input": object{"action": "mark-done", "output": object{"seen": true}}})
+	s.until(onceRun, "completed")
+	if n := len(world.keys("/once")); n != 1 {
+		t.Errorf("a once node ran %d times after it was marked as done", n)
+	}
+
+	s.until(waiting, "completed")
+	s.until(paused, "paused")
+	s.mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
+	if record := s.until(paused, "completed"); at(record["steps"].([]any)[2], "output.text") != "Hello Ada" {
+		t.Errorf("the answered run gave %v", record["steps"])
+	}
+	for _, id := range queued {
+		record := s.until(id, "completed")
+		if text := at(record["steps"].([]any)[1], "output.text"); text != id+" done" {
+			t.Errorf("queued run %s gave %v", id, text)
+		}
+	}
+	s.stop()
+}
+
+// TestSecondServerIsRefused starts two servers on one database.
+func TestSecondServerIsRefused(t *testing.T) {
+	database := t.TempDir() + "/blueprintd.db"
+	first := startServer(t, "--db", database)
+	var stdout, stderr lockedBuffer
+	if code := run([]string{"blueprintd", "serve", "--addr", "127.0.0.1:0", "--db", database}, nil, &stdout, &stderr); code != exitFailed {
+		t.Fatalf("exit code %d, want %d\n%s", code, exitFailed, stderr.String())
+	}
+	if text := stderr.String(); !containsAll(text, database, "hint: ", fmt.Sprint(first.cmd.Process.Pid)) {
+		t.Errorf("the refusal says: %s", text)
+	}
+	first.stop()
+}

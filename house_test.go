@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rooms says what each package may import of ours. The standard library and
+// the modules of go.mod are free for all but blueprint, which has only the
+// standard library.
+var rooms = map[string][]string{
+	"blueprint":            {},
+	"blueprint/expression": {"blueprint"},
+	"blueprint/file":       {"blueprint"},
+	"blueprint/schema":     {"blueprint"},
+	"clock":                {},
+	"ids":                  {},
+	"outbound":             {"blueprint", "clock"},
+	"secret":               {"blueprint"},
+	"engine":               {"blueprint", "small"},
+	"engine/nodes":         {"blueprint", "small"},
+	"rpc":                  {"blueprint", "small"},
+	"store":                {"blueprint", "small"},
+	"triggers":             {"blueprint", "small", "triggers/cron"},
+	"triggers/cron":        {},
+}
+
+// small are the rooms that every big room may use.
+var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "clock", "ids", "outbound", "secret"}
+
+const module = "blueprintd"
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Doc        string
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,Doc", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); decoder.More(); {
+		var p listed
+		if err := decoder.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func TestRoomsImportOnlyWhatTheyMay(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		room := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if room == "" {
+			continue // main may import all
+		}
+		seen[room] = true
+		may, known := rooms[room]
+		if !known {
+			t.Errorf("%s has no line in the table of rooms", room)
+			continue
+		}
+		if slices.Contains(may, "small") {
+			may = append(slices.Clone(may), small...)
+		}
+		for _, path := range p.Imports {
+			ours, isOurs := strings.CutPrefix(path, module+"/")
+			if isOurs && !slices.Contains(may, ours) {
+				t.Errorf("%s must not import %s", room, ours)
+			}
+			if room == "blueprint" && (isOurs || strings.Contains(strings.SplitN(path, "/", 2)[0], ".")) {
+				t.Errorf("blueprint knows only the standard library, not %s", path)
+			}
+		}
+	}
+	for room := range rooms {
+		if !seen[room] {
+			t.Errorf("the table of rooms names %s, which does not exist", room)
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for _, p := range packages(t) {
+		if len(p.Doc) < 20 {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// sources visits every Go file of ours.
+func sources(t *testing.T, visit func(path string, data []byte)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "node_modules" || entry.Name() == ".git") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err == nil {
+			visit(path, data)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	const most = 400
+	sources(t, func(path string, data []byte) {
+		if n := strings.Count(string(data), "\n"); n > most && !strings.HasSuffix(path, "_test.go") {
+			t.Errorf("%s has %d lines: two things live in it (at most %d)", path, n, most)
+		}
+	})
+}
+
+func TestSQLIsOnlyInTheStore(t *testing.T) {
+	sources(t, func(path string, _ []byte) {
+		if strings.HasPrefix(path, "store/") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, imported := range f.Imports {
+			if imported.Path.Value == `"database/sql"` {
+				t.Errorf("%s imports database/sql", path)
+			}
+		}
+	})
+}
+
+// TestTimeHasOneSource keeps rooms from asking the machine for the time behind
+// the clock's back. Real time-outs are named here, with their reason.
+func TestTimeHasOneSource(t *testing.T) {
+	real := map[string]string{
+		"clock/clock.go": "is the clock",
+	}
+	sources(t, func(path string, data []byte) {
+		if strings.HasSuffix(path, "_test.go") || real[path] != "" {
+			return
+		}
+		for _, call := range []string{"time.Now(", "time.Sleep("} {
+			if strings.Contains(string(data), call) {
+				t.Errorf("%s calls %s...): ask a clock.Clock", path, call)
+			}
+		}
+	})
+}

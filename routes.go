@@ -1,0 +1,70 @@
+package main
+
+import (
+	"net/http"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc"
+)
+
+// routes is the table of everything that the server answers. The procedures
+// come first: their paths are not those of files, and a ServeMux would tidy
+// them up.
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Webhook())
+	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
+	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, map[string]any{"status": "ok"})
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if s.ready.Load() {
+			writeJSON(w, http.StatusOK, map[string]any{"status": "ready"})
+		} else {
+			writeJSON(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready"})
+		}
+	})
+	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; the procedures are under %s/api/trpc", r.URL.Path, s.apiHost()))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.rpc.Serves(r) {
+			s.rpc.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// index tells a browser or curl what is here.
+func (s *server) index(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	host := s.apiHost()
+	w.Write([]byte(strings.Join([]string{
+		"blueprintd " + version, "",
+		"procedures   " + host + "/api/trpc/{router}.{procedure}",
+		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",
+		"API trigger  " + host + "/v1/triggers/{triggerId}/fire",
+		"health       " + host + "/healthz  " + host + "/readyz", "",
+	}, "\n")))
+}
+
+// fireAPI answers POST /v1/triggers/{triggerId}/fire.
+func (s *server) fireAPI(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return s.triggers.ServeAPI(w, r, caller.Principal)
+}
+
+// post refuses every method but POST.
+func post(next rpc.PlainFunc) rpc.PlainFunc {
+	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s takes POST", r.URL.Path)
+		}
+		return next(w, r, caller)
+	}
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/engine/nodes"
+	"blueprintd/ids"
+	"blueprintd/outbound"
+	"blueprintd/rpc"
+	"blueprintd/secret"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+// server is everything that serve runs, wired.
+type server struct {
+	options  options
+	listener net.Listener
+	store    *store.Store
+	engine   *engine.Engine
+	triggers *triggers.Service
+	rpc      *rpc.Handler
+	http     *http.Server
+	ids      *ids.Source
+	draining chan struct{} // closes when the server begins to stop
+	ready    atomic.Bool
+	welcome  welcome
+}
+
+// newServer opens the database and wires the rooms. Nothing runs yet, but the
+// port is taken: who connects from now on is answered once the server is ready.
+func newServer(ctx context.Context, o options) (_ *server, err error) {
+	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{})}
+	if s.listener, err = net.Listen("tcp", o.addr); err != nil {
+		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
+	}
+	defer func() {
+		if err != nil {
+			s.listener.Close()
+			if s.store != nil {
+				err = errors.Join(err, s.store.Close())
+			}
+		}
+	}()
+	allow, err := prefixes(o.allowNet)
+	if err != nil {
+		return nil, err
+	}
+	sealer, undo, err := s.sealer()
+	if err != nil {
+		return nil, err
+	}
+	s.store, err = store.Open(ctx, store.Options{
+		Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
+	})
+	if err != nil {
+		undo()
+		return nil, err
+	}
+	if s.welcome, err = s.firstStart(ctx); err != nil {
+		return nil, err
+	}
+	catalogue := catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Clock: o.clock})
+	s.engine = engine.New(engine.Options{
+		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: sealer, Logger: o.logger,
+		MaxRunning: o.maxRunning, MaxQueued: o.maxQueued,
+	})
+	runner := runner{s.engine, o.syncTimeout}
+	s.triggers = triggers.New(triggers.Options{
+		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
+	})
+	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost}
+	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
+		Authenticator: s.store, Limiter: rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst), MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger,
+	})
+	s.http = &http.Server{
+		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: nil,
+	}
+	return s, nil
+}
+
+// sealer makes the encryption of secrets: with a key of the moment for a
+// database that lasts no longer.
+func (s *server) sealer() (*secret.Sealer, func(), error) {
+	if s.options.ephemeral {
+		sealer, err := secret.NewSealer(secret.NewKey())
+		return sealer, func() {}, err
+	}
+	return masterKey(s.options.db, s.options.masterKeyFile)
+}
+
+// apiHost is the host root under which others reach this server.
+func (s *server) apiHost() string {
+	if s.options.publicURL != "" {
+		return s.options.publicURL
+	}
+	return "http://" + s.listener.Addr().String()
+}
+
+// run serves until ctx ends, then brings everything to rest in the reverse
+// order: no new work, nodes under way finish or are journalled, the last
+// commits are made. A failure of the disk ends it at once.
+func (s *server) run(ctx context.Context) error {
+	// The database outlives everything that writes to it.
+	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
+	storeEnded := make(chan error, 1)
+	go func() { storeEnded <- s.store.Run(storeCtx) }()
+
+	group, working := errgroup.WithContext(ctx)
+	recovered := make(chan struct{})
+	group.Go(func() error { return s.engine.Run(working, func() { close(recovered) }) })
+	group.Go(func() error {
+		select {
+		case <-recovered:
+			return s.triggers.Run(working)
+		case <-working.Done():
+			return nil
+		}
+	})
+	group.Go(func() error { return s.serveHTTP(working, recovered) })
+	group.Go(func() error {
+		select {
+		case err := <-storeEnded: // only a failed disk ends it before it is told to
+			storeEnded <- err
+			return errors.Join(err, errors.New("the database stopped"))
+		case <-working.Done():
+			return nil
+		}
+	})
+	err := group.Wait()
+	stopStore()
+	err = errors.Join(err, <-storeEnded, s.store.Close())
+	if s.options.readyFile != "" {
+		os.Remove(s.options.readyFile)
+	}
+	return err
+}
+
+// serveHTTP answers requests once recovery is done, and tells the world so.
+func (s *server) serveHTTP(ctx context.Context, recovered <-chan struct{}) error {
+	select {
+	case <-recovered:
+	case <-ctx.Done():
+		return s.listener.Close()
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- s.http.Serve(s.listener) }()
+	if err := s.announce(); err != nil {
+		return errors.Join(err, s.http.Close())
+	}
+	s.ready.Store(true)
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	s.ready.Store(false)
+	close(s.draining)
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	if err := s.http.Shutdown(patience); err != nil {
+		s.options.logger.Warn("some requests did not end in time", "error", err)
+		return s.http.Close()
+	}
+	return nil
+}
+
+// listenCause gives the reason why a port could not be taken, without the
+// address that the message names already.
+func listenCause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// runner is the engine as the procedures see it.
+type runner struct {
+	*engine.Engine
+	timeout time.Duration
+}
+
+// Execute starts a run and waits for it as long as one may wait for an answer.
+func (r runner) Execute(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
+	handle, err := r.Engine.Start(request, engine.AtEnd)
+	if err != nil {
+		return "", nil, err
+	}
+	waiting, cancel := context.WithTimeout(ctx, r.timeout)
+	defer cancel()
+	outcome, err := handle.Wait(waiting)
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return handle.ID, nil, handle.Accepted(ctx) // it goes on without us
+	}
+	return handle.ID, outcome, err
+}
+
+// Start starts a run and waits until it is durable.
+func (r runner) Start(ctx context.Context, request *blueprint.StartRequest) (string, error) {
+	handle, err := r.Engine.Start(request, engine.Soon)
+	if err != nil {
+		return "", err
+	}
+	return handle.ID, handle.Accepted(ctx)
+}
+
+// Resume gives an answer to a paused run.
+func (r runner) Resume(ctx context.Context, a rpc.ResumeAnswer) error {
+	return r.Engine.Resume(ctx, engine.Answer(a))
+}
+
+// Retry starts a finished run anew.
+func (r runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (string, error) {
+	handle, err := r.Engine.Retry(ctx, stored, fromNodeID, principal, canManage)
+	if err != nil {
+		return "", err
+	}
+	return handle.ID, handle.Accepted(ctx)
+}
+
+// starter is the engine as the triggers see it.
+type starter struct{ engine *engine.Engine }
+
+// Start begins a run.
+func (s starter) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+	handle, err := s.engine.Start(request, engine.Urgency(patience))
+	if err != nil {
+		return nil, err
+	}
+	return handle, nil
+}
