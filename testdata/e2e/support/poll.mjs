@@ -1,0 +1,33 @@
+// Waiting as a client does: ask again until the answer is there, and give up
+// loudly at a deadline.
+import { setTimeout as pause } from 'node:timers/promises';
+
+const every = 15; // milliseconds between two questions
+
+/** Calls ask until it gives something other than undefined, and returns that. */
+export async function until(what, ask, seconds = 20) {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    if (Date.now() > deadline) throw new Error(`waited ${seconds} s in vain: ${what}`);
+    await pause(every);
+  }
+}
+
+/** Polls getExecutionStatus until the run has one of the states; gives the record. */
+export async function reached(client, executionId, ...states) {
+  let last;
+  try {
+    return await until(`${executionId} becomes ${states.join(' or ')}`, async () => {
+      last = await client.execution.getExecutionStatus.query({ executionId });
+      return states.includes(last.status) ? last : undefined;
+    });
+  } catch (error) {
+    if (last) error.message += `; it is ${JSON.stringify(last)}`;
+    throw error;
+  }
+}
+
+/** Polls until the run has ended, completed or failed. */
+export const ended = (client, executionId) => reached(client, executionId, 'completed', 'failed');

@@ -1,0 +1,31 @@
+// A small HTTP service on loopback: the outside world of a blueprint. It
+// remembers every call and answers as the suite says.
+import { once } from 'node:events';
+import http from 'node:http';
+
+/** answer(call) gives {status, body}; without it every call is answered 200 {"ok":true}. */
+export async function startService(answer = () => ({})) {
+  const calls = [];
+  const server = http.createServer((request, response) => {
+    let text = '';
+    request.on('data', (part) => (text += part));
+    request.on('end', () => {
+      const call = { method: request.method, path: request.url, headers: request.headers, key: request.headers['idempotency-key'], text };
+      calls.push(call);
+      const { status = 200, body = { ok: true } } = answer(call, calls);
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(body));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    calls,
+    stop: async () => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}
