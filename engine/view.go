@@ -11,28 +11,49 @@ import (
 // far it is.
 func (e *Engine) View(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
 	if execution.Row.Status.Terminal() {
-		s, err := e.decodeRecord(execution, false)
-		if err != nil {
-			return nil, err
-		}
-		return s.expand(&execution.Row), nil
+		return e.viewRecord(execution)
 	}
-	e.mu.Lock()
-	live := e.runs[execution.Row.ID]
-	e.mu.Unlock()
-	if live != nil {
-		live.mu.Lock()
-		defer live.mu.Unlock()
-		if !live.gone && live.begin != nil {
-			return live.view(), nil
-		}
+	if live := e.liveView(execution.Row.ID); live != nil {
+		return live, nil
 	}
-	r := e.newRun(execution.Row.ID)
+	// It is at rest, or has come to rest since it was read: the disk knows.
+	stored, err := e.Journal.Load(ctx, execution.Row.ID)
+	if err != nil {
+		return nil, err
+	}
+	if stored.Row.Status.Terminal() {
+		return e.viewRecord(stored)
+	}
+	r := e.newRun(stored.Row.ID)
 	defer r.cancel(context.Canceled)
-	if err := e.fold(ctx, r, execution); err != nil {
+	if err := e.fold(ctx, r, stored); err != nil {
 		return nil, err
 	}
 	return r.view(), nil
+}
+
+func (e *Engine) viewRecord(execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
+	s, err := e.decodeRecord(execution, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.expand(&execution.Row), nil
+}
+
+// liveView gives a run that is in memory, nil for any other.
+func (e *Engine) liveView(id string) *blueprint.Execution {
+	e.mu.Lock()
+	live := e.runs[id]
+	e.mu.Unlock()
+	if live == nil {
+		return nil
+	}
+	live.mu.Lock()
+	defer live.mu.Unlock()
+	if live.gone || live.begin == nil {
+		return nil
+	}
+	return live.view()
 }
 
 // view gives the run as it stands. r.mu is held.

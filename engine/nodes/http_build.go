@@ -41,16 +41,25 @@ func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *ht
 	if err != nil {
 		return nil, err
 	}
-	if _, chosen := header["Content-Type"]; kind != "" && (!chosen || c.Multipart != nil) {
+	if kind != "" && (c.Multipart != nil || !names(c.Headers, "content-type")) {
 		header.Set("Content-Type", kind)
 	}
-	method := strings.ToUpper(c.Method)
-	request, err := http.NewRequestWithContext(ctx, method, "http://unused/", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, strings.ToUpper(c.Method), target.String(), bytes.NewReader(body))
 	if err != nil {
-		return nil, badConfigf("method", "must be a method such as GET or POST")
+		return nil, badConfigf("url", "must be an address such as https://example.com/path")
 	}
-	request.URL, request.Host, request.Header = target, target.Host, header
+	request.Header = header
 	return request, nil
+}
+
+// names tells whether the headers of a config speak of a name.
+func names(headers map[string]any, lower string) bool {
+	for name := range headers {
+		if strings.ToLower(name) == lower {
+			return true
+		}
+	}
+	return false
 }
 
 // setHeaders applies the headers of a config to those that are sent anyway.

@@ -88,7 +88,7 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 		f.Code, f.Message = codeTimeout, fmt.Sprintf("%s did not answer in time", host)
 	case errors.As(err, &certificate), errors.As(err, &authority):
 		f.Code, f.Message = codeCertificate, fmt.Sprintf("the certificate of %s is not trusted: %s", host, certificateProblem(err))
-	case errors.As(err, &record), errors.As(err, &alert):
+	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
 		f.Code, f.Message = codeCertificate, fmt.Sprintf("%s does not speak TLS as asked for; check whether the url must begin with http://", host)
 	case f.NotSent && errors.As(err, &number):
 		f.Code, f.Message = codeConnect, fmt.Sprintf("cannot connect to %s: %s", host, number.Error())

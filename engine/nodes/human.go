@@ -13,6 +13,7 @@ type humanConfig struct {
 	Schema    jsonSchema `key:"schema" doc:"The JSON Schema that an answer has to fit; without one any answer does."`
 	ExpiresMs *int64     `key:"expiresMs" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
 	OnExpire  string     `key:"onExpire" enum:"fail|continue" default:"\"fail\"" doc:"What happens when nobody answered in time."`
+
 	compiled *schema.Schema // nil without a schema
 }
 

@@ -1,0 +1,128 @@
+package nodes
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+func TestHuman(t *testing.T) {
+	kind := typeOf(t, "human")
+	config := `{"prompt":"How many, {{name}}?","schema":{"type":"object","properties":{"n":{"type":"integer"},"tags":{"items":{"type":"string"}}},"required":["n"],"description":"{{not resolved}}"},"expiresMs":60000}`
+	task := newTask(t, kind, config, scope)
+	result, code := run(t, kind, task)
+	a := result.Await
+	if code != "" || a == nil || a.Kind != blueprint.AwaitHuman || a.Prompt != "How many, Ann?" || a.Expires != time.Minute || a.OnExpire != "fail" {
+		t.Fatalf("got %+v, %s", a, code)
+	}
+	if schema := a.Schema.(map[string]any); schema["description"] != "{{not resolved}}" {
+		t.Errorf("the schema was resolved: %v", schema)
+	}
+
+	answer := object(t, `{"n":2,"extra":true}`)
+	if result, err := kind.Answer(task, answer); err != nil || asJSON(t, result.Output) != `{"extra":true,"n":2}` || result.Handle != "" {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	_, err := kind.Answer(task, object(t, `{"tags":["a",1]}`))
+	var refused *blueprint.Error
+	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != "input.n: required; input.tags[1]: must be a string" {
+		t.Errorf("got %v", err)
+	}
+	if got := asJSON(t, refused.Issues); got != `[{"path":["input","n"],"message":"required"},{"path":["input","tags",1],"message":"must be a string"}]` {
+		t.Errorf("got %s", got)
+	}
+	if _, err := kind.Answer(task, nil); !errors.As(err, &refused) || refused.Message != "input: must be an object" {
+		t.Errorf("got %v", err)
+	}
+
+	free := newTask(t, kind, `{"prompt":"?"}`, scope)
+	for _, answer := range []any{nil, "yes", true, answer} {
+		if result, err := kind.Answer(free, answer); err != nil || asJSON(t, result.Output) != asJSON(t, answer) {
+			t.Errorf("%v: got %+v, %v", answer, result, err)
+		}
+	}
+}
+
+func TestHumanExpired(t *testing.T) {
+	kind := typeOf(t, "human")
+	if _, err := kind.Expired(newTask(t, kind, `{"prompt":"?","expiresMs":1}`, scope)); codeOf(err) != codeExpired {
+		t.Errorf("got %v", err)
+	}
+	result, err := kind.Expired(newTask(t, kind, `{"prompt":"?","expiresMs":1,"onExpire":"continue"}`, scope))
+	if err != nil || asJSON(t, result.Output) != `{"expired":true}` {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+func TestApproval(t *testing.T) {
+	kind := typeOf(t, "approval-gate")
+	tests := []struct {
+		answer, output, handle, refusal, stop string
+	}{
+		{`{"approved":true}`, `{"approved":true}`, "approved", "", ""},
+		{`{"approved":true,"comment":"fine","more":1}`, `{"approved":true,"comment":"fine"}`, "approved", "", ""},
+		{`{"approved":false}`, `{"approved":false}`, "rejected", "", "rejected"},
+		{`{"approved":false,"comment":"too dear"}`, `{"approved":false,"comment":"too dear"}`, "rejected", "", "rejected: too dear"},
+		{`{}`, "", "", "input.approved: required", ""},
+		{`{"approved":"yes","comment":1}`, "", "", "input.approved: must be true or false; input.comment: must be a string", ""},
+		{`{"approved":null}`, "", "", "input.approved: must be true or false", ""},
+		{`{"approved":true,"comment":null}`, "", "", "input.comment: must be a string", ""},
+		{`true`, "", "", `input: must be an object such as {"approved": true}`, ""},
+		{`null`, "", "", `input: must be an object such as {"approved": true}`, ""},
+	}
+	for _, test := range tests {
+		for _, sequential := range []bool{false, true} {
+			task := newTask(t, kind, `{"prompt":"Go, {{name}}?","expiresMs":5}`, scope)
+			task.Sequential = sequential
+			asked, _ := run(t, kind, task)
+			if a := asked.Await; a == nil || a.Kind != blueprint.AwaitApproval || a.Prompt != "Go, Ann?" || a.Expires != 5*time.Millisecond {
+				t.Fatalf("got %+v", asked.Await)
+			}
+			answer, err := blueprint.Decode([]byte(test.answer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result, err := kind.Answer(task, answer)
+			if test.refusal != "" {
+				var refused *blueprint.Error
+				if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != test.refusal {
+					t.Errorf("%s: got %v", test.answer, err)
+				}
+				continue
+			}
+			if err != nil || asJSON(t, result.Output) != test.output || result.Handle != test.handle {
+				t.Errorf("%s: got %+v, %v", test.answer, result, err)
+			}
+			switch {
+			case !sequential || test.stop == "":
+				if result.Stop != nil {
+					t.Errorf("%s: stops with %+v", test.answer, result.Stop)
+				}
+			case result.Stop == nil || !result.Stop.Failed || result.Stop.Message != test.stop:
+				t.Errorf("%s: got %+v", test.answer, result.Stop)
+			}
+		}
+	}
+}
+
+func TestApprovalExpired(t *testing.T) {
+	kind := typeOf(t, "approval-gate")
+	for config, want := range map[string]struct{ code, output, handle, stop string }{
+		`{"prompt":"?"}`:                      {code: codeExpired},
+		`{"prompt":"?","onExpire":"fail"}`:    {code: codeExpired},
+		`{"prompt":"?","onExpire":"approve"}`: {"", `{"approved":true,"expired":true}`, "approved", ""},
+		`{"prompt":"?","onExpire":"reject"}`:  {"", `{"approved":false,"expired":true}`, "rejected", "rejected: nobody decided in time"},
+	} {
+		task := newTask(t, kind, config, scope)
+		task.Sequential = true
+		result, err := kind.Expired(task)
+		if codeOf(err) != want.code || result.Handle != want.handle || want.code == "" && asJSON(t, result.Output) != want.output {
+			t.Errorf("%s: got %+v, %v", config, result, err)
+		}
+		if want.stop != "" && (result.Stop == nil || !result.Stop.Failed || result.Stop.Message != want.stop) {
+			t.Errorf("%s: got %+v", config, result.Stop)
+		}
+	}
+}

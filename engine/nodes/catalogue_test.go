@@ -1,0 +1,238 @@
+package nodes
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/schema"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden file")
+
+// The golden file makes an addition to the catalogue, or a loss, show in review.
+func TestCatalogue(t *testing.T) {
+	var text strings.Builder
+	for _, kind := range All(Dependencies{}) {
+		fmt.Fprintf(&text, "%s  effect: %s", kind.Type, kind.Effect)
+		if len(kind.Handles) > 0 {
+			fmt.Fprintf(&text, "  handles: %s", strings.Join(kind.Handles, ", "))
+		}
+		text.WriteByte('\n')
+		describe(&text, kind.Schema, "  ")
+	}
+	golden := filepath.Join("testdata", "catalogue.golden")
+	if *update {
+		if err := os.WriteFile(golden, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text.String() != string(want) {
+		t.Errorf("the catalogue has changed; go test -run TestCatalogue -update ./engine/nodes takes it over\n%s", text.String())
+	}
+}
+
+func describe(text *strings.Builder, object map[string]any, indent string) {
+	required, _ := object["required"].([]any)
+	properties := object["properties"].(map[string]any)
+	for _, key := range object["x-order"].([]any) {
+		property := properties[key.(string)].(map[string]any)
+		kind := property
+		if either, ok := property["anyOf"].([]any); ok {
+			kind = either[0].(map[string]any)
+		}
+		fmt.Fprintf(text, "%s%s:", indent, key)
+		switch {
+		case kind["enum"] != nil:
+			fmt.Fprintf(text, " one of %v", kind["enum"])
+		case kind["format"] != nil:
+			fmt.Fprintf(text, " %v", kind["format"])
+		case kind["type"] != nil:
+			fmt.Fprintf(text, " %v", kind["type"])
+		default:
+			text.WriteString(" any")
+		}
+		if slices.Contains(required, key) {
+			text.WriteString(", required")
+		}
+		if standard, ok := property["default"]; ok {
+			fmt.Fprintf(text, ", default %v", standard)
+		}
+		text.WriteByte('\n')
+		if items, ok := kind["items"].(map[string]any); ok {
+			describe(text, items, indent+"  ")
+		}
+	}
+}
+
+func TestTypes(t *testing.T) {
+	all := All(Dependencies{})
+	if !slices.IsSortedFunc(all, func(a, b *blueprint.NodeType) int { return strings.Compare(a.Type, b.Type) }) {
+		t.Error("not sorted")
+	}
+	for _, kind := range all {
+		t.Run(kind.Type, func(t *testing.T) {
+			if kind.Title == "" || kind.Description == "" || kind.Run == nil || kind.Check == nil || kind.Untouched == nil {
+				t.Error("it is incomplete")
+			}
+			if kind.Type != blueprint.NormalType(kind.Type) {
+				t.Error("its name is not in the form that is looked up")
+			}
+			if (kind.Answer == nil) != (kind.Expired == nil) {
+				t.Error("an answer and an expiry go together")
+			}
+			if _, err := blueprint.Plain(kind.Schema); err != nil {
+				t.Error(err)
+			}
+			compiled, err := schema.Compile(kind.Schema)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if issues := compiled.Validate(kind.Example); issues != nil {
+				t.Errorf("the example does not fit the schema: %v", issues)
+			}
+			if issues := kind.Check(kind.Example); issues != nil {
+				t.Errorf("the example is refused: %v", issues)
+			}
+		})
+	}
+}
+
+// What a schema refuses, a check refuses as well, and the other way round where
+// a schema can say it.
+func TestCheck(t *testing.T) {
+	const either = "must have either durationMs or until"
+	tests := []struct{ kind, config, want string }{
+		{"set", `{}`, "values: required"},
+		{"set", `{"values":1}`, "values: must be an object"},
+		{"set", `{"values":"{{x}}"}`, ""},
+		{"set", `{"values":{"input":1,"a-b":1,"ok_1":1}}`, "values.a-b: warning: is no name for a variable: only letters, digits and _ can stand in {{...}}\nvalues.input: \"input\" is a name that the service fills itself"},
+		{"set", `{"values":{},"value":1,"other":2}`, "other: warning: is not known to this type of node\nvalue: warning: is not known to this type of node"},
+		{"template", `{"text":{"a":1}}`, "text: must be text"},
+		{"template", `{"text":null}`, "text: must be text"},
+		{"template", `{"text":"{{x}}"}`, ""},
+		{"transform", `{"expression":"1 +"}`, `expression: expression "1 +", column 4: the expression ends too early`},
+		{"transform", `{"expression":"{{ x + 1 }}"}`, "expression: warning: is an expression already: leave the braces out"},
+		{"transform", `{"expression":["x"]}`, "expression: must be an expression, as a string"},
+		{"conditional", `{"condition":true}`, "condition: must be an expression, as a string"},
+		{"switch", `{"value":"{{x}}","cases":[{"equals":1,"handle":"a"},{"when":"x > ","handle":"b"},{"handle":1},{"when":"true","equals":1,"handle":"c"},{"when":"","handle":"d"}]}`,
+			"cases[1].when: *\ncases[2].handle: must be a string\ncases[2]: must have equals or when\ncases[3]: must have equals or when, not both\ncases[4].when: *"},
+		{"switch", `{"cases":"{{x}}"}`, "cases: must be an array: its expressions cannot come from a template"},
+		{"switch", `{"cases":["{{x}}",1]}`, "cases[1]: must be an object"},
+		{"switch", `{"cases":[{"equals":null,"handle":"a"}]}`, "value: required when a case has equals"},
+		{"merge", `{"mode":"all"}`, `mode: must be "object", "array" or "first"`},
+		{"merge", `{"mode":"{{x}}"}`, ""},
+		{"wait", `{}`, either},
+		{"wait", `{"durationMs":1,"until":"{{x}}"}`, either},
+		{"wait", `{"durationMs":"{{x}}"}`, ""},
+		{"wait", `{"durationMs":"5"}`, "durationMs: must be a whole number"},
+		{"wait", `{"durationMs":-5}`, "durationMs: must be from 0 to 3153600000000"},
+		{"wait", `{"until":"{{x}}"}`, ""},
+		{"wait", `{"until":"soon"}`, "until: must be an instant such as 2026-01-31T12:00:00.000Z"},
+		{"human", `{"prompt":"?","schema":{"type":"text"}}`, "schema.type: *"},
+		{"human", `{"prompt":"?","schema":{"$ref":"https://example.com/"}}`, "schema: *"},
+		{"human", `{"prompt":"?","schema":true,"expiresMs":"{{x}}","onExpire":"{{x}}"}`, ""},
+		{"approval-gate", `{"onExpire":"continue"}`, "prompt: required\nonExpire: must be \"fail\", \"approve\" or \"reject\""},
+		{"respond", `{"status":99,"headers":{"Set-Cookie":"x","X":"{{x}}"}}`, "status: must be from 200 to 599\nheaders.Set-Cookie: is a header that the service sets itself, or that may not be set"},
+		{"log", `{"level":"loud","message":"x"}`, `level: must be "debug", "info", "warn" or "error"`},
+		{"stop", `{"failed":"{{x}}","message":1}`, "message: must be text"},
+		{"http-request", `{}`, "url: required"},
+		{"http-request", `{"url":"{{x}}/path","method":"{{x}}","headers":"{{x}}","query":"{{x}}","body":"{{x}}","expectStatus":"{{x}}"}`, ""},
+		{"http-request", `{"url":"example.com/path"}`, "url: must begin with http:// or https://"},
+		{"http-request", `{"url":"ftp://example.com"}`, "url: must begin with http:// or https://"},
+		{"http-request", `{"url":"http:///path"}`, "url: must name a host, as in https://example.com/path"},
+		{"http-request", `{"url":"http://u:p@example.com"}`, "url: must not hold a name and password; send them in the header Authorization"},
+		{"http-request", `{"url":"http://a","method":"GET /"}`, "method: must be a method such as GET or POST"},
+		{"http-request", `{"url":"http://a","method":"connect"}`, "method: must be a method such as GET or POST"},
+		{"http-request", `{"url":"http://a","headers":{"Host":"b","X":["{{x}}","a\nb"]}}`, "headers.Host: is a header that the service sets itself, or that may not be set\nheaders.X: must be one line without control characters"},
+		{"http-request", `{"url":"http://a","expectStatus":[200,"2xx","{{x}}"]}`, ""},
+		{"http-request", `{"url":"http://a","expectStatus":"ok"}`, `expectStatus: must be a status from 100 to 599, a form such as "2xx", or a list of them`},
+		{"http-request", `{"url":"http://a","expectStatus":[]}`, `expectStatus: must be a status from 100 to 599, a form such as "2xx", or a list of them`},
+		{"http-request", `{"url":"http://a","connectionId":"x"}`, "connectionId: connections are not available"},
+		{"http-request", `{"url":"http://a","body":"x","multipart":[{"name":"f","fileId":"y"}]}`, "multipart: must not stand beside body\nmultipart[0].fileId: files cannot be sent yet"},
+	}
+	for _, test := range tests {
+		t.Run(test.kind+" "+test.config, func(t *testing.T) {
+			var lines []string
+			for _, issue := range typeOf(t, test.kind).Check(object(t, test.config)) {
+				line := issueText([]blueprint.Issue{issue})
+				if issue.Severity == blueprint.SeverityWarning {
+					line = strings.Replace(line, ": ", ": warning: ", 1)
+				} else if issue.Severity != blueprint.SeverityError {
+					t.Errorf("%s: severity %q", line, issue.Severity)
+				}
+				lines = append(lines, line)
+			}
+			wanted := strings.Split(test.want, "\n")
+			if test.want == "" {
+				wanted = nil
+			}
+			fits := len(lines) == len(wanted)
+			for i := 0; fits && i < len(lines); i++ {
+				prefix, open := strings.CutSuffix(wanted[i], "*")
+				fits = lines[i] == wanted[i] || open && strings.HasPrefix(lines[i], prefix)
+			}
+			if !fits {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), test.want)
+			}
+		})
+	}
+}
+
+func TestUntouched(t *testing.T) {
+	for _, test := range []struct {
+		kind string
+		path []any
+		want bool
+	}{
+		{"transform", []any{"expression"}, true},
+		{"transform", []any{}, false},
+		{"transform", []any{"other"}, false},
+		{"switch", []any{"cases"}, false},
+		{"switch", []any{"cases", 0}, false},
+		{"switch", []any{"cases", 0, "when"}, true},
+		{"switch", []any{"cases", 0, "equals"}, false},
+		{"switch", []any{"value", "when"}, false},
+		{"human", []any{"schema"}, true},
+		{"human", []any{"schema", "properties", "a"}, true},
+		{"human", []any{"prompt"}, false},
+		{"http-request", []any{"url"}, false},
+	} {
+		if got := typeOf(t, test.kind).Untouched(test.path); got != test.want {
+			t.Errorf("%s %v: %v", test.kind, test.path, got)
+		}
+	}
+	if got := strings.Join(typeOf(t, "switch").Expressions, " "); got != "cases[].when" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestSame(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{
+		{"1", "1.0", true}, {"1", "10e-1", true}, {"100", "1e2", true}, {"-0", "0.00", true}, {"0e5", "0", true},
+		{"1", "-1", false}, {"1", "1.0000000000000000000001", false}, {"12345678901234567890", "12345678901234567891", false},
+		{"1e999999999", "10e999999998", true}, {"1e999999999", "1e999999998", false},
+		{"1e99999999999999999999", "1e99999999999999999999", true}, {"1e99999999999999999999", "10e99999999999999999998", false},
+		{"1", `"1"`, false}, {"0", "false", false}, {"null", "false", false}, {"null", "null", true}, {`""`, "null", false},
+		{`{"a":1,"b":[1,{}]}`, `{"b":[1.0,{}],"a":1}`, true}, {`{"a":1}`, `{"a":1,"b":null}`, false}, {`{"a":1}`, `{"b":1}`, false},
+		{`[1,2]`, `[2,1]`, false}, {`[]`, `{}`, false}, {`[1]`, `[1,1]`, false}, {`"é"`, `"\u00e9"`, true},
+	} {
+		a, _ := blueprint.Decode([]byte(test.a))
+		b, _ := blueprint.Decode([]byte(test.b))
+		if same(a, b) != test.want || same(b, a) != test.want {
+			t.Errorf("%s, %s: want %v", test.a, test.b, test.want)
+		}
+	}
+}
