@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/urfave/cli/v2"
@@ -77,7 +78,7 @@ type triggerEntry struct {
 // readBlueprint reads a blueprint file and tells all that is wrong with it. Its
 // errors are *file.SyntaxError, and usage errors for a file that cannot be read.
 func readBlueprint(name string) (*blueprintFile, []blueprint.Issue, error) {
-	data, err := os.ReadFile(name)
+	data, err := readFile(name, file.MaxSize)
 	if err != nil {
 		return nil, nil, usage("check the path", "%s cannot be read: %s", name, cause(err))
 	}
@@ -97,4 +98,27 @@ func cause(err error) error {
 		return path.Err
 	}
 	return err
+}
+
+// readFile reads a regular file of at most a number of bytes.
+func readFile(name string, most int64) ([]byte, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, errors.New("it is a folder")
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0:
+		return nil, errors.New("it is not a file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	return data, err
 }

@@ -62,7 +62,7 @@ func masterKey(database, path string) (sealer *secret.Sealer, undo func(), err e
 	if path == "" {
 		path = database + ".key"
 	}
-	data, err := os.ReadFile(path)
+	data, err := readFile(path, 1<<12)
 	if errors.Is(err, fs.ErrNotExist) {
 		key := secret.NewKey()
 		if err := writeFile(path, []byte(hex.EncodeToString(key)+"\n"), true); err != nil {

@@ -79,64 +79,56 @@ type blueprintCreate struct {
 	Description    string         `json:"description" check:"max=10000"`
 	Status         string         `json:"status" check:"enum=draft|published,default=draft"`
 	Tags           []string       `json:"tags" check:"max=100" each:"max=200"`
-	Map            map[string]any `json:"blueprint_map"`
-	Variables      []any          `json:"environment_variables" check:"max=1000"`
+	Map            mapInput       `json:"blueprint_map"`
+	Variables      variablesInput `json:"environment_variables" check:"max=1000"`
 	OrganizationID string         `json:"organization_id" check:"uuid"`
 }
 
 func (s *Service) blueprintCreate(ctx context.Context, caller *Caller, in blueprintCreate) (blueprint.Blueprint, error) {
-	if err := checkContent(in.Map, in.Variables); err != nil {
-		return blueprint.Blueprint{}, err
-	}
 	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID}
 	if in.Map != nil {
-		created.Map = in.Map
+		created.Map = map[string]any(in.Map)
 	}
 	return s.Store.CreateBlueprint(ctx, caller.Principal, created)
 }
 
-// checkContent refuses a map that breaks the shape or the rules of a graph,
-// and variables that break theirs. What only keeps a node from running is for
+// mapInput is a blueprint_map. One that breaks the shape or the rules of a
+// graph is refused; what only keeps a node from running is for
 // blueprint.validate to tell.
-func checkContent(m map[string]any, variables []any) error {
-	var issues []blueprint.Issue
-	if m != nil {
-		parsed, wrong := blueprint.ParseMap(m)
-		if wrong == nil {
-			_, wrong = blueprint.Compile(parsed)
-		}
-		issues = append(issues, under(wrong, "blueprint_map")...)
+type mapInput map[string]any
+
+func (m mapInput) faults() []blueprint.Issue {
+	parsed, issues := blueprint.ParseMap(map[string]any(m))
+	if issues == nil {
+		_, issues = blueprint.Compile(parsed)
 	}
-	_, wrong := blueprint.ParseVariables(variables)
-	if issues = append(issues, under(wrong, "environment_variables")...); len(issues) > 0 {
-		return invalidInput(issues...)
-	}
-	return nil
+	return issues
+}
+
+// variablesInput is a list of environment_variables.
+type variablesInput []any
+
+func (v variablesInput) faults() []blueprint.Issue {
+	_, issues := blueprint.ParseVariables(v)
+	return issues
 }
 
 type blueprintUpdate struct {
-	ID          string         `json:"id" check:"required,uuid"`
-	Title       *string        `json:"title" check:"min=1,max=500"`
-	Description *string        `json:"description" check:"max=10000"`
-	Status      *string        `json:"status" check:"enum=draft|published"`
-	Visibility  *string        `json:"visibility" check:"enum=private|public"`
-	Tags        *[]string      `json:"tags" check:"max=100" each:"max=200"`
-	Map         map[string]any `json:"blueprint_map"`
-	Variables   *[]any         `json:"environment_variables" check:"max=1000"`
-	Version     *string        `json:"version"`
+	ID          string          `json:"id" check:"required,uuid"`
+	Title       *string         `json:"title" check:"min=1,max=500"`
+	Description *string         `json:"description" check:"max=10000"`
+	Status      *string         `json:"status" check:"enum=draft|published"`
+	Visibility  *string         `json:"visibility" check:"enum=private|public"`
+	Tags        *[]string       `json:"tags" check:"max=100" each:"max=200"`
+	Map         mapInput        `json:"blueprint_map"`
+	Variables   *variablesInput `json:"environment_variables" check:"max=1000"`
+	Version     *string         `json:"version"`
 }
 
 func (s *Service) blueprintUpdate(ctx context.Context, caller *Caller, in blueprintUpdate) (blueprint.Blueprint, error) {
-	var variables []any
-	if in.Variables != nil {
-		variables = *in.Variables
-	}
-	if err := checkContent(in.Map, variables); err != nil {
-		return blueprint.Blueprint{}, err
-	}
-	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: in.Variables, Version: in.Version}
+	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: (*[]any)(in.Variables), Version: in.Version}
 	if in.Map != nil {
-		var m any = in.Map
+		var m any = map[string]any(in.Map)
 		patch.Map = &m
 	}
 	return s.Store.UpdateBlueprint(ctx, caller.Principal, in.ID, patch)

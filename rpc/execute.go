@@ -57,7 +57,7 @@ func startRequest(caller *Caller, definition *blueprint.Definition, access bluep
 }
 
 type executeWithLogging struct {
-	Nodes   []any                     `json:"nodes" check:"required"`
+	Nodes   nodesInput                `json:"nodes" check:"required"`
 	Edges   *[]any                    `json:"edges"`
 	Options executeWithLoggingOptions `json:"options" check:"required"`
 }
@@ -68,10 +68,21 @@ type executeWithLoggingOptions struct {
 	InputData   any            `json:"inputData"`
 }
 
+// nodesInput is a list of nodes, whatever edges join them.
+type nodesInput []any
+
+func (n nodesInput) faults() []blueprint.Issue {
+	_, issues := blueprint.ParseMap(map[string]any{"nodes": []any(n)})
+	for i := range issues {
+		issues[i].Path = issues[i].Path[1:] // of "nodes"
+	}
+	return issues
+}
+
 // executeWithLogging runs the nodes that the caller sends. They are mostly the
 // stored ones; others run only for who could have stored them.
 func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in executeWithLogging) (started, error) {
-	given := map[string]any{"nodes": in.Nodes}
+	given := map[string]any{"nodes": []any(in.Nodes)}
 	if in.Edges != nil {
 		given["edges"] = *in.Edges
 	}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+
+	"blueprintd/blueprint"
 )
 
 // valueDecoder checks one JSON value and stores it. Faults go to the
@@ -65,14 +67,39 @@ func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 	case kind == reflect.Interface && t.NumMethod() == 0:
 		return decodeAny
 	case kind == reflect.Slice:
-		return nullable(r, c.list(t, r, where))
+		return nullable(r, selfChecked(t, c.list(t, r, where)))
 	case kind == reflect.Map && t.Key().Kind() == reflect.String:
-		return nullable(r, c.object(t, r, where))
+		return nullable(r, selfChecked(t, c.object(t, r, where)))
 	case kind == reflect.Struct:
 		return nullable(r, c.structure(t, where))
 	}
 	c.fail(where, "a %s cannot be an input", t)
 	return nil
+}
+
+// checked is an input type that knows more rules than tags can say. The paths
+// of its faults start at the value.
+type checked interface{ faults() []blueprint.Issue }
+
+// selfChecked lets a checked type look at its value, so that its faults are
+// told together with those of the fields beside it.
+func selfChecked(t reflect.Type, decode valueDecoder) valueDecoder {
+	if !t.Implements(reflect.TypeFor[checked]()) {
+		return decode
+	}
+	return func(d *decoding, at *step, value any, target reflect.Value) {
+		before := len(d.issues)
+		if decode(d, at, value, target); len(d.issues) > before {
+			return
+		}
+		for _, issue := range target.Interface().(checked).faults() {
+			below := at
+			for _, element := range issue.Path {
+				below = &step{below, element}
+			}
+			d.fault(below, issue.Message)
+		}
+	}
 }
 
 // nullable lets null leave the target empty, when the rules say so.

@@ -8,7 +8,7 @@ import superjson from 'superjson';
 import { z } from 'zod';
 import { KEY } from './server.mjs';
 
-const t = initTRPC.context().create({ transformer: superjson, isDev: false });
+const t = initTRPC.context().create({ transformer: superjson, isDev: false, sse: { client: { reconnectAfterInactivityMs: 60_000 } } });
 
 const refuse = (code) => {
   throw new TRPCError({ code, message: `dummy: ${code}` });
@@ -18,12 +18,13 @@ const withKey = t.procedure.use(({ ctx, next }) => (ctx.authorization === `Beare
 
 const uuid = z.string().regex(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i);
 const object = z.record(z.string(), z.any());
-const node = z.object({ id: z.string(), type: z.string(), title: z.string(), config: object });
+const node = z.object({ id: z.string(), type: z.string(), title: z.string(), config: object }).loose();
 const listing = { limit: z.number().int().min(1).max(100).default(20), offset: z.number().int().min(0).default(0) };
 const status = z.enum(['draft', 'published']);
 
 const noRun = (id) => ({
   id, status: 'not_found', progress: 0, startTime: null, endTime: null, totalSteps: 0, completedSteps: 0, failedSteps: 0, steps: [], logs: [],
+  currentStep: null, awaitingInput: null,
 });
 
 // Every thing that has an id is unknown here, as on a server that was just started.

@@ -57,6 +57,7 @@ function readBody(text, contentType, { headers = {} }) {
     return JSON.parse(text);
   } catch (error) {
     if (Object.values(headers).includes('application/jsonl')) return readStream(text);
+    if (contentType.startsWith('text/plain')) return text;
     throw new Error(`neither JSON nor a stream (${error.message}): ${text.slice(0, 300)}`);
   }
 }
