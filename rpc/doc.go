@@ -36,8 +36,9 @@
 //
 // Rules of check: required; nullable (null counts as given and empty);
 // min=N and max=N (the value of a number, the characters of a string, the
-// elements of a list or object); enum=a|b; uuid; trim (white space off both
-// ends, before the other rules); default=V. The tag each holds the rules for
+// elements of a list or object); enum=a|b; uuid (in any letter case, handed on
+// in lower case); trim (white space off both ends, before the other rules);
+// default=V. The tag each holds the rules for
 // the elements of a list or the values of an object.
 //
 // Field types: string, the integer and float kinds, json.Number, bool,

@@ -109,8 +109,12 @@ func (r rules) checkText(text string) (trimmed, fault string) {
 		return text, fmt.Sprintf("must have at most %s", counted(*r.max, "character"))
 	case r.uuid && !blueprint.IsUUID(text):
 		return text, "must be a UUID"
+	case r.uuid:
+		return strings.ToLower(text), "" // as ids are stored
 	case r.enum != nil && !r.lists(text):
 		return text, "must be one of " + strings.Join(r.enum, ", ")
+	case r.uuid:
+		return strings.ToLower(text), "" // the form in which they are stored
 	}
 	return text, ""
 }

@@ -97,6 +97,26 @@ func explain(err error) error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: reason.message, Hint: reason.hint, RetryAfter: retryAfter, Err: err}
 }
 
+// passing explains an error of a read when the same read may succeed later.
+func passing(err error) error {
+	var explained *blueprint.Error
+	if severityOf(err) != ofBatch || errors.As(err, &explained) {
+		return err
+	}
+	return explain(err)
+}
+
+// unopened explains why a database cannot be opened.
+func unopened(err error) error {
+	if resultCode(err)&0xff == sqliteCorrupt {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the database file is damaged",
+			Hint: "restore it from a backup with blueprintd restore", Err: err,
+		}
+	}
+	return passing(err)
+}
+
 // errClosed refuses calls after the end of Run or Close.
 var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: retryAfter}
 

@@ -62,13 +62,13 @@ func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err 
 
 func beginWithFiring(t *transaction, c *blueprint.JournalCommit) error {
 	if c.Firing != nil {
-		if err := insertFiring(t, c.Firing); err != nil {
-			return err
-		}
 		if c.Coalesced != nil {
 			if err := insertFiring(t, c.Coalesced); err != nil {
 				return err
 			}
+		}
+		if err := insertFiring(t, c.Firing); err != nil {
+			return err
 		}
 		if err := moveCursor(t, c.Firing.TriggerID, c.Cursor); err != nil {
 			return err

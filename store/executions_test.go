@@ -63,7 +63,7 @@ func TestCommit(t *testing.T) {
 		wantCode(t, s.Commit(ctx, &blueprint.JournalCommit{Row: stray, New: true}), blueprint.CodeNotFound)
 		once := finished(s, b, ann, []byte{})
 		check(t, s.Commit(ctx, once))
-		if got := must(s.Load(ctx, once.Row.ID))(t); got.Record == nil || !cmp.Equal(got.Row, once.Row) {
+		if got := must(s.Load(ctx, once.Row.ID))(t); len(got.Record) != 0 || !cmp.Equal(got.Row, once.Row) {
 			t.Errorf("stored %+v", got)
 		}
 	})
@@ -225,7 +225,7 @@ func TestRecentExecutions(t *testing.T) {
 			blueprints = append(blueprints, b)
 		}
 		var rows []blueprint.ExecutionRow
-		for i := range 120 {
+		for i := range 60 {
 			if i%3 == 0 {
 				advance(t, s, time.Second)
 			}
@@ -276,15 +276,18 @@ func TestRecentExecutions(t *testing.T) {
 // The listings read from the end of an index, however many runs there are.
 func TestListingPlans(t *testing.T) {
 	s := open(t, testOptions(t))
-	for name, query := range map[string]string{
-		"recent":  listedExecution + mine + newestFirst,
-		"logs":    listedExecution + "WHERE e.blueprint_id = ?1" + newestFirst,
-		"own":     "SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC LIMIT 1",
-		"firings": "SELECT f.id FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC LIMIT ? OFFSET ?",
+	for name, test := range map[string]struct {
+		query string
+		args  []any
+	}{
+		"recent":  {listedExecution + mine + newestFirst, []any{"x", 1, 0}},
+		"logs":    {listedExecution + "WHERE e.blueprint_id = ?1" + newestFirst, []any{"x", 1, 0}},
+		"own":     {"SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC", []any{"x"}},
+		"firings": {"SELECT f.id FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC", []any{"x"}},
 	} {
 		var plan []string
 		check(t, s.read(context.Background(), func(q *session) error {
-			return q.each("EXPLAIN QUERY PLAN "+query, []any{"x", 1, 0}[:strings.Count(query, "?")-strings.Count(query, "?1")+min(1, strings.Count(query, "?1"))][:argumentsOf(query)], func(scan func(...any) error) error {
+			return q.each("EXPLAIN QUERY PLAN "+test.query, test.args, func(scan func(...any) error) error {
 				var id, parent, unused int
 				var detail string
 				err := scan(&id, &parent, &unused, &detail)
@@ -293,20 +296,13 @@ func TestListingPlans(t *testing.T) {
 			})
 		}))
 		for _, line := range plan {
-			if strings.HasPrefix(line, "SCAN executions") || strings.HasPrefix(line, "SCAN e") || strings.HasPrefix(line, "SCAN x") || strings.HasPrefix(line, "SCAN y") ||
-				strings.HasPrefix(line, "SCAN b") || strings.HasPrefix(line, "SCAN f") {
+			table, scanned := strings.CutPrefix(line, "SCAN ")
+			if scanned && slices.Contains([]string{"e", "x", "y", "b", "f", "blueprints"}, table) || line == "USE TEMP B-TREE FOR ORDER BY" && name != "recent" {
 				t.Errorf("%s: %q in\n%s", name, line, strings.Join(plan, "\n"))
 			}
 		}
 		t.Logf("%s:\n%s", name, strings.Join(plan, "\n"))
 	}
-}
-
-func argumentsOf(query string) int {
-	if strings.Contains(query, "?3") || strings.Contains(query, "OFFSET ?") {
-		return 3
-	}
-	return 1
 }
 
 func TestDuplicateFiring(t *testing.T) {

@@ -14,6 +14,7 @@ type gate struct {
 	mu      sync.Mutex
 	current *reading // under way: too late to join
 	next    *reading // begins when the current one ends
+	waiting int      // callers that have joined the next one
 }
 
 type reading struct {
@@ -25,6 +26,7 @@ type reading struct {
 func (g *gate) value() (int64, error) {
 	g.mu.Lock()
 	if r := g.next; r != nil {
+		g.waiting++
 		g.mu.Unlock()
 		<-r.done
 		return r.value, r.err
@@ -35,7 +37,7 @@ func (g *gate) value() (int64, error) {
 		g.mu.Unlock()
 		<-current.done
 		g.mu.Lock()
-		g.next = nil
+		g.next, g.waiting = nil, 0
 	}
 	g.current = r
 	g.mu.Unlock()
@@ -59,7 +61,8 @@ func (s *Store) Generation(ctx context.Context) (int64, error) {
 	if s.options.Ephemeral {
 		return s.generation.Load(), nil
 	}
-	return s.gate.value()
+	generation, err := s.gate.value()
+	return generation, passing(err)
 }
 
 func readGeneration(q *session) (generation int64, err error) {

@@ -92,6 +92,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	session, err := newSession(ctx, s.pool)
+	if resultCode(err)&0xff == sqliteNotADB {
+		return foreign("it is not an SQLite database")
+	}
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 )
 
@@ -43,8 +42,7 @@ func (r *readers) give(session *session) { r.idle <- session }
 
 // drop closes a session whose transaction did not end as it should.
 func (r *readers) drop(session *session) {
-	_ = session.conn.Raw(func(any) error { return driver.ErrBadConn }) // not back into the pool
-	_ = session.close()
+	session.destroy()
 	<-r.opened
 }
 
@@ -63,10 +61,11 @@ func (r *readers) close() error {
 
 // read runs f in a read transaction: all its queries see one state. f must not
 // call the store again.
-func (s *Store) read(ctx context.Context, f func(*session) error) error {
+func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	if err := s.usable(); err != nil {
 		return err
 	}
+	defer func() { err = passing(err) }()
 	if s.options.Ephemeral {
 		s.writer.connection.Lock()
 		defer s.writer.connection.Unlock()

@@ -22,9 +22,6 @@ func (s *Store) recognise(ctx context.Context) error {
 	var application, version, objects int
 	q := s.writer.session
 	err := q.row("PRAGMA application_id", nil, &application)
-	if resultCode(err)&0xff == sqliteNotADB {
-		return foreign("it is not an SQLite database")
-	}
 	if err == nil {
 		err = q.row("PRAGMA user_version", nil, &version)
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 )
 
@@ -26,10 +27,23 @@ func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
 }
 
 func (s *session) close() error {
-	for _, statement := range s.statements {
-		statement.Close()
-	}
+	s.forget()
 	return s.conn.Close()
+}
+
+// destroy closes the connection itself, so that no other session inherits the
+// state it is in.
+func (s *session) destroy() {
+	s.forget()
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+// forget closes the statements, which must not outlive their connection.
+func (s *session) forget() {
+	for _, statement := range s.statements {
+		_ = statement.Close()
+	}
+	clear(s.statements)
 }
 
 func (s *session) prepare(query string) (*sql.Stmt, error) {

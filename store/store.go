@@ -77,7 +77,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		definitions: newCache[*blueprint.Definition](1_000),
 	}
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(err, s.release())
+		return nil, errors.Join(unopened(err), s.release())
 	}
 	return s, nil
 }
@@ -104,7 +104,7 @@ func (s *Store) Close() (err error) {
 		w.closed = true
 		failed := w.failure != nil
 		w.mu.Unlock()
-		if !failed && !s.options.Ephemeral {
+		if s.options.Server && !failed && !s.options.Ephemeral {
 			w.connection.Lock()
 			err = w.truncate()
 			w.connection.Unlock()

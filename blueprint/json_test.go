@@ -1,0 +1,114 @@
+package blueprint_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+func TestDecode(t *testing.T) {
+	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+	for _, test := range []struct{ name, given, want, problem string }{
+		{"digits are kept", `[1.50, 1e2, 12345678901234567890, -0, 1E+400]`, `[1.50,1e2,12345678901234567890,-0,1E+400]`, ""},
+		{"the last of a repeated key wins", `{"a": {"x": 1}, "a": {"y": 2}}`, `{"a":{"y":2}}`, ""},
+		{"no HTML escaping", `"<&>"`, `"<&>"`, ""},
+		{"a zero byte is kept", `"a\u0000b"`, `"a\u0000b"`, ""},
+		{"blanks around", " \n1\t", "1", ""},
+		{"brackets in strings do not nest", `"` + strings.Repeat("[", 200) + `\"{"`, `"` + strings.Repeat("[", 200) + `\"{"`, ""},
+		{"as deep as allowed", nested(blueprint.MaxDepth), nested(blueprint.MaxDepth), ""},
+		{"too deep", nested(blueprint.MaxDepth + 1), "", "JSON is nested deeper than 128 levels"},
+		{"nothing", ``, "", "JSON ends unexpectedly"},
+		{"half", `{"a": [`, "", "JSON ends unexpectedly"},
+		{"half a string", `"abc`, "", "JSON ends unexpectedly"},
+		{"two values", `1 2`, "", "JSON is followed by more text"},
+		{"a value and a bracket", `{}]`, "", "JSON is followed by more text"},
+		{"no JSON", `{a: 1}`, "", "JSON is malformed: invalid character 'a' looking for beginning of object key string"},
+		{"a number with a leading zero", `01`, "", "JSON is followed by more text"},
+		{"closing brackets", `]]]]`, "", "JSON is malformed: invalid character ']' looking for beginning of value"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			value, err := blueprint.Decode([]byte(test.given))
+			if test.problem != "" {
+				if err == nil || err.Error() != test.problem || blueprint.CodeOf(err) != blueprint.CodeBadRequest {
+					t.Errorf("got %v, want %q", err, test.problem)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := blueprint.Encode(value); err != nil || string(got) != test.want {
+				t.Errorf("got %s (%v), want %s", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestPlainAndEqual(t *testing.T) {
+	value, err := blueprint.Plain(struct {
+		A int             `json:"a"`
+		B []time.Duration `json:"b"`
+	}{7, []time.Duration{1}})
+	if err != nil || !blueprint.Equal(value, decode(t, `{"b": [1], "a": 7}`)) {
+		t.Errorf("got %v, %v", value, err)
+	}
+	if blueprint.Equal(decode(t, `1`), decode(t, `1.0`)) || blueprint.Equal(func() {}, func() {}) {
+		t.Error("unequal values are equal")
+	}
+}
+
+// What Decode takes, Encode writes, and Decode takes again as the same.
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"a":[1.0,null,true,"x\u2028"]}`, `[[[]]]`, `"\ud800"`, `1e5`, `{"":{"":0}}`, `nul`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		value, err := blueprint.Decode(data)
+		if err != nil {
+			if blueprint.CodeOf(err) != blueprint.CodeBadRequest {
+				t.Fatalf("%v is not the caller's mistake", err)
+			}
+			return
+		}
+		written, err := blueprint.Encode(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := blueprint.Decode(written)
+		if err != nil || !blueprint.Equal(value, again) {
+			t.Fatalf("%s came back as %v, %v", written, again, err)
+		}
+	})
+}
+
+func TestTime(t *testing.T) {
+	at := time.Date(2024, 2, 29, 23, 59, 59, 123_999_999, time.FixedZone("", 3600))
+	for _, test := range []struct {
+		given time.Time
+		want  string
+	}{
+		{at, `"2024-02-29T22:59:59.123Z"`},
+		{time.Time{}, `null`},
+		{time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), `"2000-01-01T00:00:00.000Z"`},
+		{time.Date(1969, 12, 31, 0, 0, 0, 0, time.UTC), `"1969-12-31T00:00:00.000Z"`},
+		{time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", -3600)), `"9999-12-31T23:59:59.999Z"`},
+		{time.Date(300_000_000, 1, 1, 0, 0, 0, 0, time.UTC), `"9999-12-31T23:59:59.999Z"`},
+	} {
+		given := blueprint.TimeOf(test.given)
+		data, err := given.MarshalJSON()
+		if err != nil || string(data) != test.want {
+			t.Errorf("%v is written as %s, %v; want %s", test.given, data, err, test.want)
+		}
+		var back blueprint.Time
+		if err := back.UnmarshalJSON(data); err != nil || back != given {
+			t.Errorf("%s comes back as %v, %v", data, back, err)
+		}
+	}
+	for _, bad := range []string{`1`, `"tomorrow"`, `"2024-13-01T00:00:00Z"`} {
+		if err := new(blueprint.Time).UnmarshalJSON([]byte(bad)); blueprint.CodeOf(err) != blueprint.CodeBadRequest {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestFold(t *testing.T) {
+	for _, test := range []struct{ a, b string }{
+		{"É", "é"}, {"STRAßE", "straße"}, {"ΟΔΟΣ", "οδος"}, {"ΟΔΟΣ", "οδοσ"}, {"Kelvin \u212a", "KELVIN k"}, {"ſ", "S"}, {"Ǆ", "ǆ"}, {"ǅ", "Ǆ"}, {"\x00A", "\x00a"},
+	} {
+		if fold(test.a) != fold(test.b) {
+			t.Errorf("%q and %q differ", test.a, test.b)
+		}
+	}
+	for _, test := range []struct{ a, b string }{{"e", "é"}, {"ß", "ss"}, {"a", "b"}, {"1", "l"}} {
+		if fold(test.a) == fold(test.b) {
+			t.Errorf("%q and %q are the same", test.a, test.b)
+		}
+	}
+}
+
+// FuzzFold holds fold against the standard library's comparison.
+func FuzzFold(f *testing.F) {
+	for _, text := range []string{"", "É", "Σσς", "\u212aKk", "ß", "\xff", "a\x00B"} {
+		f.Add(text, strings.ToUpper(text))
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if !utf8.ValidString(a) || !utf8.ValidString(b) {
+			return
+		}
+		if got, want := fold(a) == fold(b), strings.EqualFold(a, b); got != want {
+			t.Errorf("%q and %q: %v, want %v", a, b, got, want)
+		}
+		if fold(fold(a)) != fold(a) {
+			t.Errorf("%q folds twice", a)
+		}
+	})
+}
+
+func TestSlug(t *testing.T) {
+	for name, want := range map[string]string{"Blue  Team!": "blue-team", "Élan 2": "élan-2", "": "x", "!!": "x", "--a--": "a"} {
+		if got := slug(name); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestNextVersion(t *testing.T) {
+	for _, test := range []struct {
+		present, asked string
+		content        bool
+		want           string
+	}{
+		{"1.0.0", "", false, "1.0.1"}, {"1.2.3", "", true, "1.3.0"}, {"1.9.9", "", true, "1.10.0"}, {"1.0.9", "", false, "1.0.10"},
+		{"1.0.0", "1.0.1", true, "1.0.1"}, {"1.9.0", "1.10.0", false, "1.10.0"}, {"1.10.0", "1.9.0", false, ""}, {"1.0.0", "1.0.0", true, ""},
+		{"1.0.0", "0.9.9", false, ""}, {"1.0.0", "2", false, ""}, {"1.0.0", "2.0", false, ""}, {"1.0.0", "2.0.0.0", false, ""},
+		{"1.0.0", "v2.0.0", false, ""}, {"1.0.0", "2.00.0", false, ""}, {"1.0.0", "+2.0.0", false, ""}, {"1.0.0", "2.0.0-beta", false, ""},
+		{"1.0.0", " 2.0.0", false, ""}, {"1.0.0", "9999999999.0.0", false, ""}, {"1.0.0", "999999999.0.0", false, "999999999.0.0"},
+	} {
+		var asked *string
+		if test.asked != "" {
+			asked = &test.asked
+		}
+		got, err := nextVersion(test.present, asked, test.content)
+		if got != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%+v: %q, %v", test, got, err)
+		}
+	}
+}
+
+func FuzzParseVersion(f *testing.F) {
+	for _, text := range []string{"1.0.0", "0.0.0", "1.2", "1.2.3.4", "01.0.0", "-1.0.0", "1.0.0\n", "999999999.999999999.999999999", "1e3.0.0"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, ok := parseVersion(text); ok && v.String() != text {
+			t.Errorf("%q reads as %s", text, v)
+		}
+	})
+}
