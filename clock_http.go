@@ -31,6 +31,7 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Cal
 	if err != nil {
 		return err
 	}
+	s.triggers.Changed() // let the schedules be read before the clock moves past them
 	before := s.triggers.Started()
 	if err := virtual.Advance(r.Context(), to); err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)

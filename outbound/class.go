@@ -58,8 +58,6 @@ var globalUnicast = netip.MustParsePrefix("2000::/3")
 // from it. Some lie in ranges that are open otherwise.
 var metadata = parseAddresses(
 	"169.254.169.254",    // most clouds
-	"169.254.169.253",    // the resolver beside it
-	"169.254.169.123",    // and the clock
 	"169.254.170.2",      // container credentials
 	"169.254.170.23",     // container identities
 	"169.254.42.42",      // Scaleway
@@ -68,9 +66,7 @@ var metadata = parseAddresses(
 	"192.0.0.192",        // Oracle
 	"168.63.129.16",      // Azure
 	"fd00:ec2::254",      // the same services over IPv6
-	"fd00:ec2::23",       //
-	"fd00:ec2::253",      //
-	"fd00:ec2::123",      //
+	"fd00:ec2::23",       // container identities
 	"fd20:ce::254",       // Google
 	"fd00:42::42",        // Scaleway
 	"fd00:c1::a9fe:a9fe", // Oracle

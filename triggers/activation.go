@@ -14,7 +14,8 @@ const (
 	// atOnce is for keys that may come twice: of two deliveries only one gets
 	// so far that a node runs.
 	atOnce = 0
-	// soon is for callers that wait for the acknowledgement.
+	// soon is for callers that wait for the acknowledgement, and for ticks: one
+	// that is not on the disk yet when the server dies is decided again.
 	soon = 5 * time.Millisecond
 	// atEnd is for callers that wait for the run's end.
 	atEnd = time.Second
@@ -131,16 +132,26 @@ func shorten(reason string) string {
 	return reason[:end] + "…"
 }
 
-// failure turns any error into one that may be shown: what is no
-// *blueprint.Error is logged here and becomes "internal error".
-func (t *Service) failure(triggerID string, err error) *blueprint.Error {
+// shown gives of an error what may be shown: itself, or "internal error".
+func shown(err error) *blueprint.Error {
 	var known *blueprint.Error
 	if errors.As(err, &known) && known.Code != blueprint.CodeInternal {
-		if known.Err != nil {
-			t.Logger.Warn("a firing was refused", "trigger", triggerID, "code", known.Code, "error", err)
-		}
 		return known
 	}
-	t.Logger.Error("a firing failed", "trigger", triggerID, "error", err)
 	return blueprint.Errorf(blueprint.CodeInternal, "internal error")
+}
+
+// failure is shown, for errors that go no further: what the answer does not
+// tell is logged.
+func (t *Service) failure(triggerID string, err error) *blueprint.Error {
+	answer := shown(err)
+	switch {
+	case answer.Code == blueprint.CodeInternal && errors.Is(err, context.Canceled):
+		return blueprint.Errorf(blueprint.CodeClientClosed, "the client went away")
+	case answer.Code == blueprint.CodeInternal:
+		t.Logger.Error("a firing failed", "trigger", triggerID, "error", err)
+	case answer.Err != nil:
+		t.Logger.Warn("a firing was refused", "trigger", triggerID, "code", answer.Code, "error", err)
+	}
+	return answer
 }

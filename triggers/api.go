@@ -13,9 +13,9 @@ import (
 	"blueprintd/blueprint/schema"
 )
 
-// ServeAPI serves POST /v1/triggers/{triggerId}/fire, whose path value triggerId it reads,
-// for somebody whose key has been checked. It answers 202, or 200 with the
-// first ids when an Idempotency-Key comes again with the same JSON value. An
+// ServeAPI serves POST /v1/triggers/{triggerId}/fire, whose path value triggerId
+// it reads, for somebody whose key has been checked. It answers 202, or 200 with
+// the first ids when an Idempotency-Key comes again with the same JSON value. An
 // error that it returns is still to be answered; headers that go with it are
 // set.
 //

@@ -18,10 +18,9 @@ var EventNames = []string{
 }
 
 const (
-	customEvents   = "custom."
-	maxEventName   = 200 // characters
-	maxSecret      = 1000
-	maxLabelLength = 200
+	customEvents = "custom."
+	maxText      = 200 // bytes
+	maxSecret    = 1000
 )
 
 // Check says what is wrong with a trigger's config, nil when nothing is. Paths
@@ -38,8 +37,8 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	case blueprint.TriggerSlack:
 		c.required("signingSecret")
 		c.secret("signingSecret")
-		c.text("channel", maxLabelLength)
-		c.text("eventType", maxLabelLength)
+		c.text("channel", maxText)
+		c.text("eventType", maxText)
 	case blueprint.TriggerEmail:
 		c.senders("allowFrom")
 		c.choice("attachments", "store", "ignore")
@@ -48,7 +47,7 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 		c.event("event")
 		c.uuid("blueprintId")
 	case blueprint.TriggerAPI:
-		c.text("label", maxLabelLength)
+		c.text("label", maxText)
 		c.schema("inputSchema")
 	case blueprint.TriggerManual:
 	default:
@@ -99,19 +98,19 @@ func (c *checker) secret(key string) {
 }
 
 func (c *checker) choice(key string, choices ...string) {
-	if text, ok := c.text(key, maxLabelLength); ok && !slices.Contains(choices, text) {
+	if text, ok := c.text(key, maxText); ok && !slices.Contains(choices, text) {
 		c.refuse("must be one of "+strings.Join(choices, ", "), key)
 	}
 }
 
 func (c *checker) uuid(key string) {
-	if text, ok := c.text(key, maxLabelLength); ok && !blueprint.IsUUID(text) {
+	if text, ok := c.text(key, maxText); ok && !blueprint.IsUUID(text) {
 		c.refuse("must be a UUID", key)
 	}
 }
 
 func (c *checker) event(key string) {
-	text, ok := c.text(key, maxEventName)
+	text, ok := c.text(key, maxText)
 	if !ok || slices.Contains(EventNames, text) {
 		return
 	}
@@ -134,7 +133,7 @@ func (c *checker) senders(key string) {
 	for i, element := range list {
 		text, _ := element.(string)
 		_, domain, found := strings.Cut(text, "@")
-		if !found || domain == "" || len(text) > maxLabelLength || strings.ContainsAny(text, " \t\r\n<>,") {
+		if !found || domain == "" || len(text) > maxText || strings.ContainsAny(text, " \t\r\n<>,") {
 			c.refuse("must be an address such as ada@example.org or a domain such as @example.org", key, i)
 		}
 	}

@@ -60,12 +60,11 @@ func (t *Service) manageable(ctx context.Context, principal blueprint.Principal,
 // fire starts an activation that somebody with a right to it asked for. A
 // *blueprint.DuplicateFiringError is passed on.
 func (t *Service) fire(ctx context.Context, a *activation) error {
-	trigger := &a.binding.Trigger
 	if refused := t.permit(a); refused != nil {
 		t.recordRefused(ctx, a.firing, refused.Message)
 		return refused
 	}
-	switch trigger.Type {
+	switch a.binding.Trigger.Type {
 	case blueprint.TriggerManual:
 		a.input = map[string]any{}
 	case blueprint.TriggerAPI:
@@ -80,9 +79,8 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 	case errors.As(err, &duplicate):
 		return duplicate
 	case err != nil:
-		answer := t.failure(trigger.ID, err)
-		t.recordRefused(ctx, a.firing, answer.Message)
-		return answer
+		t.recordRefused(ctx, a.firing, shown(err).Message)
+		return err
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -29,24 +30,28 @@ func triggerHeaders(r *http.Request) map[string]any {
 	return out
 }
 
-// reserved are the headers of an answer that no respond node may set: they
-// belong to the connection, or they speak for the whole host, on which other
-// people's triggers and the dashboard live as well.
-var reserved = map[string]bool{
-	"Connection": true, "Keep-Alive": true, "Proxy-Authenticate": true, "Proxy-Authorization": true, "Proxy-Connection": true,
-	"Te": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true, "Content-Length": true, "Date": true,
+// reserved are the headers of an answer that no respond node may set, in lower
+// case: they belong to the connection, or they speak for the whole host, on
+// which other people's triggers and the dashboard live as well.
+var reserved = strings.Fields(`
+	connection content-encoding content-length date host keep-alive server te trailer transfer-encoding upgrade
+	accept-ch alt-svc clear-site-data critical-ch expect-ct nel origin-agent-cluster permissions-policy public-key-pins refresh
+	report-to reporting-endpoints service-worker-allowed set-cookie set-cookie2 strict-transport-security www-authenticate
+	x-content-type-options x-frame-options x-xss-protection`)
 
-	"X-Content-Type-Options": true, "Content-Security-Policy": true, "Content-Security-Policy-Report-Only": true,
-	"Set-Cookie": true, "Set-Cookie2": true, "Clear-Site-Data": true, "Strict-Transport-Security": true, "Alt-Svc": true,
-	"Public-Key-Pins": true, "Expect-Ct": true, "Nel": true, "Report-To": true, "Reporting-Endpoints": true,
-	"Service-Worker-Allowed": true, "Origin-Agent-Cluster": true, "Accept-Ch": true, "Critical-Ch": true,
+// reservedPrefixes are the beginnings of more of them.
+var reservedPrefixes = []string{"access-control-", "content-security-policy", "cross-origin-", "proxy-", "sec-"}
+
+func isReserved(lower string) bool {
+	return slices.Contains(reserved, lower) ||
+		slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }
 
 // setHeaders copies the headers that a respond node chose and may choose.
 func setHeaders(to http.Header, chosen map[string]string) {
 	for name, value := range chosen {
-		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
-		if name != "" && !strings.ContainsFunc(name, notInName) && !reserved[name] {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if name != "" && !strings.ContainsFunc(name, notInName) && !isReserved(name) {
 			to.Set(name, value)
 		}
 	}

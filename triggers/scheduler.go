@@ -24,7 +24,7 @@ type scheduler struct {
 	schedules []*scheduled
 	up        time.Time // since when the server has been up without a gap
 	seen      time.Time // the clock when it was last looked at
-	seenReal  time.Time // real time then
+	seenReal  time.Time // real time then; only differences to it count
 
 	timer    *clock.Timer
 	timerAt  time.Time // zero when no timer is set

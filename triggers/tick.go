@@ -36,7 +36,7 @@ func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 		s.Logger.Error("a schedule cannot be read and does not fire; update its config", "trigger", row.Trigger.ID, "error", issuesError(issues))
 	}
 	if ahead := row.Cursor.Time().Sub(s.seen); ahead > farAhead {
-		s.Logger.Warn("a schedule is silent until the clock has caught up with its last tick; switch it off and on to have it begin now",
+		s.Logger.Warn("a schedule is silent until the clock has caught up with its last tick; make a new one to have it fire earlier",
 			"trigger", row.Trigger.ID, "until", row.Cursor, "clock", blueprint.TimeOf(s.seen))
 	}
 	return one
@@ -120,7 +120,7 @@ func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step) (p
 		s.stale, one.steps, one.retry = true, nil, s.Clock.Now().Add(retryDelay)
 		return pending{}, false
 	}
-	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: atOnce, cursor: blueprint.TimeOf(now.at)}
+	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: soon, cursor: blueprint.TimeOf(now.at)}
 	a.firing.Key, a.firing.DueAt, a.firing.Reason = instant(now.at), a.cursor, now.reason(a.firing.ReceivedAt.Time())
 	a.input = map[string]any{
 		"scheduledAt": instant(now.at), "firedAt": a.firing.ReceivedAt.String(), "missedCount": json.Number(strconv.Itoa(now.missed)),

@@ -15,6 +15,10 @@ const (
 	catchUpNone   = "none"   // they are left out
 )
 
+// maxExpression only keeps an expression small; the parser has its own limit
+// and says so in better words.
+const maxExpression = 10_000
+
 // timing is the config of a scheduled trigger.
 type timing struct {
 	expression string
@@ -31,19 +35,19 @@ func readSchedule(config map[string]any) (timing, []blueprint.Issue) {
 	t := timing{catchUp: catchUpLatest}
 	c.required("cron")
 	var ok bool
-	if t.expression, ok = c.text("cron", maxLabelLength*10); ok {
+	if t.expression, ok = c.text("cron", maxExpression); ok {
 		var err error
 		if t.schedule, err = cron.Parse(t.expression); err != nil {
 			c.refuse(err.Error(), "cron")
 		}
 	}
-	if t.zoneName, ok = c.text("timezone", maxLabelLength); ok || c.config["timezone"] == nil {
+	if t.zoneName, ok = c.text("timezone", maxText); ok || c.config["timezone"] == nil {
 		var err error
 		if t.zone, err = cron.LoadZone(t.zoneName); err != nil {
 			c.refuse(zoneMessage(err), "timezone")
 		}
 	}
-	if text, ok := c.text("catchUp", maxLabelLength); ok {
+	if text, ok := c.text("catchUp", maxText); ok {
 		c.choice("catchUp", catchUpLatest, catchUpAll, catchUpNone)
 		t.catchUp = text
 	}

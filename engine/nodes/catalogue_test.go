@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	expressions "blueprintd/blueprint/expression"
 	"blueprintd/blueprint/schema"
 )
 
@@ -103,6 +104,9 @@ func TestTypes(t *testing.T) {
 			if issues := kind.Check(kind.Example); issues != nil {
 				t.Errorf("the example is refused: %v", issues)
 			}
+			if _, issues := expressions.CompileConfig(kind.Example, kind.Untouched); issues != nil {
+				t.Errorf("the example's templates are refused: %v", issues)
+			}
 		})
 	}
 }
@@ -120,12 +124,12 @@ func TestCheck(t *testing.T) {
 		{"template", `{"text":{"a":1}}`, "text: must be text"},
 		{"template", `{"text":null}`, "text: must be text"},
 		{"template", `{"text":"{{x}}"}`, ""},
-		{"transform", `{"expression":"1 +"}`, `expression: expression "1 +", column 4: the expression ends too early`},
+		{"transform", `{"expression":"1 +"}`, "expression: *"},
 		{"transform", `{"expression":"{{ x + 1 }}"}`, "expression: warning: is an expression already: leave the braces out"},
 		{"transform", `{"expression":["x"]}`, "expression: must be an expression, as a string"},
 		{"conditional", `{"condition":true}`, "condition: must be an expression, as a string"},
 		{"switch", `{"value":"{{x}}","cases":[{"equals":1,"handle":"a"},{"when":"x > ","handle":"b"},{"handle":1},{"when":"true","equals":1,"handle":"c"},{"when":"","handle":"d"}]}`,
-			"cases[1].when: *\ncases[2].handle: must be a string\ncases[2]: must have equals or when\ncases[3]: must have equals or when, not both\ncases[4].when: *"},
+			"cases[1].when: *\ncases[2].handle: must be a string\ncases[4].when: *\ncases[2]: must have equals or when\ncases[3]: must have equals or when, not both"},
 		{"switch", `{"cases":"{{x}}"}`, "cases: must be an array: its expressions cannot come from a template"},
 		{"switch", `{"cases":["{{x}}",1]}`, "cases[1]: must be an object"},
 		{"switch", `{"cases":[{"equals":null,"handle":"a"}]}`, "value: required when a case has equals"},

@@ -1,0 +1,469 @@
+package nodes
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/x509"
+	"errors"
+	"io"
+	stdlog "log"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/outbound"
+)
+
+// received is what a server saw of a request.
+type received struct {
+	line   string
+	header http.Header
+	body   string
+}
+
+// site is a server on this machine and the type that reaches it.
+type site struct {
+	*httptest.Server
+	kind *blueprint.NodeType
+
+	mu     sync.Mutex
+	seen   []received
+	answer http.HandlerFunc // nil answers {}
+}
+
+// answers says what the site does from now on.
+func (s *site) answers(answer http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
+}
+
+// requests gives what has arrived since the last send.
+func (s *site) requests() []received {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.seen)
+}
+
+func newSite(t *testing.T, options outbound.Options) *site {
+	t.Helper()
+	s := &site{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		s.mu.Lock()
+		s.seen = append(s.seen, received{r.Method + " " + r.RequestURI, r.Header, string(body)})
+		answer := s.answer
+		s.mu.Unlock()
+		if answer != nil {
+			answer(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "{}")
+	}))
+	t.Cleanup(s.Close)
+	s.kind = newHTTPType(t, options)
+	return s
+}
+
+// newHTTPType gives the type with a client that reaches this machine.
+func newHTTPType(t *testing.T, options outbound.Options) *blueprint.NodeType {
+	options.Allow = append(options.Allow, netip.MustParsePrefix("127.0.0.1/32"))
+	client := outbound.New(options)
+	t.Cleanup(client.CloseIdle)
+	return httpRequest(Dependencies{HTTP: client, Clock: clock.NewVirtual(now), UserAgent: "blueprintd/test"})
+}
+
+// send runs a node whose config has URL in place of the site's address.
+func (s *site) send(t *testing.T, config string) (blueprint.Result, error) {
+	t.Helper()
+	s.mu.Lock()
+	s.seen = nil
+	s.mu.Unlock()
+	task := newTask(t, s.kind, strings.ReplaceAll(config, "URL", s.URL), scope)
+	return s.kind.Run(context.Background(), task)
+}
+
+func TestRequests(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	tests := []struct{ config, line, kind, body string }{
+		{`{"url":"URL"}`, "GET /", "", ""},
+		{`{"url":"  URL/a b?q={{name}} x&é=1#f ","method":"get"}`, "GET /a%20b?q=Ann%20x&%C3%A9=1", "", ""},
+		{`{"url":"URL/x?a=1","query":{"b":"{{n}}","c":[1,"é&=",null],"d":null,"e":{"f":true},"g":false}}`, "GET /x?a=1&b=3&c=1&c=%C3%A9%26%3D&e=%7B%22f%22%3Atrue%7D&g=false", "", ""},
+		{`{"url":"URL?","query":{}}`, "GET /?", "", ""},
+		{`{"url":"URL","method":"POST"}`, "POST /", "", ""},
+		{`{"url":"URL","method":"POST","body":null}`, "POST /", "", ""},
+		{`{"url":"URL","method":"POST","body":"plain {{name}}"}`, "POST /", "text/plain; charset=utf-8", "plain Ann"},
+		{`{"url":"URL","method":"put","body":{"a":"{{thing}}","b":"<&>"}}`, "PUT /", "application/json", `{"a":{"a":1.50},"b":"<&>"}`},
+		{`{"url":"URL","method":"POST","body":"{{list}}"}`, "POST /", "application/json", `[1,2]`},
+		{`{"url":"URL","method":"POST","body":"{{n}}"}`, "POST /", "application/json", `3`},
+		{`{"url":"URL","method":"POST","body":false}`, "POST /", "application/json", `false`},
+		{`{"url":"URL","method":"POST","headers":{"content-type":"application/vnd.x+json"},"body":{"a":1}}`, "POST /", "application/vnd.x+json", `{"a":1}`},
+		{`{"url":"URL","method":"POST","headers":{"Content-Type":"text/csv"},"body":"a,b"}`, "POST /", "text/csv", `a,b`},
+		{`{"url":"URL","method":"POST","headers":{"Content-Type":null},"body":"a,b"}`, "POST /", "", `a,b`},
+		{`{"url":"URL","method":"POST","headers":{"Content-Type":"application/x-www-form-urlencoded; charset=utf-8"},"body":{"a":"x y","b":[1,2],"c":null,"d":{"e":1}}}`,
+			"POST /", "application/x-www-form-urlencoded; charset=utf-8", "a=x+y&b=1&b=2&d=%7B%22e%22%3A1%7D"},
+		{`{"url":"URL","method":"POST","headers":{"Content-Type":"application/x-www-form-urlencoded"},"body":"a=b"}`, "POST /", "application/x-www-form-urlencoded", "a=b"},
+		{`{"url":"URL","method":"DELETE","body":{"a":1}}`, "DELETE /", "application/json", `{"a":1}`},
+		{`{"url":"URL","method":"PROPFIND"}`, "PROPFIND /", "", ""},
+	}
+	for _, test := range tests {
+		t.Run(test.config, func(t *testing.T) {
+			result, err := s.send(t, test.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := s.requests()[0]
+			if got.line != test.line || got.header.Get("Content-Type") != test.kind || got.body != test.body {
+				t.Errorf("got %q %q %q", got.line, got.header.Get("Content-Type"), got.body)
+			}
+			host := strings.TrimPrefix(s.URL, "http://")
+			if len(result.Calls) != 1 || result.Calls[0] != (blueprint.Call{Host: host, Status: 200}) {
+				t.Errorf("calls: %+v", result.Calls)
+			}
+		})
+	}
+}
+
+func TestRequestHeaders(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	if _, err := s.send(t, `{"url":"URL","headers":{"X-N":"{{n}}","x-list":["a","b",null],"X-None":null,"Cookie":"a=b","X-Trim":"  x\t","X-Flag":true}}`); err != nil {
+		t.Fatal(err)
+	}
+	header := s.requests()[0].header
+	for name, want := range map[string]string{
+		"X-N": "3", "X-List": "a|b", "X-None": "", "Cookie": "a=b", "X-Trim": "x", "X-Flag": "true",
+		"Idempotency-Key": "exec_1_x/node", "User-Agent": "blueprintd/test", "Accept-Encoding": "gzip", "Referer": "",
+	} {
+		if got := strings.Join(header[name], "|"); got != want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+	if _, err := s.send(t, `{"url":"URL","headers":{"idempotency-key":"mine","user-agent":"me"}}`); err != nil {
+		t.Fatal(err)
+	}
+	header = s.requests()[0].header
+	if len(header["Idempotency-Key"]) != 1 || header.Get("Idempotency-Key") != "mine" || header.Get("User-Agent") != "me" {
+		t.Errorf("got %v", header)
+	}
+	if _, err := s.send(t, `{"url":"URL","headers":{"Idempotency-Key":null,"User-Agent":null}}`); err != nil {
+		t.Fatal(err)
+	}
+	if header = s.requests()[0].header; header["Idempotency-Key"] != nil || header["User-Agent"] != nil {
+		t.Errorf("got %v", header)
+	}
+}
+
+func TestMultipart(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	config := `{"url":"URL","method":"POST","headers":{"Content-Type":"text/plain"},"multipart":[{"name":"a","value":"{{name}}"},{"name":"b\"","value":"{{thing}}"},{"name":"f","value":"x,y","filename":"é\".csv"}]}`
+	if _, err := s.send(t, config); err != nil {
+		t.Fatal(err)
+	}
+	first := s.requests()[0]
+	_, parameters, err := mime.ParseMediaType(first.header.Get("Content-Type"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := multipart.NewReader(strings.NewReader(first.body), parameters["boundary"])
+	var parts []string
+	for {
+		part, err := reader.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _ := io.ReadAll(part)
+		parts = append(parts, part.FormName()+"|"+part.FileName()+"|"+part.Header.Get("Content-Type")+"|"+string(content))
+	}
+	want := `a|||Ann` + "\n" + `b%22||application/json|{"a":1.50}` + "\n" + `f|é%22.csv|application/octet-stream|x,y`
+	if got := strings.Join(parts, "\n"); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if _, err := s.send(t, config); err != nil || s.requests()[0].body != first.body {
+		t.Error("the same request has other bytes")
+	}
+	// A value that holds the boundary of its own request cannot be made.
+	if _, err := s.send(t, `{"url":"URL","method":"POST","multipart":[{"name":"a","value":"--`+parameters["boundary"]+`--"}]}`); err != nil {
+		t.Fatal(err)
+	} else if strings.Contains(s.requests()[0].header.Get("Content-Type"), parameters["boundary"]) {
+		t.Error("the boundary did not change")
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	for _, config := range []string{
+		`{"url":"{{nothing}}"}`, `{"url":"{{n}}"}`, `{"url":""}`, `{"url":"/path"}`, `{"url":"URL\r\nX: y"}`, `{"url":"URL/\u0000"}`, `{"url":"URL/a\tb"}`,
+		`{"url":"http://a b/"}`, `{"url":"http://[::1"}`, `{"url":"http://a:port/"}`, `{"url":"http://"}`, `{"url":"http:host"}`, `{"url":"javascript:alert(1)"}`, `{"url":"file:///etc/passwd"}`,
+		`{"url":"http://user:secret@127.0.0.1/"}`, `{"url":"http://user@127.0.0.1/"}`,
+		`{"url":"URL","method":"CONNECT"}`, `{"url":"URL","method":"trace"}`, `{"url":"URL","method":"A B"}`, `{"url":"URL","method":"G\r\nX"}`, `{"url":"URL","method":""}`,
+		`{"url":"URL","headers":{"Host":"x"}}`, `{"url":"URL","headers":{"content-length":"1"}}`, `{"url":"URL","headers":{"Transfer-Encoding":"chunked"}}`, `{"url":"URL","headers":{"Connection":"close"}}`,
+		`{"url":"URL","headers":{"Upgrade":"h2c"}}`, `{"url":"URL","headers":{"TE":"x"}}`, `{"url":"URL","headers":{"Trailer":"x"}}`, `{"url":"URL","headers":{"Expect":"100-continue"}}`,
+		`{"url":"URL","headers":{"Proxy-Authorization":"x"}}`, `{"url":"URL","headers":{"Accept-Encoding":"br"}}`, `{"url":"URL","headers":{"Keep-Alive":"x"}}`,
+		`{"url":"URL","headers":{"X":"a\r\nHost: b"}}`, `{"url":"URL","headers":{"X":["ok","a\nb"]}}`, `{"url":"URL","headers":{"X\r\nY":"a"}}`, `{"url":"URL","headers":{"":"a"}}`, `{"url":"URL","headers":{"X":{"a":1}}}`, `{"url":"URL","headers":{"X":[[1]]}}`,
+		`{"url":"URL","headers":{"X":"1","x":"2"}}`, `{"url":"URL","headers":"x"}`, `{"url":"URL","query":[1]}`,
+		`{"url":"URL","body":1,"multipart":[{"name":"a","value":1}]}`, `{"url":"URL","multipart":[{"value":1}]}`, `{"url":"URL","multipart":[{"name":"a"}]}`, `{"url":"URL","multipart":[{"name":"a\r\nb","value":1}]}`,
+		`{"url":"URL","multipart":[{"name":"a","value":"x","filename":"a\nb"}]}`, `{"url":"URL","multipart":[{"name":"a","fileId":"x"}]}`, `{"url":"URL","multipart":{}}`,
+		`{"url":"URL","expectStatus":"maybe"}`, `{"url":"URL","expectStatus":99}`, `{"url":"URL","expectStatus":600}`, `{"url":"URL","expectStatus":"6xx"}`, `{"url":"URL","expectStatus":[]}`, `{"url":"URL","expectStatus":[200,true]}`, `{"url":"URL","expectStatus":200.5}`,
+	} {
+		result, err := s.send(t, config)
+		var failure *blueprint.Failure
+		if !errors.As(err, &failure) || failure.Code != codeBadConfig || !failure.Permanent || len(s.requests()) != 0 || result.Calls != nil {
+			t.Errorf("%s: got %v", config, err)
+		} else if strings.Contains(failure.Message, "secret") {
+			t.Errorf("%s: %s", config, failure.Message)
+		}
+	}
+	_, err := s.send(t, `{"url":"URL","connectionId":"c"}`)
+	var failure *blueprint.Failure
+	if !errors.As(err, &failure) || failure.Code != codeConnection || !failure.Permanent || failure.Message != "connections are not available" {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	tests := []struct{ name, kind, body, want string }{
+		{"JSON", "application/json", `{"n":12345678901234567890,"f":1.50}`, `{"f":1.50,"n":12345678901234567890}`},
+		{"JSON of a kind", "Application/Problem+JSON; charset=utf-8", `[1]`, `[1]`},
+		{"JSON with a byte order mark", "application/json", "\xef\xbb\xbf[1]", `[1]`},
+		{"JSON that is none", "application/json", `{"a":`, `"{\"a\":"`},
+		{"two JSON values", "application/json", `1 2`, `"1 2"`},
+		{"JSON nested too deeply", "application/json", strings.Repeat("[", 200) + strings.Repeat("]", 200), `"` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `"`},
+		{"nothing", "application/json", ``, `""`},
+		{"text", "text/plain", `{"a":1}`, `"{\"a\":1}"`},
+		{"no type", "", "hi", `"hi"`},
+		{"a broken type", "text/;;", "hi", `"hi"`},
+		{"latin text", "text/plain; charset=ISO-8859-1", "caf\xe9", `"café"`},
+		{"bytes", "image/png", "\x89PNG\xff", `"iVBOR/8="`},
+		{"bytes that claim to be JSON", "application/json", "\"\xff\"", `"Iv8i"`},
+		{"controls", "text/plain", "a\x00b", `"a\u0000b"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s.answers(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header()["Content-Type"] = []string{test.kind}
+				w.Header()["Date"] = nil
+				io.WriteString(w, test.body)
+			})
+			result, err := s.send(t, `{"url":"URL"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			output := result.Output.(map[string]any)
+			if got := asJSON(t, output["body"]); got != test.want {
+				t.Errorf("got %s", got)
+			}
+			if _, encoded := output["bodyEncoding"]; encoded != (strings.HasPrefix(test.name, "bytes")) {
+				t.Errorf("got %v", output)
+			}
+		})
+	}
+}
+
+func TestAnswerHeaders(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	s.answers(func(w http.ResponseWriter, _ *http.Request) {
+		for name, values := range map[string][]string{"X-One": {"1"}, "X-Two": {"a", "b"}, "Set-Cookie": {"a=b; Path=/"}, "X-Bytes": {"caf\xe9"}, "Date": nil, "Content-Type": {"text/plain"}} {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(201)
+	})
+	result, err := s.send(t, `{"url":"URL"}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"body":"","headers":{"content-length":"0","content-type":"text/plain","set-cookie":["a=b; Path=/"],"x-bytes":"caf` + "\uFFFD" + `","x-one":"1","x-two":"a, b"},"status":201}`
+	if got := asJSON(t, result.Output); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestStatuses(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	tests := []struct {
+		expect string
+		status int
+		ok     bool
+	}{
+		{``, 200, true}, {``, 204, true}, {``, 304, true}, {``, 400, false}, {``, 500, false}, {`null`, 200, true}, {`null`, 404, false},
+		{`200`, 200, true}, {`200`, 201, false}, {`"201"`, 201, true}, {`"2xx"`, 299, true}, {`"2XX"`, 300, false}, {`"4xx"`, 404, true}, {`"4xx"`, 200, false},
+		{`[200,"4xx"]`, 404, true}, {`[200,"4xx"]`, 200, true}, {`[200,"4xx"]`, 201, false}, {`"{{= n + 500}}"`, 503, true}, {`["{{= n + 500}}"]`, 500, false}, {`2.0e2`, 200, true},
+	}
+	for _, test := range tests {
+		s.answers(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(test.status)
+		})
+		config := `{"url":"URL/secret?token=secret"}`
+		if test.expect != "" {
+			config = `{"url":"URL/secret?token=secret","expectStatus":` + test.expect + `}`
+		}
+		result, err := s.send(t, config)
+		var failure *blueprint.Failure
+		switch {
+		case test.ok && err != nil:
+			t.Errorf("%s, %d: %v", test.expect, test.status, err)
+		case test.ok:
+		case !errors.As(err, &failure) || failure.Code != codeStatus || failure.Permanent || failure.NotSent || failure.RetryAfter != 7*time.Second || strings.Contains(failure.Message, "secret"):
+			t.Errorf("%s, %d: %+v", test.expect, test.status, err)
+		}
+		if len(result.Calls) != 1 || result.Calls[0].Status != test.status {
+			t.Errorf("%s, %d: calls %+v", test.expect, test.status, result.Calls)
+		}
+	}
+	s.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) })
+	_, err := s.send(t, `{"url":"URL","expectStatus":[200,"3xx"]}`)
+	if want := strings.TrimPrefix(s.URL, "http://") + " answered 503 Service Unavailable; expected 200, 300-399 (to take it as an answer, name it in expectStatus)"; err.Error() != want {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "999999999999": time.Hour, "-5": 0, "1.5": 0, "soon": 0, "99999999999999999999999": 0,
+		now.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
+		now.Add(-time.Hour).Format(http.TimeFormat):       0,
+		now.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q: got %v", value, got)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	gone, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+
+	tests := []struct {
+		name, url, code, message string
+		answer                   http.HandlerFunc
+		notSent                  bool
+		calls                    int
+	}{
+		{name: "refused", url: "http://10.0.0.5/?secret", code: codeRefused, message: "10.0.0.5 is a private address; hint: start the server with --allow-net 10.0.0.5/32 to open it", notSent: true, calls: 1},
+		{name: "metadata", url: "http://169.254.169.254/latest/", code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", notSent: true, calls: 1},
+		{name: "spelling", url: "http://0x7f.1/", code: codeRefused, message: "usual spelling", notSent: true, calls: 1},
+		{name: "port", url: "http://127.0.0.1:25/", code: codeRefused, message: "port 25", notSent: true, calls: 1},
+		{name: "nobody listens", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true, calls: 1},
+		{name: "not TLS", url: strings.Replace(s.URL, "http:", "https:", 1), code: codeCertificate, message: "check whether the url must begin with http://", notSent: true, calls: 1},
+		{name: "certificate", url: secure.URL, code: codeCertificate, message: "its issuer is not known", notSent: true, calls: 1},
+		{name: "broken off", url: s.URL + "/?secret", code: codeConnect, message: "broke the connection off", calls: 1,
+			answer: func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }},
+		{name: "broken off in the body", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
+			answer: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Length", "100")
+				io.WriteString(w, "half")
+			}},
+		{name: "no gzip", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
+			answer: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				io.WriteString(w, "plain")
+			}},
+		{name: "redirects", url: s.URL, code: codeRedirects, message: "redirected more than 5 times", calls: 6,
+			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", 302) }},
+		{name: "redirect inward", url: s.URL, code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", calls: 2,
+			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", 302) }},
+		{name: "redirect to a file", url: s.URL, code: codeRefused, message: "only http and https are followed", calls: 2,
+			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) }},
+		{name: "too large", url: s.URL, code: codeTooLarge, message: "is larger than 10 MiB", calls: 1,
+			answer: func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				compressed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
+				defer compressed.Close()
+				for range 11 << 4 {
+					compressed.Write(make([]byte, 64<<10))
+				}
+			}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s.answers(test.answer)
+			result, err := s.send(t, `{"url":"`+test.url+`","method":"POST","headers":{"X-Key":"secret"},"body":"secret"}`)
+			var failure *blueprint.Failure
+			if !errors.As(err, &failure) {
+				t.Fatalf("got %v", err)
+			}
+			if failure.Code != test.code || !strings.Contains(failure.Message, test.message) || failure.NotSent != test.notSent || failure.Permanent {
+				t.Errorf("got %+v", failure)
+			}
+			if strings.Contains(failure.Message, "secret") {
+				t.Errorf("it tells a secret: %s", failure.Message)
+			}
+			if len(result.Calls) != test.calls {
+				t.Errorf("calls: %+v", result.Calls)
+			}
+		})
+	}
+}
+
+func TestTimeouts(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	s.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	task := newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope)
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	result, err := s.kind.Run(ctx, task)
+	var failure *blueprint.Failure
+	if !errors.As(err, &failure) || failure.Code != codeTimeout || !strings.Contains(failure.Message, "did not answer in time") || len(result.Calls) != 1 {
+		t.Errorf("got %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.answers(func(_ http.ResponseWriter, r *http.Request) {
+		stop()
+		<-r.Context().Done()
+	})
+	if _, err := s.kind.Run(ctx, task); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTrustedTLS(t *testing.T) {
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) }))
+	defer server.Close()
+	pool := x509.NewCertPool()
+	pool.AddCert(server.Certificate())
+	kind := newHTTPType(t, outbound.Options{RootCAs: pool})
+	result, err := kind.Run(context.Background(), newTask(t, kind, `{"url":"`+server.URL+`"}`, scope))
+	if err != nil || result.Output.(map[string]any)["body"] != strings.TrimPrefix(server.URL, "https://") {
+		t.Errorf("got %+v, %v", result, err)
+	}
+}
+
+func TestRedirectsAreRecorded(t *testing.T) {
+	s := newSite(t, outbound.Options{})
+	s.answers(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/" {
+			http.Redirect(w, r, "/there", 307)
+		}
+	})
+	result, err := s.send(t, `{"url":"URL","method":"POST","body":"again"}`)
+	if err != nil || len(result.Calls) != 2 || result.Calls[0].Status != 307 || result.Calls[1].Status != 200 {
+		t.Errorf("got %+v, %v", result.Calls, err)
+	}
+	if len(s.requests()) != 2 || s.requests()[1].body != "again" || s.requests()[1].header.Get("Idempotency-Key") == "" {
+		t.Errorf("got %+v", s.requests())
+	}
+}
