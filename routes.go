@@ -14,6 +14,7 @@ import (
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Webhook())
+	mux.Handle("/webhooks/", s.triggers.Webhook()) // a mistyped address is answered in the form that senders know
 	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
 	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {

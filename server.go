@@ -52,6 +52,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 			}
 		}
 	}()
+	if o.readyFile != "" {
+		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
+	}
 	allow, err := prefixes(o.allowNet)
 	if err != nil {
 		return nil, err
@@ -118,8 +121,11 @@ func (s *server) run(ctx context.Context) error {
 	go func() { storeEnded <- s.store.Run(storeCtx) }()
 
 	group, working := errgroup.WithContext(ctx)
-	recovered := make(chan struct{})
-	group.Go(func() error { return s.engine.Run(working, func() { close(recovered) }) })
+	recovered, atRest := make(chan struct{}), make(chan struct{})
+	group.Go(func() error {
+		defer close(atRest)
+		return s.engine.Run(working, func() { close(recovered) })
+	})
 	group.Go(func() error {
 		select {
 		case <-recovered:
@@ -128,7 +134,7 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		}
 	})
-	group.Go(func() error { return s.serveHTTP(working, recovered) })
+	group.Go(func() error { return s.serveHTTP(working, recovered, atRest) })
 	group.Go(func() error {
 		select {
 		case err := <-storeEnded: // only a failed disk ends it before it is told to
@@ -148,7 +154,9 @@ func (s *server) run(ctx context.Context) error {
 }
 
 // serveHTTP answers requests once recovery is done, and tells the world so.
-func (s *server) serveHTTP(ctx context.Context, recovered <-chan struct{}) error {
+// When the server stops it goes on answering until the engine is at rest, so
+// that who comes late is told 503 instead of finding the door shut.
+func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
 	select {
 	case <-recovered:
 	case <-ctx.Done():
@@ -167,6 +175,7 @@ func (s *server) serveHTTP(ctx context.Context, recovered <-chan struct{}) error
 	}
 	s.ready.Store(false)
 	close(s.draining)
+	<-atRest
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
 	defer cancel()
 	if err := s.http.Shutdown(patience); err != nil {

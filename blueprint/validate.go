@@ -12,9 +12,17 @@ const (
 	SeverityWarning = "warning"
 )
 
+// Reference is one place in a config that refers to a name.
+type Reference struct {
+	Path     []any  // from config
+	Name     string // top level
+	NodeID   string // of nodes.<id>; "" for other names
+	Optional bool   // it has a default
+}
+
 // ConfigChecker compiles the templates of a config without running them and
-// gives the top-level names that they use. Issue paths start at config.
-type ConfigChecker func(config map[string]any, untouched func(path []any) bool) (names []string, issues []Issue)
+// gives what they refer to. Issue paths start at config.
+type ConfigChecker func(config map[string]any, untouched func(path []any) bool) ([]Reference, []Issue)
 
 // Validate tells everything that is wrong or doubtful about a blueprint before
 // it runs. Errors keep the blueprint, or one node of it, from working; paths
@@ -38,7 +46,11 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 	if m == nil {
 		return v.issues
 	}
-	if _, issues := Compile(m); issues != nil {
+	v.index = make(map[string]int, len(m.Nodes))
+	for i := range m.Nodes {
+		v.index[m.Nodes[i].ID] = i
+	}
+	if v.graph, issues = Compile(m); issues != nil {
 		v.add(issues[0], "blueprint_map")
 	}
 	if len(m.Nodes) == 0 {
@@ -62,7 +74,9 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 type validator struct {
 	catalogue Catalogue
 	check     ConfigChecker
-	known     map[string]bool
+	known     map[string]bool // names that are there without being passed
+	index     map[string]int  // of nodes by id
+	graph     *Graph          // nil when there is a cycle
 	issues    []Issue
 }
 
@@ -97,15 +111,37 @@ func (v *validator) node(i int, node *Node) {
 			add(issue, "config")
 		}
 	}
-	names, issues := v.check(node.Config, kind.Untouched)
+	if node.Timeout > 0 && (kind.Answer != nil || node.Type == "wait") {
+		add(Issue{Message: "has no effect on a node that only waits", Severity: SeverityWarning}, "timeoutMs")
+	}
+	references, issues := v.check(node.Config, kind.Untouched)
 	for _, issue := range issues {
 		add(issue, "config")
 	}
-	for _, name := range names {
-		if !v.known[name] {
-			add(Issue{Message: fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", name), Severity: SeverityWarning}, "config")
+	warned := map[string]bool{}
+	for _, ref := range references {
+		if message, severity := v.reference(i, ref); message != "" && !warned[message] {
+			warned[message] = true
+			add(Issue{Path: ref.Path, Message: message, Severity: severity}, "config")
 		}
 	}
+}
+
+// reference tells what is doubtful about something that node i refers to.
+func (v *validator) reference(i int, ref Reference) (message, severity string) {
+	switch to, exists := v.index[ref.NodeID]; {
+	case !v.known[ref.Name] && !ref.Optional:
+		return fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", ref.Name), SeverityWarning
+	case ref.NodeID == "":
+		return "", ""
+	case !exists && ref.Optional:
+		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityWarning
+	case !exists:
+		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityError
+	case v.graph != nil && (to == i || !v.graph.Downstream(to)[i]):
+		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never there", ref.NodeID), SeverityWarning
+	}
+	return "", ""
 }
 
 // handles warns of edges that wait for a handle which their source never chooses.

@@ -123,7 +123,7 @@ func runsAlike(stored, given *blueprint.Map, edges bool) bool {
 		return false
 	}
 	for i := range stored.Nodes {
-		if !sameNode(stored.Raw, given.Raw, &stored.Nodes[i], &given.Nodes[i], i) {
+		if !sameNode(&stored.Nodes[i], &given.Nodes[i]) {
 			return false
 		}
 	}
@@ -142,16 +142,17 @@ func runsAlike(stored, given *blueprint.Map, edges bool) bool {
 	return true
 }
 
-func sameNode(storedMap, givenMap map[string]any, a, b *blueprint.Node, i int) bool {
-	if a.ID != b.ID || a.Type != b.Type || !blueprint.Equal(a.Config, b.Config) {
-		return false
+// sameNode compares what runs: a member that only spells out its default makes
+// no difference.
+func sameNode(a, b *blueprint.Node) bool {
+	return a.ID == b.ID && a.Type == b.Type && a.Disabled == b.Disabled && a.Timeout == b.Timeout && a.OnError == b.OnError && a.Effect == b.Effect &&
+		sameRetry(a.Retry, b.Retry) && len(a.Invalid) == 0 && len(b.Invalid) == 0 && blueprint.Equal(a.Config, b.Config)
+}
+
+func sameRetry(a, b *blueprint.Retry) bool {
+	once := func(r *blueprint.Retry) bool { return r == nil || r.MaxAttempts == 1 }
+	if once(a) || once(b) {
+		return once(a) == once(b)
 	}
-	stored, _ := storedMap["nodes"].([]any)[i].(map[string]any)
-	given, _ := givenMap["nodes"].([]any)[i].(map[string]any)
-	for _, member := range []string{"disabled", "retry", "timeoutMs", "onError", "effect"} {
-		if !blueprint.Equal(stored[member], given[member]) {
-			return false
-		}
-	}
-	return true
+	return *a == *b
 }

@@ -35,9 +35,10 @@ func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 		one.schedule = nil
 		s.Logger.Error("a schedule cannot be read and does not fire; update its config", "trigger", row.Trigger.ID, "error", issuesError(issues))
 	}
-	if ahead := row.Cursor.Time().Sub(s.seen); ahead > farAhead {
+	now := s.Clock.Now()
+	if ahead := row.Cursor.Time().Sub(now); ahead > farAhead {
 		s.Logger.Warn("a schedule is silent until the clock has caught up with its last tick; make a new one to have it fire earlier",
-			"trigger", row.Trigger.ID, "until", row.Cursor, "clock", blueprint.TimeOf(s.seen))
+			"trigger", row.Trigger.ID, "until", row.Cursor, "clock", blueprint.TimeOf(now))
 	}
 	return one
 }

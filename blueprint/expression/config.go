@@ -17,6 +17,7 @@ type Config struct {
 	shape *shape // nil when nothing in it depends on the scope
 	alone int    // strings that are one placeholder and nothing else
 	names []string
+	refs  []blueprint.Reference
 	err   error // of the first malformed string
 }
 
@@ -39,12 +40,15 @@ type shape struct {
 func CompileConfig(config map[string]any, skip func(path []any) bool) (*Config, []blueprint.Issue) {
 	c := &configCompiler{skip: skip, names: map[string]bool{}}
 	result := &Config{root: config, shape: c.object(config)}
-	result.alone, result.names, result.err = c.alone, sortedNames(c.names), c.err
+	result.alone, result.names, result.refs, result.err = c.alone, sortedNames(c.names), c.refs, c.err
 	return result, c.issues
 }
 
 // Names lists the top-level names that the config refers to, sorted.
 func (c *Config) Names() []string { return slices.Clone(c.names) }
+
+// References lists where the config refers to what, in the order of its keys.
+func (c *Config) References() []blueprint.Reference { return slices.Clone(c.refs) }
 
 // Resolve gives the config with all placeholders replaced. What holds none is
 // shared with the config and what comes from the scope with the scope, so the
@@ -73,6 +77,7 @@ type configCompiler struct {
 	skip   func([]any) bool
 	path   []any
 	names  map[string]bool
+	refs   []blueprint.Reference
 	issues []blueprint.Issue
 	err    error
 	count  int // placeholders
@@ -145,6 +150,9 @@ func (c *configCompiler) text(source string) *shape {
 	}
 	for _, name := range template.names {
 		c.names[name] = true
+	}
+	for i := range template.parts {
+		c.refs = append(c.refs, template.parts[i].references(slices.Clone(c.path))...)
 	}
 	return &shape{template: template}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // Template is a compiled string with placeholders.
@@ -57,6 +59,25 @@ func (t *Template) Names() []string { return slices.Clone(t.names) }
 func (t *Template) alone() bool { return len(t.parts) == 1 && t.parts[0].dynamic() }
 
 func (p *part) dynamic() bool { return p.path != nil || p.expression != nil }
+
+// references tells what a placeholder that stands at a place refers to.
+func (p *part) references(at []any) []blueprint.Reference {
+	if p.expression != nil {
+		refs := make([]blueprint.Reference, len(p.expression.names))
+		for i, name := range p.expression.names {
+			refs[i] = blueprint.Reference{Path: at, Name: name}
+		}
+		return refs
+	}
+	if p.path == nil {
+		return nil
+	}
+	ref := blueprint.Reference{Path: at, Name: p.path.name, Optional: p.hasFallback}
+	if p.path.name == "nodes" && len(p.path.segments) > 0 {
+		ref.NodeID = p.path.segments[0].key
+	}
+	return []blueprint.Reference{ref}
+}
 
 // Resolve puts the values in: one placeholder alone gives its value, everything
 // else a string of at most 16 MiB. Errors are *Error: CodeUnknownName,

@@ -75,7 +75,7 @@ func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
 		target.SetString(r.expression(value, path))
 	case textField:
 		if _, ok := value.(string); !ok && r.static {
-			r.issue("must be text", path...)
+			r.warn("is not text; it is written as text when the node runs", path...)
 		}
 		target.SetString(render(value))
 	case stringField:
