@@ -2,6 +2,8 @@
 
 export CGO_ENABLED ?= 0
 FUZZTIME ?= 10s
+KILLS ?= 100
+SEED ?= 1
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +34,9 @@ cross: ## the other platforms still build
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null .
 	GOOS=windows GOARCH=amd64 go build -o /dev/null .
 
+torture: ## kill the binary KILLS times under load and look what became of every run
+	go run ./torture -kills $(KILLS) -seed $(SEED)
+
 fuzz: ## each fuzz target for FUZZTIME
 	@set -e; for package in $$(go list ./...); do \
 	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
@@ -41,4 +46,4 @@ fuzz: ## each fuzz target for FUZZTIME
 e2e: ## the served binary against real clients and servers from npm
 	testdata/e2e/run.sh
 
-.PHONY: help build test check lint race bench cross fuzz e2e
+.PHONY: help build test check lint race bench cross torture fuzz e2e

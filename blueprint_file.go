@@ -127,12 +127,12 @@ func exported(config map[string]any, issue blueprint.Issue) bool {
 }
 
 // checkConfig is the blueprint.ConfigChecker of the templates in use.
-func checkConfig(config map[string]any, untouched func([]any) bool) ([]string, []blueprint.Issue) {
+func checkConfig(config map[string]any, untouched func([]any) bool) ([]blueprint.Reference, []blueprint.Issue) {
 	compiled, issues := expression.CompileConfig(config, untouched)
 	if compiled == nil {
 		return nil, issues
 	}
-	return compiled.Names(), issues
+	return compiled.References(), issues
 }
 
 // catalogue is the node types without what they need to run.

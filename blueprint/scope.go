@@ -67,9 +67,13 @@ func (g *Graph) MergeWriters(sources ...*Writers) *Writers {
 	if len(sources) == 0 {
 		return nil
 	}
-	common := sources[0]
+	common, same := sources[0], true
 	for _, source := range sources[1:] {
+		same = same && source == sources[0]
 		common = shared(common, source)
+	}
+	if same {
+		return common
 	}
 	// Whoever wrote a variable behind the common part is downstream of all
 	// that wrote it there, so only the rest is compared.

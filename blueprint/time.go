@@ -49,7 +49,7 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	if t == 0 {
 		return []byte("null"), nil
 	}
-	return []byte(`"` + t.String() + `"`), nil
+	return t.Time().AppendFormat(make([]byte, 0, len(TimeFormat)+2), `"`+TimeFormat+`"`), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and any RFC 3339 instant.

@@ -107,8 +107,9 @@ func (r *run) handOn(i int, n *nodeRun, e *entry) {
 	}
 	n.output, n.weight = e.Output, e.weight
 	if e.weight == 0 {
-		n.weight, _ = weigh(e.Output)
+		n.weight, _ = weigh(e.Output, tooHeavy)
 	}
+	r.total += n.weight
 	if values, ok := e.Output.(map[string]any); ok && e.Variables {
 		n.writers = n.writers.Write(i, values)
 	}

@@ -45,8 +45,9 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 	if a.node.problem != nil {
 		return result, a.node.problem
 	}
-	if a.scope.weight > maxValue {
-		return result, &blueprint.Failure{Code: "too_large", Message: "the input " + errTooLarge.Error(), Permanent: true}
+	limits := &a.run.engine.Limits
+	if a.scope.weight > limits.Value {
+		return result, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("the input is larger than %d KiB", limits.Value>>10), Permanent: true}
 	}
 	if name := a.run.denied(a.node.config.Names()); name != "" {
 		return result, deniedFailure(name)
@@ -67,7 +68,7 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 		}
 	}
 	if err == nil && !result.PassInput {
-		if a.weight, err = weigh(result.Output); err != nil {
+		if a.weight, err = weigh(result.Output, limits.Value); err != nil {
 			return result, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
 		}
 	}
@@ -115,8 +116,11 @@ func (a *attempt) evaluate(source string) (any, error) {
 // maxLogs bounds the log of a run; what comes after is dropped, and said so.
 const maxLogs = 10_000
 
+// maxLogData bounds the data of one line, in bytes of JSON.
+const maxLogData = 1 << 20
+
 func (a *attempt) log(level, message string, data any) {
-	if _, err := weigh(data); err != nil {
+	if _, err := weigh(data, maxLogData); err != nil {
 		message, data = message+" (its data "+err.Error()+")", nil
 	}
 	r := a.run
@@ -139,6 +143,9 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	r := a.run
 	now := r.engine.Clock.Now()
 	e := &entry{At: blueprint.TimeOf(now), Node: a.node.ID, Calls: result.Calls, Tokens: result.Tokens, weight: a.weight}
+	if limit := r.engine.Limits.Outputs; err == nil && r.total+a.weight > limit {
+		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, those of the run are larger than %d KiB together", limit>>10), Permanent: true}
+	}
 	switch {
 	case err != nil:
 		a.fail(e, failureOf(err), now)

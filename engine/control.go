@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"blueprintd/blueprint"
@@ -96,9 +97,8 @@ func (r *run) answer(i int, input any) error {
 		return blueprint.Errorf(blueprint.CodeConflict, "node %q takes no answer", node.ID)
 	}
 	result, err := r.guarded(node, func() (blueprint.Result, error) { return node.kind.Answer(r.answerTask(i, n.await), input) })
-	var wrong *blueprint.Error
 	switch {
-	case errors.As(err, &wrong):
+	case err != nil && refusesAnswer(err):
 		return err
 	case err != nil:
 		e.Kind, e.Error = entryEnd, stepError(failureOf(err))
@@ -107,6 +107,13 @@ func (r *run) answer(i int, input any) error {
 		r.complete(e, result)
 	}
 	return nil
+}
+
+// refusesAnswer tells whether a node type found an answer wrong, as opposed to
+// a node that failed by a good one.
+func refusesAnswer(err error) bool {
+	var wrong *blueprint.Error
+	return errors.As(err, &wrong) && wrong.Code == blueprint.CodeBadRequest
 }
 
 // decide settles a node of which nobody knows whether it took effect. r.mu is held.
@@ -173,14 +180,24 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 // caller passed, under the authority of principal. Nodes that are not
 // downstream of fromNodeID, or, when that is "", of a node that did not
 // complete, keep their results. Errors: CodeConflict when the run has not
-// ended, CodeBadRequest when there is nothing to retry or no such node.
+// ended, CodeForbidden for a run of other nodes than the stored ones by who
+// cannot manage the blueprint, CodeBadRequest when there is nothing to retry or
+// no such node.
 func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (*Handle, error) {
 	if !stored.Row.Status.Terminal() {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution has not ended")
 	}
+	// What readers are given has its secrets masked; the new run needs the true values.
+	stored, err := e.Journal.Load(ctx, stored.Row.ID)
+	if err != nil {
+		return nil, err
+	}
 	old, err := e.decodeRecord(stored, true)
 	if err != nil {
 		return nil, err
+	}
+	if old.Begin.Map != nil && !canManage {
+		return nil, blueprint.Errorf(blueprint.CodeForbidden, "the run had other nodes than the stored ones; only who can manage the blueprint may run it again")
 	}
 	definition, err := e.Journal.DefinitionVersion(ctx, stored.Row.BlueprintID, stored.Row.BlueprintVersion)
 	if err != nil {
@@ -228,14 +245,24 @@ func (s *stored) reusable(graph *blueprint.Graph, fromNodeID string) ([]step, er
 	return slices.Clip(kept), nil
 }
 
+// cancelParallel is how many runs CancelAll waits for at once.
+const cancelParallel = 16
+
 // CancelAll cancels the given runs, as when their blueprint is deleted. Runs
 // that have ended meanwhile are left alone.
 func (e *Engine) CancelAll(ctx context.Context, executions []string, reason string) error {
-	var failed error
-	for _, id := range executions {
-		if err := e.Cancel(ctx, id, reason); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
-			failed = errors.Join(failed, fmt.Errorf("cancel %s: %w", id, err))
-		}
+	failed := make([]error, len(executions))
+	var group sync.WaitGroup
+	free := make(chan struct{}, cancelParallel)
+	for i, id := range executions {
+		free <- struct{}{}
+		group.Go(func() {
+			defer func() { <-free }()
+			if err := e.Cancel(ctx, id, reason); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+				failed[i] = fmt.Errorf("cancel %s: %w", id, err)
+			}
+		})
 	}
-	return failed
+	group.Wait()
+	return errors.Join(failed...)
 }

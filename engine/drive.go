@@ -185,7 +185,7 @@ func (r *run) evict() {
 	if r.late != nil {
 		r.late.Stop()
 	}
-	over := r.ended || e.stopping.Load()
+	over := r.ended || r.broken != nil && !r.durable || e.stopping.Load()
 	if over {
 		r.timer.Stop()
 	}

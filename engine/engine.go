@@ -24,8 +24,8 @@ type Journal interface {
 	DefinitionVersion(ctx context.Context, blueprintID, version string) (*blueprint.Definition, error)
 }
 
-// Options are what an Engine needs. All but MaxRunning, MaxQueued and Drain are
-// required.
+// Options are what an Engine needs. All but MaxRunning, MaxQueued, Drain and
+// Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
 	Journal   Journal
@@ -41,6 +41,8 @@ type Options struct {
 	// Drain is how long nodes may go on once the engine stops; 0 = 10 s. It is
 	// real time.
 	Drain time.Duration
+	// Limits bound a single run; what is 0 has its default.
+	Limits Limits
 }
 
 // Engine runs executions. It is safe for concurrent use.
@@ -75,6 +77,7 @@ type parked struct {
 func New(options Options) *Engine {
 	options.MaxRunning = cmp.Or(options.MaxRunning, 1000)
 	options.MaxQueued = cmp.Or(options.MaxQueued, 10_000)
+	options.Limits = options.Limits.orDefaults()
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
 		Options: options, programs: newPrograms(options.Catalogue), quiet: make(chan struct{}),

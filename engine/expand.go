@@ -2,60 +2,73 @@ package engine
 
 import "blueprintd/blueprint"
 
-// maxRecord bounds what the inputs and outputs in one record take, in bytes of
-// JSON. A record names most of them by where they came from; written out, one
-// large value that passes through many nodes would be there again and again.
-const maxRecord = 64 << 20
+// weighed is a value and how much it takes when it is written.
+type weighed struct {
+	value  any
+	weight int
+}
+
+// tooHeavy is the weight of what fits nowhere.
+const tooHeavy = 1 << 40
 
 // values resolves the inputs and outputs that a record names instead of
-// copying.
+// copying, as far as there is room: written out, one large value that passes
+// through many nodes is there again and again.
 type values struct {
-	input any
-	steps map[string]*step
-	made  map[string]any // outputs that were put together from several
-	room  int            // what may still be shown
-	left  []string       // steps of which something is not shown
+	input   weighed
+	steps   map[string]*step
+	outputs map[string]weighed // as far as they were asked for
+	room    int                // what may still be shown
+	left    map[string]bool    // steps of which something is not shown
 }
 
 func newValues(s *stored) *values {
-	v := &values{input: s.Begin.InputData, steps: make(map[string]*step, len(s.Steps)), made: map[string]any{}, room: maxRecord}
+	v := &values{steps: make(map[string]*step, len(s.Steps)), outputs: make(map[string]weighed, len(s.Steps)), room: s.room, left: map[string]bool{}}
+	v.input = v.weigh(s.Begin.InputData)
 	for i := range s.Steps {
 		v.steps[s.Steps[i].Node] = &s.Steps[i]
 	}
 	return v
 }
 
+func (v *values) weigh(value any) weighed {
+	weight, err := weigh(value, v.room)
+	if err != nil {
+		weight = tooHeavy
+	}
+	return weighed{value, weight}
+}
+
 // of gives what a node handed on.
-func (v *values) of(node string) any {
-	at := v.steps[node]
-	if at == nil {
-		return nil
+func (v *values) of(node string) weighed {
+	out, known := v.outputs[node]
+	if known {
+		return out
 	}
-	if !at.Pass {
-		return at.Output
+	if at := v.steps[node]; at != nil && at.Pass {
+		out = v.joined(at.From)
+	} else if at != nil {
+		out = v.weigh(at.Output)
 	}
-	made, known := v.made[node]
-	if !known {
-		made = v.joined(at.From)
-		v.made[node] = made
-	}
-	return made
+	v.outputs[node] = out
+	return out
 }
 
 // joined gives the input of a node whose taken predecessors these are.
-func (v *values) joined(nodes []string) any {
+func (v *values) joined(nodes []string) weighed {
 	switch len(nodes) {
 	case 0:
 		return v.input
 	case 1:
 		return v.of(nodes[0])
-	default:
-		out := make(map[string]any, len(nodes))
-		for _, node := range nodes {
-			out[node] = v.of(node)
-		}
-		return out
 	}
+	object, weight := make(map[string]any, len(nodes)), 0
+	for _, node := range nodes {
+		from := v.of(node)
+		object[node] = from.value
+		weight = min(weight+6+len(node)+from.weight, tooHeavy)
+	}
+	return weighed{object, weight}
 }
 
 // output gives the output of a run with these ends.
@@ -63,27 +76,23 @@ func (v *values) output(ends []string) any {
 	if len(ends) == 0 {
 		return nil
 	}
-	return v.fit("", v.joined(ends))
+	return v.fit(ends[0], v.joined(ends))
 }
 
-// fit gives a value if there is room for it, else null.
-func (v *values) fit(node string, value any) any {
-	weight, err := weigh(value)
-	if err == nil && weight <= v.room {
-		v.room -= weight
-		return value
+// fit gives a value of a step if there is room for it, else null.
+func (v *values) fit(node string, value weighed) any {
+	if value.weight > v.room {
+		v.left[node] = true
+		return nil
 	}
-	if n := len(v.left); n == 0 || v.left[n-1] != node {
-		v.left = append(v.left, node)
-	}
-	return nil
+	v.room -= value.weight
+	return value.value
 }
 
 // step makes the step that clients see.
 func (v *values) step(at *step) blueprint.Step {
 	out := blueprint.Step{NodeID: at.Node, NodeType: at.Type, Title: at.Title, Status: at.Status, StartTime: at.Start, EndTime: at.End, Attempt: at.Attempt, Error: at.Error}
-	switch {
-	case at.Status == blueprint.StepCompleted, at.Status == blueprint.StepFailed, at.Status == blueprint.StepSkipped && at.Pass:
+	if at.Status == blueprint.StepCompleted || at.Status == blueprint.StepFailed || at.Status == blueprint.StepSkipped && at.Pass {
 		out.Output = v.fit(at.Node, v.of(at.Node))
 	}
 	if at.Start != 0 {

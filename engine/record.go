@@ -23,6 +23,7 @@ type stored struct {
 	Canceled *string                             `json:"cancelled,omitempty"`
 	Awaiting map[string]*blueprint.AwaitingInput `json:"-"`
 	secrets  []string                            // names of the secret variables
+	room     int                                 // for the inputs and outputs that are shown
 }
 
 // recordVersion is the form of stored that is written.
@@ -50,7 +51,7 @@ type step struct {
 
 // account gives the run as it stands. r.mu is held.
 func (r *run) account() *stored {
-	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, len(r.nodes)), secrets: r.program.secrets}
+	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, len(r.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
 	s.Begin.Reuse = nil
 	for i := range r.nodes {
 		s.Steps[i] = r.step(i)
@@ -210,7 +211,7 @@ func (e *Engine) decodeRecord(execution *blueprint.StoredExecution, truth bool) 
 		}
 		data = plain
 	}
-	s := &stored{}
+	s := &stored{room: e.Limits.Record}
 	if err := decode(data, s); err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}

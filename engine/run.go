@@ -62,7 +62,7 @@ type nodeRun struct {
 type run struct {
 	engine   *Engine
 	id       string
-	flushing sync.Mutex
+	flushing gate
 
 	mu       sync.Mutex
 	row      blueprint.ExecutionRow
@@ -72,6 +72,7 @@ type run struct {
 	plan     *blueprint.Plan
 	nodes    []nodeRun
 	weight   int            // of begin.InputData
+	total    int            // weight of all outputs
 	count    [phases]int    // nodes in each phase; that of idle is not kept
 	again    []int          // started nodes that are due for another attempt
 	bound    map[string]any // variables by declaration and caller
@@ -109,9 +110,16 @@ type ledger struct {
 	cursor    blueprint.Time
 }
 
+// gate is a lock that is held while the disk works. It is a channel, so that
+// tests in virtual time can tell that somebody waits for it.
+type gate chan struct{}
+
+func (g gate) Lock()   { g <- struct{}{} }
+func (g gate) Unlock() { <-g }
+
 // newRun makes a run that has not begun and that nobody knows of.
 func (e *Engine) newRun(id string) *run {
-	r := &run{engine: e, id: id, failed: -1}
+	r := &run{engine: e, id: id, flushing: make(gate, 1), failed: -1}
 	r.ctx, r.cancel = context.WithCancelCause(e.ctx)
 	return r
 }
@@ -123,7 +131,7 @@ func (r *run) setUp(p *program, b *begin) error {
 	if len(issues) > 0 {
 		return variableError(issues)
 	}
-	weight, err := weigh(b.InputData)
+	weight, err := weigh(b.InputData, r.engine.Limits.Value)
 	if err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "inputData: %s", err)
 	}

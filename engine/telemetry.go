@@ -61,7 +61,7 @@ func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 
 // lifecycle gives the run's log: what nodes wrote, and between it the lines
 // that follow from the steps and are not stored.
-func (s *stored) lifecycle(x *blueprint.Execution, left []string) []blueprint.LogEntry {
+func (s *stored) lifecycle(x *blueprint.Execution, left int) []blueprint.LogEntry {
 	logs := make([]blueprint.LogEntry, 0, 3+len(s.Logs)+2*len(x.Steps))
 	add := func(at blueprint.Time, level string, node *string, message string) {
 		logs = append(logs, blueprint.LogEntry{Timestamp: at, Level: level, NodeID: node, Message: message})
@@ -87,8 +87,8 @@ func (s *stored) lifecycle(x *blueprint.Execution, left []string) []blueprint.Lo
 	case blueprint.StatusFailed:
 		add(x.EndTime, "error", nil, "the run failed: "+x.Failure.Message)
 	}
-	if len(left) > 0 {
-		add(x.UpdatedAt, "warn", nil, fmt.Sprintf("the record is too large to show all of it: inputs or outputs of %d nodes are left out", len(left)))
+	if left > 0 {
+		add(x.UpdatedAt, "warn", nil, fmt.Sprintf("the record is too large to show all of it: inputs or outputs of %d nodes are left out", left))
 	}
 	slices.SortStableFunc(logs, func(a, b blueprint.LogEntry) int { return int(a.Timestamp - b.Timestamp) })
 	return logs

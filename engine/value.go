@@ -1,73 +1,93 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"blueprintd/blueprint"
 )
 
-// maxValue bounds what a node is given or hands on, in bytes of JSON. Values
-// are shared, so a node that is given the outputs of two, one of them that of a
-// node that was given two, and so on, would have more than fits into any
-// machine once it is written.
-const maxValue = 64 << 20
+// Limits bound what one run takes of memory and disk, in bytes of JSON, by and
+// large. Values are shared, so a node that is given the outputs of two, one of
+// them that of a node that was given two, and so on, would have more than fits
+// into any machine once it is written.
+type Limits struct {
+	// Value is for what one node is given or hands on; 0 = 32 MiB.
+	Value int
+	// Outputs is for what all nodes of a run hand on; 0 = 128 MiB.
+	Outputs int
+	// Record is for the inputs and outputs in a record that is shown; what is
+	// beyond is left out. 0 = 64 MiB.
+	Record int
+}
+
+func (l Limits) orDefaults() Limits {
+	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20)}
+}
 
 // maxDepth bounds how deeply what a node hands on may nest: a little more than
 // what comes from outside.
 const maxDepth = 2 * blueprint.MaxDepth
 
 // weigh gives about how many bytes a plain JSON value takes as text, at least
-// 1. It stops with an error at a value that is too large, nested too deeply,
-// or no plain JSON.
-func weigh(value any) (int, error) { return weighBelow(value, 0, 0) }
+// 1. A value that takes more than limit, is nested too deeply, or is no plain
+// JSON is an error that says so after "the output" or the like.
+func weigh(value any, limit int) (int, error) {
+	w := weighing{left: limit}
+	if err := w.add(value, 0); err != nil {
+		return 0, err
+	}
+	if w.left < 0 {
+		return 0, fmt.Errorf("is larger than %d KiB", limit>>10)
+	}
+	return limit - w.left, nil
+}
 
-func weighBelow(value any, weight, depth int) (int, error) {
+// weighing is what is left of a limit.
+type weighing struct{ left int }
+
+// add takes a value off what is left; with nothing left it looks no further.
+func (w *weighing) add(value any, depth int) error {
 	switch v := value.(type) {
 	case nil, bool:
-		weight += 4
+		w.left -= 4
 	case string:
-		weight += 2 + len(v)
+		w.left -= 2 + len(v)
 	case json.Number:
 		if v == "" || v[0] > '9' || !json.Valid([]byte(v)) {
-			return weight, fmt.Errorf("%.50q is not a number", string(v))
+			return fmt.Errorf("holds %.50q, which is not a number", string(v))
 		}
-		weight += len(v)
+		w.left -= len(v)
 	case []any:
-		weight += 2
-		if depth == maxDepth {
-			return weight, errTooDeep
-		}
-		for _, element := range v {
-			var err error
-			if weight, err = weighBelow(element, weight+1, depth+1); err != nil {
-				return weight, err
+		w.left -= 2 + len(v)
+		for i := 0; i < len(v) && w.left >= 0; i++ {
+			if err := w.below(v[i], depth); err != nil {
+				return err
 			}
 		}
 	case map[string]any:
-		weight += 2
-		if depth == maxDepth {
-			return weight, errTooDeep
-		}
+		w.left -= 2 + 4*len(v)
 		for name, member := range v {
-			var err error
-			if weight, err = weighBelow(member, weight+4+len(name), depth+1); err != nil {
-				return weight, err
+			if w.left -= len(name); w.left < 0 {
+				return nil
+			}
+			if err := w.below(member, depth); err != nil {
+				return err
 			}
 		}
 	default:
-		return weight, fmt.Errorf("a Go value of type %T is no JSON", value)
+		return fmt.Errorf("holds a Go value of type %T, which is no JSON", value)
 	}
-	if weight > maxValue {
-		return weight, errTooLarge
-	}
-	return weight, nil
+	return nil
 }
 
-var (
-	errTooLarge = fmt.Errorf("is larger than %d MiB", maxValue>>20)
-	errTooDeep  = fmt.Errorf("is nested deeper than %d levels", maxDepth)
-)
+func (w *weighing) below(value any, depth int) error {
+	if depth == maxDepth {
+		return fmt.Errorf("is nested deeper than %d levels", maxDepth)
+	}
+	return w.add(value, depth+1)
+}
 
 // handed gives node i with what it hands on. That of a disabled node, which the
 // plan passes over by itself, is worked out when it is first asked for.
@@ -96,7 +116,7 @@ func (r *run) input(i int) (any, int) {
 		for _, from := range inputs {
 			n := r.handed(from)
 			out[r.address(from)] = n.output
-			weight = min(weight+len(r.address(from))+n.weight, 2*maxValue)
+			weight = min(weight+6+len(r.address(from))+n.weight, tooHeavy)
 		}
 		return out, weight
 	}

@@ -115,7 +115,7 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 	}
 	x.Failure = s.failure(x.Status)
 	x.Telemetry = s.telemetry(x)
-	x.Logs = s.lifecycle(x, values.left)
+	x.Logs = s.lifecycle(x, len(values.left))
 	return x
 }
 

@@ -32,7 +32,7 @@ func (s *Service) blueprints() []Procedure {
 }
 
 type blueprintList struct {
-	Page   int    `json:"page" check:"min=1,max=1000000,default=1"`
+	Page   int    `json:"page" check:"min=1,default=1"`
 	Limit  int    `json:"limit" check:"min=1,max=100,default=20"`
 	Status string `json:"status" check:"enum=draft|published"`
 	Search string `json:"search" check:"max=500"`

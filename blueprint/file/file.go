@@ -4,22 +4,33 @@
 //
 // YAML here is data only: anchors and aliases are followed within bounds, tags
 // other than the plain ones are refused, and the result is the plain JSON
-// value that blueprint.Decode would give; numbers keep their digits.
+// value that blueprint.Decode would give; numbers keep their digits. How deep
+// and how large a file may be is looked at before anything is built of it.
 package file
 
 import (
+	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
 )
 
-// MaxSize is how many bytes a file may have.
-const MaxSize = 20 << 20
+// The bounds of a file. Nobody writes such files by hand or exports them; they
+// keep a hostile one from costing memory and time.
+const (
+	// MaxSize is how many bytes a file may have.
+	MaxSize = 20 << 20
+	// MaxValues is how many values a file may hold: objects, arrays and what
+	// stands in them.
+	MaxValues = 500_000
+	// MaxAliased is how many values the aliases of a YAML file may add.
+	MaxAliased = 100_000
+)
 
-// Position is a place in a text; both count from 1. The zero Position is
-// unknown.
+// Position is a place in a text; both count from 1, and columns count
+// characters. The zero Position is unknown.
 type Position struct{ Line, Column int }
 
 // Document is a parsed file. It is never changed.
@@ -27,11 +38,35 @@ type Document struct {
 	// Name is the file's name as given, for messages.
 	Name string
 	// Value is the plain JSON value.
-	Value     any
-	positions map[string]Position
+	Value any
+	root  place
 }
 
-// SyntaxError says where a file is not YAML or JSON.
+// place is where a value stands, and the values in it.
+type place struct {
+	at       Position
+	members  map[string]*place
+	elements []*place
+}
+
+// member makes the place of an object's member, element that of the next
+// element of an array.
+func (p *place) member(name string, at Position) *place {
+	if p.members == nil {
+		p.members = map[string]*place{}
+	}
+	made := &place{at: at}
+	p.members[name] = made
+	return made
+}
+
+func (p *place) element(at Position) *place {
+	made := &place{at: at}
+	p.elements = append(p.elements, made)
+	return made
+}
+
+// SyntaxError says where a file is not YAML or JSON, or more than may be read.
 type SyntaxError struct {
 	Name string
 	Position
@@ -46,32 +81,63 @@ func (e *SyntaxError) Error() string {
 // Parse reads a file: JSON when its name ends in .json or its first character
 // is a brace, else YAML. Its errors are *SyntaxError.
 func Parse(name string, data []byte) (*Document, error) {
-	d := &Document{Name: name, positions: map[string]Position{}}
-	if len(data) > MaxSize {
-		return nil, &SyntaxError{Name: name, Position: Position{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", MaxSize>>20)}
-	}
-	var err *SyntaxError
-	if strings.HasSuffix(name, ".json") || strings.HasPrefix(strings.TrimLeft(string(data), " \t\r\n\ufeff"), "{") {
-		d.Value, err = d.parseJSON(data)
-	} else {
-		d.Value, err = d.parseYAML(data)
-	}
-	if err != nil {
+	d := &Document{Name: name}
+	if err := d.parse(data); err != nil {
 		err.Name = name
 		return nil, err
 	}
 	return d, nil
 }
 
+func (d *Document) parse(data []byte) (err *SyntaxError) {
+	if len(data) > MaxSize {
+		return &SyntaxError{Position: Position{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", MaxSize>>20)}
+	}
+	if offset := invalidUTF8(data); offset >= 0 {
+		return &SyntaxError{Position: newLines(data).at(offset), Message: "is not valid UTF-8"}
+	}
+	if strings.HasSuffix(d.Name, ".json") || bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\ufeff"), []byte("{")) {
+		d.Value, err = d.parseJSON(data)
+	} else {
+		d.Value, err = d.parseYAML(data)
+	}
+	return err
+}
+
+// invalidUTF8 finds the first byte that belongs to no character, or gives -1.
+func invalidUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; ; {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
+	}
+}
+
 // At gives the position of the value at a path, or of the nearest value above
 // it that stands in the text.
 func (d *Document) At(path []any) Position {
-	for n := len(path); n >= 0; n-- {
-		if at, ok := d.positions[key(path[:n])]; ok {
-			return at
+	p := &d.root
+	for _, part := range path {
+		var below *place
+		switch part := part.(type) {
+		case string:
+			below = p.members[part]
+		case int:
+			if part >= 0 && part < len(p.elements) {
+				below = p.elements[part]
+			}
 		}
+		if below == nil {
+			break
+		}
+		p = below
 	}
-	return Position{1, 1}
+	return p.at
 }
 
 // Point writes file:line:column: path: message for an issue.
@@ -86,23 +152,4 @@ func (d *Document) Point(issue blueprint.Issue) string {
 		severity = "warning: "
 	}
 	return fmt.Sprintf("%s:%d:%d: %s%s%s", d.Name, at.Line, at.Column, severity, where, issue.Message)
-}
-
-// key makes a map key of a path; the length before each part keeps different
-// paths apart.
-func key(path []any) string {
-	var text strings.Builder
-	for _, part := range path {
-		switch p := part.(type) {
-		case int:
-			text.WriteString("#" + strconv.Itoa(p) + ";")
-		case string:
-			text.WriteString(strconv.Itoa(len(p)) + ":" + p + ";")
-		}
-	}
-	return text.String()
-}
-
-func (d *Document) mark(path []any, at Position) {
-	d.positions[key(path)] = at
 }

@@ -92,18 +92,6 @@ func TestBrokenFilesNameTheirPlace(t *testing.T) {
 	}
 }
 
-func TestAliasesAreBounded(t *testing.T) {
-	var text strings.Builder
-	text.WriteString("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n")
-	for i := 1; i < 9; i++ {
-		before := string(rune('0' + i - 1))
-		text.WriteString("a" + string(rune('0'+i)) + ": &a" + string(rune('0'+i)) + " [" + strings.TrimSuffix(strings.Repeat("*a"+before+", ", 10), ", ") + "]\n")
-	}
-	if _, err := file.Parse("bomb.yaml", []byte(text.String())); err == nil || !strings.Contains(err.Error(), "aliases") {
-		t.Fatalf("Parse = %v, want a refusal of the aliases", err)
-	}
-}
-
 func values() *rapid.Generator[any] {
 	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "yes", "null", "~", "1e3", "0x10", "- a", "a: b", "{{= x }}", "#", "line\nbreak", " lead", "trail ", "\t", "true", "*a", "&a", "!t", "2024-01-01", "'", "\"", "\\n", "é", "a\n\n\nb\n", "|", ">", "%", "@", "`", "012", "1_000", ".inf", "=", "<<", "a #b", "\u0000", "\u2028", "\ufeff"}))
 	leaf := rapid.OneOf(

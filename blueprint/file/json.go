@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 
@@ -14,20 +15,14 @@ import (
 // blueprint.Decode, so that files and requests obey the same rules.
 func (d *Document) parseJSON(data []byte) (any, *SyntaxError) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	w := &jsonWalk{document: d, decoder: json.NewDecoder(bytes.NewReader(data)), lines: newLines(data), data: data}
+	w := &jsonWalk{decoder: json.NewDecoder(bytes.NewReader(data)), lines: newLines(data), data: data}
 	w.decoder.UseNumber()
-	if err := w.value(nil); err != nil {
-		offset := int(w.decoder.InputOffset())
-		// A decoder of tokens is vague about the place; one of whole values is not.
-		var syntax *json.SyntaxError
-		if errors.As(json.Unmarshal(data, new(any)), &syntax) {
-			offset = max(0, int(syntax.Offset)-1)
-		}
-		message := strings.TrimPrefix(err.Error(), "json: ")
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			offset, message = len(data), "the file ends unexpectedly"
-		}
-		return nil, &SyntaxError{Position: w.lines.at(offset), Message: message}
+	d.root.at = w.lines.at(w.next())
+	if err := w.value(&d.root, 0); err != nil {
+		return nil, w.broken(err)
+	}
+	if offset := loneSurrogate(data); offset >= 0 {
+		return nil, &SyntaxError{Position: newLines(data).at(offset), Message: "this escape is half a character; write both halves of it"}
 	}
 	value, err := blueprint.Decode(data)
 	if err != nil {
@@ -37,42 +32,69 @@ func (d *Document) parseJSON(data []byte) (any, *SyntaxError) {
 }
 
 type jsonWalk struct {
-	document *Document
-	decoder  *json.Decoder
-	lines    lines
-	data     []byte
+	decoder *json.Decoder
+	lines   *lines
+	data    []byte
+	count   int
 }
 
-// value reads one value and marks where it begins.
-func (w *jsonWalk) value(path []any) error {
-	if len(path) > blueprint.MaxDepth {
-		return errors.New("nested too deeply")
+// broken says what stopped the walk, and where.
+func (w *jsonWalk) broken(err error) *SyntaxError {
+	var refused *SyntaxError
+	if errors.As(err, &refused) {
+		return refused
 	}
-	start := int(w.decoder.InputOffset())
-	for start < len(w.data) && strings.IndexByte(" \t\r\n,:", w.data[start]) >= 0 {
-		start++
+	offset, message := int(w.decoder.InputOffset()), strings.TrimPrefix(err.Error(), "json: ")
+	// A decoder of tokens is vague about the place; one of whole values is not.
+	var syntax *json.SyntaxError
+	if errors.As(json.Unmarshal(w.data, new(any)), &syntax) {
+		offset = max(0, int(syntax.Offset)-1)
 	}
-	w.document.mark(path, w.lines.at(start))
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		offset, message = len(w.data), "the file ends unexpectedly"
+	}
+	return &SyntaxError{Position: w.lines.at(offset), Message: message}
+}
+
+// next gives the offset at which the next value or name begins.
+func (w *jsonWalk) next() int {
+	offset := int(w.decoder.InputOffset())
+	for offset < len(w.data) && strings.IndexByte(" \t\r\n,:", w.data[offset]) >= 0 {
+		offset++
+	}
+	return offset
+}
+
+// value reads one value and marks what is in it. level is how many objects and
+// arrays it stands in.
+func (w *jsonWalk) value(here *place, level int) error {
+	if w.count++; w.count > MaxValues {
+		return &SyntaxError{Position: here.at, Message: fmt.Sprintf("the file has more than %d values", MaxValues)}
+	}
 	token, err := w.decoder.Token()
 	if err != nil {
 		return err
 	}
-	switch token {
-	case json.Delim('{'):
+	delimiter, _ := token.(json.Delim)
+	if delimiter != 0 && level >= blueprint.MaxDepth {
+		return &SyntaxError{Position: here.at, Message: fmt.Sprintf("nested deeper than %d levels", blueprint.MaxDepth)}
+	}
+	switch delimiter {
+	case '{':
 		for w.decoder.More() {
 			name, err := w.decoder.Token()
 			if err != nil {
 				return err
 			}
 			text, _ := name.(string)
-			if err := w.value(append(path[:len(path):len(path)], text)); err != nil {
+			if err := w.value(here.member(text, w.lines.at(w.next())), level+1); err != nil {
 				return err
 			}
 		}
 		_, err = w.decoder.Token()
-	case json.Delim('['):
-		for i := 0; w.decoder.More(); i++ {
-			if err := w.value(append(path[:len(path):len(path)], i)); err != nil {
+	case '[':
+		for w.decoder.More() {
+			if err := w.value(here.element(w.lines.at(w.next())), level+1); err != nil {
 				return err
 			}
 		}
@@ -81,27 +103,41 @@ func (w *jsonWalk) value(path []any) error {
 	return err
 }
 
-// lines finds the line and column of an offset.
-type lines []int
-
-func newLines(data []byte) lines {
-	starts := lines{0}
-	for i, c := range data {
-		if c == '\n' {
-			starts = append(starts, i+1)
+// loneSurrogate finds the first \u escape of well-formed JSON that is one half
+// of a pair without the other, or gives -1. Decoders quietly put another
+// character in its place.
+func loneSurrogate(data []byte) int {
+	for i := 0; i+1 < len(data); i++ {
+		if data[i] != '\\' {
+			continue
+		}
+		start := i
+		i++
+		switch half := surrogate(data[start:]); half {
+		case 0:
+		case 'h':
+			if surrogate(data[start+6:]) != 'l' {
+				return start
+			}
+			i = start + 11
+		default:
+			return start
 		}
 	}
-	return starts
+	return -1
 }
 
-func (l lines) at(offset int) Position {
-	low, high := 0, len(l)
-	for high-low > 1 {
-		if middle := (low + high) / 2; l[middle] <= offset {
-			low = middle
-		} else {
-			high = middle
-		}
+// surrogate tells whether a text begins with the escape of a high ('h') or low
+// ('l') surrogate.
+func surrogate(text []byte) rune {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|0x20 != 'd' {
+		return 0
 	}
-	return Position{Line: low + 1, Column: offset - l[low] + 1}
+	switch c := text[3] | 0x20; {
+	case c == '8' || c == '9' || c == 'a' || c == 'b':
+		return 'h'
+	case c >= 'c' && c <= 'f':
+		return 'l'
+	}
+	return 0
 }

@@ -9,17 +9,22 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"blueprintd/blueprint"
 )
 
-// maxYAMLNodes bounds what aliases may multiply a file into.
-const maxYAMLNodes = 1_000_000
-
 func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
-	parsed, err := parser.ParseBytes(data, 0)
+	if offset := crowded(data); offset >= 0 {
+		return nil, &SyntaxError{Position: newLines(data).at(offset), Message: fmt.Sprintf("the file has more than %d values", MaxValues)}
+	}
+	tokens := lexer.Tokenize(string(data))
+	if err := bounded(tokens); err != nil {
+		return nil, err
+	}
+	parsed, err := parser.Parse(tokens, 0)
 	if err != nil {
 		out := &SyntaxError{Position: Position{1, 1}, Message: strings.SplitN(err.Error(), "\n", 2)[0]}
 		var syntax yaml.Error
@@ -44,18 +49,22 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 	if body == nil {
 		return nil, &SyntaxError{Position: Position{1, 1}, Message: "the file is empty"}
 	}
-	w := &yamlWalk{document: d, anchors: map[string]ast.Node{}, left: maxYAMLNodes}
-	value, failure := w.value(body, nil, 0)
-	if failure != nil {
-		return nil, failure
-	}
-	return value, nil
+	d.root.at = position(body)
+	w := &yamlWalk{anchors: map[string]anchor{}}
+	return w.value(body, &d.root, 0)
 }
 
 type yamlWalk struct {
-	document *Document
-	anchors  map[string]ast.Node
-	left     int
+	anchors map[string]anchor
+	count   int  // values so far
+	aliased int  // of which aliases added so many
+	inside  bool // what an alias stands for
+}
+
+// anchor is what aliases stand for.
+type anchor struct {
+	node ast.Node
+	size int // in values, what aliases in it stand for included
 }
 
 func position(node ast.Node) Position {
@@ -80,15 +89,11 @@ func wrong(node ast.Node, format string, args ...any) *SyntaxError {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-func (w *yamlWalk) value(node ast.Node, path []any, level int) (any, *SyntaxError) {
-	if w.left--; w.left < 0 {
-		return nil, wrong(node, "the file's aliases make it too large")
-	}
-	if level > blueprint.MaxDepth {
-		return nil, wrong(node, "nested deeper than %d levels", blueprint.MaxDepth)
-	}
-	if _, known := w.document.positions[key(path)]; !known {
-		w.document.mark(path, position(node))
+// value reads one value and marks what is in it. level is how many objects and
+// arrays it stands in.
+func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxError) {
+	if w.count++; w.count > MaxValues {
+		return nil, wrong(node, "the file has more than %d values", MaxValues)
 	}
 	switch n := node.(type) {
 	case *ast.NullNode:
@@ -112,25 +117,39 @@ func (w *yamlWalk) value(node ast.Node, path []any, level int) (any, *SyntaxErro
 	case *ast.InfinityNode, *ast.NanNode:
 		return nil, wrong(node, "is no number that JSON can hold")
 	case *ast.AnchorNode:
-		w.anchors[n.Name.GetToken().Value] = n.Value
-		return w.value(n.Value, path, level)
+		before := w.count
+		value, err := w.value(n.Value, here, level)
+		w.anchors[n.Name.GetToken().Value] = anchor{n.Value, w.count - before}
+		return value, err
 	case *ast.AliasNode:
 		name := n.Value.GetToken().Value
 		target, ok := w.anchors[name]
 		if !ok {
 			return nil, wrong(node, "no anchor is named %q above", name)
 		}
-		return w.value(target, path, level+1)
+		if w.inside { // the size of the alias around this one has it
+			return w.value(target.node, here, level)
+		}
+		if w.aliased += target.size; w.aliased > MaxAliased {
+			return nil, wrong(node, "the file's aliases add more than %d values", MaxAliased)
+		}
+		w.inside = true
+		value, err := w.value(target.node, here, level)
+		w.inside = false
+		return value, err
 	case *ast.TagNode:
-		return w.tagged(n, path, level)
+		return w.tagged(n, here, level)
 	case *ast.MappingNode:
-		return w.mapping(n.Values, path, level)
+		return w.mapping(n, n.Values, here, level)
 	case *ast.MappingValueNode:
-		return w.mapping([]*ast.MappingValueNode{n}, path, level)
+		return w.mapping(n, []*ast.MappingValueNode{n}, here, level)
 	case *ast.SequenceNode:
+		if level >= blueprint.MaxDepth {
+			return nil, tooDeep(position(node))
+		}
 		list := make([]any, 0, len(n.Values))
-		for i, element := range n.Values {
-			value, err := w.value(element, append(path[:len(path):len(path)], i), level+1)
+		for _, element := range n.Values {
+			value, err := w.value(element, here.element(position(element)), level+1)
 			if err != nil {
 				return nil, err
 			}
@@ -153,48 +172,70 @@ func (w *yamlWalk) number(node ast.Node) (any, *SyntaxError) {
 	return json.Number(data), nil
 }
 
-func (w *yamlWalk) tagged(n *ast.TagNode, path []any, level int) (any, *SyntaxError) {
+func (w *yamlWalk) tagged(n *ast.TagNode, here *place, level int) (any, *SyntaxError) {
 	switch n.Start.Value {
 	case string(token.StringTag):
 		if scalar, ok := n.Value.(ast.ScalarNode); ok {
 			return scalar.GetToken().Value, nil
 		}
 	case string(token.IntegerTag), string(token.FloatTag), string(token.BooleanTag), string(token.NullTag), string(token.MappingTag), string(token.SequenceTag):
-		return w.value(n.Value, path, level)
+		return w.value(n.Value, here, level)
 	}
 	return nil, wrong(n, "the tag %s is not supported", n.Start.Value)
 }
 
-func (w *yamlWalk) mapping(values []*ast.MappingValueNode, path []any, level int) (any, *SyntaxError) {
+func (w *yamlWalk) mapping(node ast.Node, values []*ast.MappingValueNode, here *place, level int) (any, *SyntaxError) {
+	if level >= blueprint.MaxDepth {
+		return nil, tooDeep(position(node))
+	}
 	object := make(map[string]any, len(values))
+	var merges []*ast.MappingValueNode
 	for _, member := range values {
 		if _, merge := member.Key.(*ast.MergeKeyNode); merge {
-			merged, err := w.value(member.Value, path, level+1)
-			if err != nil {
-				return nil, err
-			}
-			from, ok := merged.(map[string]any)
-			if !ok {
-				return nil, wrong(member.Value, "<< needs an object")
-			}
-			for name, value := range from {
-				if _, own := object[name]; !own {
-					object[name] = value
-				}
-			}
+			merges = append(merges, member)
 			continue
 		}
 		name := member.Key.GetToken().Value
 		if _, twice := object[name]; twice {
 			return nil, wrong(member.Key, "%q stands here twice", name)
 		}
-		below := append(path[:len(path):len(path)], name)
-		w.document.mark(below, position(member.Key))
-		value, err := w.value(member.Value, below, level+1)
+		value, err := w.value(member.Value, here.member(name, position(member.Key)), level+1)
 		if err != nil {
 			return nil, err
 		}
 		object[name] = value
 	}
+	for _, member := range merges { // last, because what an object says itself goes before
+		if err := w.merge(object, member, here, level); err != nil {
+			return nil, err
+		}
+	}
 	return object, nil
+}
+
+// merge adds what << names, an object or an array of them, to an object that
+// may have some of it already.
+func (w *yamlWalk) merge(object map[string]any, member *ast.MappingValueNode, here *place, level int) *SyntaxError {
+	var from place
+	value, err := w.value(member.Value, &from, level)
+	if err != nil {
+		return err
+	}
+	list, places := []any{value}, []*place{&from}
+	if several, ok := value.([]any); ok {
+		list, places = several, from.elements
+	}
+	for i, value := range list {
+		merged, ok := value.(map[string]any)
+		if !ok {
+			return wrong(member.Value, "<< needs an object")
+		}
+		for name, value := range merged {
+			if _, own := object[name]; !own {
+				object[name] = value
+				*here.member(name, Position{}) = *places[i].members[name]
+			}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,206 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// repeat retries a run and waits for the end of the new one.
+func (w *world) repeat(id, from string) *blueprint.Execution {
+	w.Helper()
+	h, err := w.Retry(w.Context(), w.journal.stored(id), from, owner, true)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return w.wait(h)
+}
+
+func TestRetryRun(t *testing.T) {
+	for _, test := range []struct{ name, lines, from, first, begun, want string }{
+		{"what failed", `
+			a act
+			b fail {"times": 1}
+			c echo {"value": "{{nodes.a.output.done}}{{input}}"}`, "",
+			`failed: a=completed b=failed(failed: ) c=pending !b:failed: `, "b c", `completed: a=completed b=completed c=completed -> "a1"`},
+		{"from a node", `
+			a act
+			b act
+			c act`, "b",
+			`completed: a=completed b=completed c=completed -> {"done":"c"}`, "b c", `completed: a=completed b=completed c=completed -> {"done":"c"}`},
+		{"from the first", `
+			a act
+			b act`, "a",
+			`completed: a=completed b=completed -> {"done":"b"}`, "a b", `completed: a=completed b=completed -> {"done":"b"}`},
+		{"what is not downstream is reused", `
+			a act
+			b act
+			c inputs
+			a -> c
+			b -> c`, "b",
+			`completed: a=completed b=completed c=completed -> ["a",{"done":"a"},"b",{"done":"b"}]`, "b c", `completed: a=completed b=completed c=completed -> ["a",{"done":"a"},"b",{"done":"b"}]`},
+		{"handles, variables and passed inputs are reused", `
+			a set {"values": {"v": 7}}
+			b choose {"handle": "yes"}
+			c pass
+			d fail {"times": 1}
+			e echo {"value": ["{{v}}", "{{nodes.c.output.v}}", "{{nodes.b.output.v}}"]}
+			no pass
+			a -> b
+			b -yes> c
+			b -no> no
+			c -> d
+			d -> e`, "",
+			`failed: a=completed b=completed c=completed d=failed(failed: ) e=pending no=skipped !d:failed: `, "d e", `completed: a=completed b=completed c=completed d=completed e=completed no=skipped -> [7,7,7]`},
+		{"a failure that the run went on with did not complete", `
+			a fail {"times": 1} | {"onError": "continue"}
+			b pass`, "",
+			`completed: a=failed(failed: ) b=completed -> {"error":{"code":"test","message":"failed: "}}`, "a b", `completed: a=completed b=completed -> 1`},
+		{"but it is reused beside the node to begin at", `
+			a fail {"times": 1} | {"onError": "continue"}
+			b act
+			c pass
+			a -> c
+			b -> c`, "b",
+			`completed: a=failed(failed: ) b=completed c=completed -> {"a":{"error":{"code":"test","message":"failed: "}},"b":{"done":"b"}}`, "b c",
+			`completed: a=failed(failed: ) b=completed c=completed -> {"a":{"error":{"code":"test","message":"failed: "}},"b":{"done":"b"}}`},
+		{"a failure that stopped the run is not reused", `
+			a fail {"times": 1}
+			b act
+			c pass
+			a -> c
+			b -> c`, "b",
+			`failed: a=failed(failed: ) b=completed c=pending !a:failed: `, "a b c", `completed: a=completed b=completed c=completed -> {"a":1,"b":{"done":"b"}}`},
+		{"what a stop left out", `
+			a act
+			b stop
+			c echo {"value": 1}`, "c",
+			`completed: a=completed b=completed c=skipped -> {"done":"a"}`, "c", `completed: a=completed b=completed c=completed -> 1`},
+		{"disabled nodes", `
+			a act
+			b act | {"disabled": true}
+			c fail {"times": 1}`, "",
+			`failed: a=completed b=skipped c=failed(failed: ) !c:failed: `, "c", `completed: a=completed b=skipped c=completed -> 1`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			testRetryRun(t, test.lines, test.from, test.first, test.begun, test.want)
+		})
+	}
+}
+
+func testRetryRun(t *testing.T, lines, from, first, begun, want string) {
+	t.Helper()
+	test(t, func(w *world) {
+		x := w.run(w.define(lines))
+		w.expect(x, first)
+		w.lab.begun = nil
+		w.advance(time.Hour)
+		y := w.repeat(x.ID, from)
+		w.expect(y, want)
+		w.expect(w.view(y.ID), want)
+		if got := sortedWords(w.begunNodes()); got != sortedWords(begun) {
+			t.Errorf("began %s, want %s", got, begun)
+		}
+		if y.ID == x.ID || y.RetryOf != x.ID || y.BlueprintVersion != x.BlueprintVersion || encode(y.InputData) != encode(x.InputData) {
+			t.Errorf("the new run is %+v", y)
+		}
+		if y.StartTime != blueprint.TimeOf(w.clock.Now()) {
+			t.Errorf("it started at %s", y.StartTime)
+		}
+		for _, line := range y.Logs {
+			if line.Timestamp < y.StartTime {
+				t.Errorf("its log tells of the first run: %+v", line)
+			}
+		}
+	})
+}
+
+func TestRetryRefuses(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(`a act`))
+		for from, want := range map[string]blueprint.Code{"": blueprint.CodeBadRequest, "nobody": blueprint.CodeBadRequest} {
+			_, err := w.Retry(w.Context(), w.journal.stored(x.ID), from, owner, true)
+			w.code(err, want)
+		}
+		p := w.run(w.define(`a ask`))
+		_, err := w.Retry(w.Context(), w.journal.stored(p.ID), "", owner, true)
+		w.code(err, blueprint.CodeConflict)
+	})
+}
+
+// A cancelled run goes on, in a new one, with what was cut off.
+func TestRetryCancelled(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define(`
+			a act
+			b wait {"ms": 1000}
+			c act`))
+		synctest.Wait()
+		if err := w.Cancel(w.Context(), h.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		again, err := w.Retry(w.Context(), w.journal.stored(h.ID), "", owner, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.advance(time.Second)
+		w.expect(w.wait(again), `completed: a=completed b=completed c=completed -> {"done":"c"}`)
+		if got := sortedWords(w.begunNodes()); got != "a b b c" {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
+// A retried run that pauses and waits is read back with what it reuses.
+func TestRetriedRunSurvivesRestart(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(`
+			a set {"values": {"v": 1}}
+			b fail {"times": 1}
+			c ask
+			d echo {"value": "{{v}}{{nodes.a.output.v}}"}`))
+		y := w.repeat(x.ID, "")
+		w.expect(y, `paused: a=completed b=completed c=paused d=pending`)
+		w.reboot()
+		w.answerOK(y.ID, "", "x")
+		z := w.settle(y.ID)
+		w.expect(z, `completed: a=completed b=completed c=completed d=completed -> "11"`)
+		w.lab.begun = nil
+		w.expect(w.repeat(y.ID, "d"), `completed: a=completed b=completed c=completed d=completed -> "11"`)
+		if got := w.begunNodes(); got != "d" {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
+// A run of a map that is not the stored one is retried with its own.
+func TestRetryAdHoc(t *testing.T) {
+	test(t, func(w *world) {
+		d := w.define(`a pass`)
+		m, issues := blueprint.ParseMap(w.decode(mapText(`
+			x act
+			y fail {"times": 1}
+			z ask`)))
+		if issues != nil {
+			t.Fatal(issues)
+		}
+		adHoc := *d
+		adHoc.Map = m
+		r := request(&adHoc)
+		r.AdHoc = true
+		x := w.wait(w.startWith(r, engine.Soon))
+		w.expect(x, `failed: x=completed y=failed(failed: ) z=pending !y:failed: `)
+		y := w.repeat(x.ID, "")
+		w.expect(y, `paused: x=completed y=completed z=paused`)
+		w.reboot()
+		w.expect(w.view(y.ID), `paused: x=completed y=completed z=paused`)
+		w.answerOK(y.ID, "", 5)
+		w.expect(w.settle(y.ID), `completed: x=completed y=completed z=completed -> {"answer":5,"input":1,"prompt":null}`)
+		// The stored map is what everybody else runs.
+		w.expect(w.run(d), `completed: a=completed -> {"n":1}`)
+	})
+}

@@ -1,0 +1,53 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/secret"
+)
+
+// forgetful is a disk that keeps nothing, so that a benchmark measures the
+// engine alone.
+type forgetful struct{ *journal }
+
+func (forgetful) Commit(context.Context, *blueprint.JournalCommit) error { return nil }
+
+// BenchmarkThreeNodes runs three nodes from the start to the answer, one run at
+// a time and many at once.
+func BenchmarkThreeNodes(b *testing.B) {
+	for _, bench := range []struct{ name, lines string }{
+		{"pure", `
+			a set {"values": {"name": "{{inputData.n}}"}}
+			b echo {"value": {"text": "hello {{name}}"}}
+			c pass`},
+		{"effects", `
+			a set {"values": {"name": "{{inputData.n}}"}}
+			b act {"text": "hello {{name}}"}
+			c act`},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			w := newWorld(b, newJournal(), &lab{tries: map[string]int{}, running: map[string]int{}}, secret.NewKey(), func(o *engine.Options) {
+				o.Journal = forgetful{o.Journal.(*journal)}
+			})
+			defer w.stop()
+			d := w.define(bench.lines)
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					h, err := w.Start(request(d), engine.AtEnd)
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					if _, err := h.Wait(context.Background()); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}

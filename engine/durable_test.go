@@ -1,0 +1,424 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// isDone tells whether a call has come back.
+func isDone(done <-chan struct{}) bool {
+	synctest.Wait()
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// accepted gives a channel that closes once a handle is accepted.
+func accepted(w *world, h *engine.Handle) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		if err := h.Accepted(context.Background()); err == nil {
+			close(done)
+		}
+	}()
+	return done
+}
+
+// A run of pure nodes is one commit, made when it ends.
+func TestPureRunIsOneCommit(t *testing.T) {
+	for _, urgency := range []engine.Urgency{engine.Soon, engine.AtEnd} {
+		test(t, func(w *world) {
+			w.wait(w.startWith(request(w.define(`
+				a pass
+				b set {"values": {"v": 1}}
+				c echo {"value": "{{v}}"}`)), urgency))
+			w.pass(time.Hour)
+			if n := w.journal.count(); n != 1 {
+				t.Errorf("%d commits", n)
+			}
+		})
+	}
+}
+
+// Each urgency makes a run durable in time, whatever it is doing.
+func TestUrgency(t *testing.T) {
+	for _, test := range []struct {
+		urgency engine.Urgency
+		within  time.Duration
+	}{{engine.Soon, 5 * time.Millisecond}, {engine.AtEnd, time.Second}} {
+		testUrgency(t, test.urgency, test.within)
+	}
+}
+
+func testUrgency(t *testing.T, urgency engine.Urgency, within time.Duration) {
+	t.Helper()
+	test(t, func(w *world) {
+		gate := w.hold("b")
+		h := w.startWith(request(w.define(`
+			a pass
+			b pass`)), urgency)
+		done := accepted(w, h)
+		<-gate.came
+		w.pass(within - time.Millisecond)
+		if isDone(done) || w.journal.stored(h.ID) != nil {
+			t.Error("stored too early")
+		}
+		w.pass(time.Millisecond)
+		if !isDone(done) || w.journal.stored(h.ID) == nil {
+			t.Error("stored too late")
+		}
+		close(gate.open)
+		w.wait(h)
+		if n := w.journal.count(); n != 2 {
+			t.Errorf("%d commits", n)
+		}
+	})
+}
+
+// While a commit is under way nothing is acknowledged, and no node with a side
+// effect starts.
+func TestCommitBeforePromiseAndAct(t *testing.T) {
+	test(t, func(w *world) {
+		open := make(chan struct{})
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
+		h := w.start(w.define(`
+			a pass
+			b act
+			c pass`))
+		done := accepted(w, h)
+		w.pass(time.Hour)
+		if isDone(done) {
+			t.Error("accepted before it was stored")
+		}
+		if got := w.begunNodes(); got != "a" {
+			t.Errorf("began %s", got)
+		}
+		close(open)
+		w.expect(w.wait(h), `completed: a=completed b=completed c=completed -> {"done":"b"}`)
+		if !isDone(done) {
+			t.Error("not accepted")
+		}
+	})
+}
+
+// The start of each side effect is on the disk before it, and its end soon
+// after.
+func TestEffectsAreOnTheDisk(t *testing.T) {
+	test(t, func(w *world) {
+		first, second, last := w.hold("b"), w.hold("c"), w.hold("d")
+		h := w.start(w.define(`
+			a pass
+			b act
+			c once
+			d pass`))
+		entries := func() int {
+			if stored := w.journal.stored(h.ID); stored != nil {
+				return len(stored.Entries)
+			}
+			return 0
+		}
+		<-first.came
+		if n := entries(); n != 4 { // begin, start and end of a, start of b
+			t.Errorf("when b acts, %d entries are stored", n)
+		}
+		close(first.open)
+		<-second.came
+		if n := entries(); n != 6 { // end of b, start of c
+			t.Errorf("when c acts, %d entries are stored", n)
+		}
+		close(second.open)
+		<-last.came
+		w.pass(5 * time.Millisecond)
+		if n := entries(); n != 8 { // end of c, start of d
+			t.Errorf("soon after c acted, %d entries are stored", n)
+		}
+		close(last.open)
+		w.wait(h)
+		if n := w.journal.count(); n != 4 {
+			t.Errorf("%d commits", n)
+		}
+	})
+}
+
+// What pure nodes did long ago is on the disk too.
+func TestLongPureRunIsStoredOnItsWay(t *testing.T) {
+	test(t, func(w *world) {
+		gates := []*gate{w.hold("a"), w.hold("b"), w.hold("c")}
+		h := w.start(w.define(`
+			a pass
+			b pass
+			c pass`))
+		for i, gate := range gates {
+			<-gate.came
+			w.pass(10 * time.Second)
+			if n := len(w.journal.stored(h.ID).Entries); n != 2+2*i {
+				t.Errorf("at node %d %d entries are stored", i, n)
+			}
+			close(gate.open)
+		}
+		w.wait(h)
+	})
+}
+
+func TestAtOnceStoresFirst(t *testing.T) {
+	test(t, func(w *world) {
+		open := make(chan struct{})
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
+		h := w.startWith(request(w.define(`a pass`)), engine.AtOnce)
+		w.pass(time.Hour)
+		if got := w.begunNodes(); got != "" {
+			t.Errorf("began %s", got)
+		}
+		close(open)
+		w.wait(h)
+	})
+}
+
+func firing(id, key string) *blueprint.Firing {
+	return &blueprint.Firing{ID: id, TriggerID: "trigger", Source: blueprint.SourceWebhook, Key: key, ReceivedAt: blueprint.TimeOf(epoch)}
+}
+
+// A delivery that comes twice starts one run; the other is told which.
+func TestDuplicateFiring(t *testing.T) {
+	for _, urgency := range []engine.Urgency{engine.AtOnce, engine.Soon} {
+		test(t, func(w *world) {
+			d := w.define(`
+				a pass
+				b act`)
+			r := request(d)
+			r.Firing, r.Coalesced, r.Cursor = firing("f1", "k"), firing("f0", ""), 7
+			first := w.startWith(r, urgency)
+			w.wait(first)
+			if first.FiringID != "f1" || r.Firing.Decision != blueprint.DecisionStarted || *r.Firing.ExecutionID != first.ID {
+				t.Errorf("the firing is %+v", r.Firing)
+			}
+			if row := w.journal.stored(first.ID).Row; row.TriggerID != "trigger" || row.FiringID != "f1" {
+				t.Errorf("stored as %+v", row)
+			}
+			w.lab.begun = nil
+			r = request(d)
+			r.Firing = firing("f2", "k")
+			second := w.startWith(r, urgency)
+			var duplicate *blueprint.DuplicateFiringError
+			if err := second.Accepted(w.Context()); !errors.As(err, &duplicate) || duplicate.FiringID != "f1" || duplicate.ExecutionID != first.ID {
+				t.Errorf("got %v", err)
+			}
+			if _, err := second.Wait(w.Context()); !errors.As(err, &duplicate) {
+				t.Errorf("got %v", err)
+			}
+			synctest.Wait()
+			if got := w.begunNodes(); urgency == engine.AtOnce && got != "" || len(w.actions()) != 1 {
+				t.Errorf("began %s, acted %v", got, w.actions())
+			}
+			if w.journal.stored(second.ID) != nil || w.logged() != "" {
+				t.Errorf("the second run exists, or somebody complains: %s", w.logged())
+			}
+		})
+	}
+}
+
+// A new run that cannot be stored does not exist, whatever the reason.
+func TestNewRunThatIsNotStored(t *testing.T) {
+	for _, failure := range []error{blueprint.Errorf(blueprint.CodeUnavailable, "disk full"), errors.New("broken disk")} {
+		for _, urgency := range []engine.Urgency{engine.AtOnce, engine.Soon, engine.AtEnd} {
+			for _, lines := range []string{"a pass", "a pass\nb act", "a wait {\"ms\": 5}", "a ask"} {
+				testNotStored(t, failure, urgency, lines)
+			}
+		}
+	}
+}
+
+func testNotStored(t *testing.T, failure error, urgency engine.Urgency, lines string) {
+	t.Helper()
+	test(t, func(w *world) {
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return failure })
+		h := w.startWith(request(w.define(lines)), urgency)
+		if err := h.Accepted(w.Context()); !errors.Is(err, failure) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := h.Wait(w.Context()); !errors.Is(err, failure) {
+			t.Errorf("got %v", err)
+		}
+		synctest.Wait()
+		if len(w.actions()) != 0 {
+			t.Error("a run that does not exist has acted")
+		}
+		w.journal.setFault(nil)
+		w.advance(time.Hour)
+		w.code(w.Cancel(w.Context(), h.ID, ""), blueprint.CodeNotFound)
+		if w.logged() != "" {
+			t.Errorf("returned and logged: %s", w.logged())
+		}
+	})
+}
+
+// A run that is on the disk waits for the disk, however long that takes.
+func TestDiskThatFailsForAWhile(t *testing.T) {
+	for failing := 2; failing <= 5; failing++ {
+		test(t, func(w *world) {
+			broken := time.Now().Add(time.Minute)
+			w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
+				if n >= failing && time.Now().Before(broken) {
+					return blueprint.Errorf(blueprint.CodeUnavailable, "disk busy")
+				}
+				return nil
+			})
+			h := w.start(w.define(`
+				a act
+				b wait {"ms": 1000}
+				c once
+				d pass`))
+			w.pass(2 * time.Minute)
+			w.advance(time.Second)
+			w.pass(2 * time.Minute)
+			w.expect(w.wait(h), `completed: a=completed b=completed c=completed d=completed -> {"done":"c"}`)
+			if n := len(w.actions()); n != 2 {
+				t.Errorf("%d actions", n)
+			}
+		})
+	}
+}
+
+// A run that the disk refuses for good is put down where the disk last saw it,
+// whoever waits is told, and the next start takes it up.
+func TestDiskThatRefuses(t *testing.T) {
+	for failing := 2; failing <= 4; failing++ {
+		test(t, func(w *world) {
+			broken := errors.New("broken disk")
+			w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
+				if n == failing {
+					return broken
+				}
+				return nil
+			})
+			h := w.start(w.define(`
+				a act
+				b act
+				c act
+				d pass`))
+			if err := h.Accepted(w.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := h.Wait(w.Context()); !errors.Is(err, broken) {
+				t.Errorf("got %v", err)
+			}
+			if x := w.settle(h.ID); x.Status != blueprint.StatusRunning {
+				t.Error(sum(x))
+			}
+			w.reboot()
+			w.expect(w.settle(h.ID), `completed: a=completed b=completed c=completed d=completed -> {"done":"c"}`)
+		})
+	}
+}
+
+// A run that was put down can be cancelled, though a node of it seems at work.
+func TestCancelWhatWasPutDown(t *testing.T) {
+	test(t, func(w *world) {
+		gate := w.hold("b")
+		close(gate.open)
+		w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
+			if n == 2 {
+				return errors.New("broken disk")
+			}
+			return nil
+		})
+		h := w.start(w.define(`
+			a act
+			b act`))
+		if _, err := h.Wait(w.Context()); err == nil {
+			t.Error("it ended")
+		}
+		w.expect(w.settle(h.ID), `running: a=running b=pending`)
+		if err := w.Cancel(w.Context(), h.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.expect(w.view(h.ID), `failed: a=skipped b=pending !:cancelled`)
+	})
+}
+
+// A respond node's answer is given once it is on the disk, and before the run
+// ends.
+func TestRespond(t *testing.T) {
+	test(t, func(w *world) {
+		open, gate := make(chan struct{}), w.hold("c")
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
+		h := w.startWith(request(w.define(`
+			a echo {"value": 5}
+			b respond {"body": {"got": "{{input}}"}, "header": "x"}
+			c act
+			d respond {"body": "too late"}`)), engine.AtEnd)
+		if isDone(h.Responded()) || h.Response() != nil {
+			t.Error("answered before it is on the disk")
+		}
+		close(open)
+		<-h.Responded()
+		if got := h.Response(); encode(got) != `{"status":200,"headers":{"x-a":"x"},"body":{"got":5}}` {
+			t.Errorf("answered %s", encode(got))
+		}
+		if len(w.journal.stored(h.ID).Entries) == 0 {
+			t.Error("nothing is on the disk")
+		}
+		<-gate.came
+		close(gate.open)
+		w.expect(w.wait(h), `completed: a=completed b=completed c=completed d=completed -> {"done":"c"}`)
+		if h.Response().Body == "too late" {
+			t.Error("the second answer counts")
+		}
+	})
+}
+
+func TestRespondAtTheEnd(t *testing.T) {
+	for _, lines := range []string{"a respond {\"body\": 1}", "a respond {\"body\": 1}\nb ask", "a respond {\"body\": 1}\nb fail"} {
+		test(t, func(w *world) {
+			h := w.start(w.define(lines))
+			w.wait(h)
+			if !isDone(h.Responded()) || h.Response().Body != blueprintNumber(1) {
+				t.Errorf("%s: no answer", lines)
+			}
+		})
+	}
+	test(t, func(w *world) {
+		h := w.start(w.define(`a pass`))
+		w.wait(h)
+		if isDone(h.Responded()) || h.Response() != nil {
+			t.Error("an answer without respond")
+		}
+	})
+}
+
+func TestStartRefuses(t *testing.T) {
+	test(t, func(w *world) {
+		for name, test := range map[string]struct {
+			definition *blueprint.Definition
+			given      map[string]any
+			want       string
+		}{
+			"no map":      {&blueprint.Definition{BlueprintID: "x", Version: "1"}, nil, "the blueprint has no nodes to execute"},
+			"no nodes":    {w.define(``), nil, "the blueprint has no nodes to execute"},
+			"a cycle":     {w.define("a pass\nb pass\na -> b\nb -> a"), nil, "blueprint_map.edges form a cycle: a -> b -> a"},
+			"no variable": {w.defineWith(`a pass`, `[{"name": "v", "required": true}]`), nil, "variables.v: required"},
+			"wrong variables": {w.defineWith(`a pass`, `[{"name": "v", "type": "number"}]`), map[string]any{"v": "1", "now": 1},
+				"variables.v: must be a number; variables.now: is a name that the service fills itself"},
+		} {
+			r := request(test.definition)
+			r.Variables = test.given
+			_, err := w.Start(r, engine.Soon)
+			if blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() != test.want {
+				t.Errorf("%s: got %v, want %s", name, err, test.want)
+			}
+		}
+		r := request(w.define(`a pass`))
+		r.InputData = map[string]any{"x": make(chan int)}
+		_, err := w.Start(r, engine.Soon)
+		w.code(err, blueprint.CodeBadRequest)
+	})
+}

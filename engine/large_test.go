@@ -1,0 +1,227 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/secret"
+)
+
+// Runs at rest hold no goroutine.
+func TestWaitingRunsHoldNoGoroutine(t *testing.T) {
+	test(t, func(w *world) {
+		before := runtime.NumGoroutine()
+		d := w.define(`
+			a wait {"ms": 3600000}
+			b pass`)
+		const n = 10_000
+		for range n {
+			w.start(d)
+		}
+		synctest.Wait()
+		if after := runtime.NumGoroutine(); after > before {
+			t.Errorf("%d goroutines, %d before", after, before)
+		}
+		w.advance(time.Hour)
+		for id := range w.journal.runs {
+			if stored := w.journal.stored(id); stored.Row.Status != blueprint.StatusCompleted {
+				t.Fatalf("%s is %s", id, stored.Row.Status)
+			}
+		}
+		if len(w.journal.runs) != n {
+			t.Errorf("%d runs", len(w.journal.runs))
+		}
+	})
+}
+
+// quick fails when something that should take a moment takes very long.
+func quick(t *testing.T, what string, f func()) {
+	t.Helper()
+	begin := time.Now()
+	f()
+	took := time.Since(begin)
+	t.Logf("%s took %v", what, took)
+	if took > 20*time.Second {
+		t.Errorf("%s took %v", what, took)
+	}
+}
+
+func TestLargeGraphs(t *testing.T) {
+	sequence := func(n int, kind func(i int) string) string {
+		var lines strings.Builder
+		for i := range n {
+			fmt.Fprintf(&lines, "n%d %s\n", i, kind(i))
+		}
+		return lines.String()
+	}
+	for _, test := range []struct {
+		name, lines string
+	}{
+		{"a long sequence", sequence(10_000, func(int) string { return "pass" })},
+		{"a long sequence of variables", sequence(10_000, func(i int) string { return fmt.Sprintf(`set {"values": {"v%d": %d, "all": "{{v0 ?? 0}}"}}`, i, i) })},
+		{"a long sequence that is off", "first pass\n" + sequence(9_998, func(int) string { return `pass {} | {"disabled": true}` }) + "last pass"},
+		{"a long sequence with side effects", sequence(2_000, func(int) string { return "act" })},
+		{"a wide fork and join", wide(5_000, `echo {"value": 1}`)},
+		{"a wide fork of variables", wide(3_000, `set {"values": {"all": 1, "v": 2}}`)},
+		{"a wide fork that fails", wide(3_000, `fail {} | {"onError": "continue"}`)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w := newWorld(t, newJournal(), newLab(), secret.NewKey(), nil)
+			defer w.stop()
+			d := w.defineWith(test.lines, `[{"name": "v0", "type": "json"}]`)
+			var x *blueprint.Execution
+			quick(t, "the run", func() { x = w.run(d) })
+			if x.Status != blueprint.StatusCompleted {
+				t.Errorf("%.500s", sum(x))
+			}
+			quick(t, "the view", func() { w.view(x.ID) })
+		})
+	}
+}
+
+func wide(n int, kind string) string {
+	var lines strings.Builder
+	lines.WriteString("root pass\nend pass\n")
+	for i := range n {
+		fmt.Fprintf(&lines, "n%d %s\nroot -> n%d\nn%d -> end\n", i, kind, i, i)
+	}
+	return lines.String()
+}
+
+// Many waits in one run are one timer, and wake in time.
+func TestManyWaitsInOneRun(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define(wide(2_000, `wait {"ms": 1000}`)))
+		synctest.Wait()
+		w.advance(time.Second)
+		if x := w.wait(h); x.CompletedSteps != 2_002 {
+			t.Errorf("%.500s", sum(x))
+		}
+	})
+}
+
+// ladder is a graph in which every value holds the one before it twice.
+func ladder(rungs int, kind string) string {
+	var lines strings.Builder
+	lines.WriteString("j0 pass\n")
+	for i := 1; i <= rungs; i++ {
+		fmt.Fprintf(&lines, "a%d %s\nb%d %s\nj%d %s\n", i, kind, i, kind, i, kind)
+		fmt.Fprintf(&lines, "j%d -> a%d\nj%d -> b%d\na%d -> j%d\nb%d -> j%d\n", i-1, i, i-1, i, i, i, i, i)
+	}
+	return lines.String()
+}
+
+// Values that hold others twice, again and again, do not grow without bound.
+func TestLadder(t *testing.T) {
+	for _, test := range []struct {
+		name, lines string
+		want        blueprint.Status
+	}{
+		{"small", ladder(5, "pass"), blueprint.StatusCompleted},
+		{"nodes that pass on", ladder(60, "pass"), blueprint.StatusFailed},
+		{"expressions that pass on", ladder(60, `eval {"expression": "input"}`), blueprint.StatusFailed},
+		{"disabled nodes alone", ladder(60, `pass {} | {"disabled": true}`), blueprint.StatusCompleted},
+		{"disabled nodes and one behind them", ladder(60, `pass {} | {"disabled": true}`) + "last echo {\"value\": \"{{input.a60}}\"}\nj60 -> last", blueprint.StatusFailed},
+	} {
+		t.Run(test.name, func(t *testing.T) { testLadder(t, test.lines, test.want) })
+	}
+}
+
+func testLadder(t *testing.T, lines string, want blueprint.Status) {
+	t.Helper()
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+		x := w.run(w.define(lines))
+		if x.Status != want {
+			t.Errorf("%.500s", sum(x))
+		}
+		if n := len(encode(w.view(x.ID).Steps)); n > 200<<10 {
+			t.Errorf("the record has %d bytes", n)
+		}
+	})
+}
+
+// small are limits that a test reaches soon.
+var small = engine.Limits{Value: 16 << 10, Outputs: 64 << 10, Record: 64 << 10}
+
+func TestLimits(t *testing.T) {
+	long := func(n int) string { return strings.Repeat("x", n) }
+	for _, test := range []struct {
+		name, lines string
+		input       any
+		want        string
+	}{
+		{"an output as large as may be", `a echo {"value": "` + long(16<<10-2) + `"}`, nil, `completed: a=completed`},
+		{"a larger one", `a echo {"value": "` + long(16<<10-1) + `"}`, nil, `failed: a=failed(the output is larger than 16 KiB) !a:the output is larger than 16 KiB`},
+		{"a larger one goes on as an error", `a echo {"value": "` + long(16<<10-1) + `"} | {"onError": "continue"}` + "\nb pass", nil, `completed: a=failed(the output is larger than 16 KiB) b=completed`},
+		{"two that are too large together", "a pass\nb pass\nc pass\na -> c\nb -> c", long(9 << 10), `failed: a=completed b=completed c=failed(the input is larger than 16 KiB) !c:the input is larger than 16 KiB`},
+		{"many that are too large together", strings.Repeat(`%s echo {"value": "{{inputData}}"}`+"\n", 5), long(15 << 10),
+			`failed: n0=completed n1=completed n2=completed n3=completed n4=failed(with this output, those of the run are larger than 64 KiB together) !n4:with this output, those of the run are larger than 64 KiB together`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for i := 0; strings.Contains(test.lines, "%s"); i++ {
+				test.lines = strings.Replace(test.lines, "%s", fmt.Sprintf("n%d", i), 1)
+			}
+			testLimit(t, test.lines, test.input, test.want)
+		})
+	}
+}
+
+func testLimit(t *testing.T, lines string, input any, want string) {
+	t.Helper()
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+		r := request(w.define(lines))
+		r.InputData = input
+		x := w.wait(w.startWith(r, engine.Soon))
+		x.Output = nil
+		w.expect(x, want)
+	})
+}
+
+func TestInputDataIsChecked(t *testing.T) {
+	deep := any(map[string]any{})
+	for range 300 {
+		deep = []any{deep}
+	}
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+		for want, value := range map[string]any{
+			"inputData: is larger than 16 KiB":                                     strings.Repeat("x", 16<<10),
+			"inputData: is nested deeper than 256 levels":                          deep,
+			"inputData: holds a Go value of type int, which is no JSON":            []any{1},
+			`inputData: holds "1,2", which is not a number`:                        json.Number("1,2"),
+			`inputData: holds "", which is not a number`:                           json.Number(""),
+			"inputData: holds a Go value of type chan int, which is no JSON":       map[string]any{"a": make(chan int)},
+			"inputData: holds a Go value of type map[string]int, which is no JSON": map[string]int{},
+		} {
+			r := request(w.define(`a pass`))
+			r.InputData = value
+			if _, err := w.Start(r, engine.Soon); blueprint.CodeOf(err) != blueprint.CodeBadRequest || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+	})
+}
+
+// A record that would be too large leaves out what does not fit, and says so.
+func TestLargeRecord(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Limits = small }, func(w *world) {
+		r := request(w.define("a pass\nb pass\nc pass\nd echo {\"value\": 1}"))
+		r.InputData = strings.Repeat("x", 12<<10)
+		x := w.wait(w.startWith(r, engine.Soon))
+		for _, x := range []*blueprint.Execution{x, w.view(x.ID)} {
+			if x.Status != blueprint.StatusCompleted || step(x, "a").Output == nil || step(x, "c").Input != nil || step(x, "d").Output == nil {
+				t.Errorf("%.200s", sum(x))
+			}
+			last := x.Logs[len(x.Logs)-1]
+			if last.Level != "warn" || last.Message != "the record is too large to show all of it: inputs or outputs of 2 nodes are left out" {
+				t.Errorf("the log ends with %+v", last)
+			}
+		}
+	})
+}

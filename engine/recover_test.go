@@ -1,0 +1,361 @@
+package engine_test
+
+import (
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/engine"
+	"blueprintd/ids"
+	"blueprintd/secret"
+)
+
+// crashes gives the disk after each commit of a scenario.
+func crashes(t *testing.T, key []byte, scenario func(w *world)) []*journal {
+	var out []*journal
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newJournal(), newLab(), key, nil)
+		defer w.stop()
+		w.journal.keep = true
+		scenario(w)
+		w.stop()
+		out = w.journal.history
+	})
+	return out
+}
+
+// unfinished gives the one run of a disk, "" when it has ended.
+func (j *journal) unfinished() string {
+	for id, stored := range j.runs {
+		if !stored.Row.Status.Terminal() {
+			return id
+		}
+	}
+	return ""
+}
+
+// After a crash at any moment a run goes on from there and ends as it would
+// have. What is on the disk as done is not done again; what was under way and
+// may be repeated is, with the same idempotency key.
+func TestCrashAtEveryCommit(t *testing.T) {
+	const lines = `
+		a act
+		b pass
+		c wait {"ms": 1000}
+		d act
+		e ask
+		f fail {"times": 1} | {"effect": "idempotent", "retry": {"maxAttempts": 5}, "onError": "continue"}
+		g act
+		h set {"values": {"v": 1}}
+		i echo {"value": "{{v}}{{nodes.d.output.done}}{{nodes.e.output.answer}}{{nodes.f.output}}"}`
+	key := secret.NewKey()
+	var definition *blueprint.Definition
+	disks := crashes(t, key, func(w *world) {
+		definition = w.defineWith(lines, `[{"name": "token", "secret": true, "default": "some-secret"}]`)
+		h := w.start(definition)
+		synctest.Wait()
+		w.advance(time.Second)
+		w.answerOK(h.ID, "", "yes")
+		synctest.Wait()
+		w.advance(time.Minute)
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed c=completed d=completed e=completed f=completed g=completed h=completed i=completed -> "1dyes2"`)
+	})
+	for n, disk := range disks {
+		synctest.Test(t, func(t *testing.T) {
+			id := disk.unfinished()
+			if id == "" {
+				return
+			}
+			l := newLab()
+			l.tries["f"] = 1 // the outside remembers the first try
+			before := asStored(t, disk, key, id)
+			w := newWorld(t, disk, l, key, nil)
+			defer w.stop()
+			synctest.Wait()
+			w.advance(time.Hour)
+			x := w.settle(id)
+			if x.Status == blueprint.StatusPaused {
+				w.answerOK(id, "", "yes")
+				synctest.Wait()
+				w.advance(time.Hour)
+				x = w.settle(id)
+			}
+			if x.Status != blueprint.StatusCompleted || encode(x.Output) != `"1dyes`+encode(step(x, "f").Output)+`"` {
+				t.Errorf("after commit %d: %s", n+1, sum(x))
+			}
+			for _, s := range before.Steps {
+				if s.Status == blueprint.StepCompleted && slices.Contains(strings.Fields(w.begunNodes()), s.NodeID) {
+					t.Errorf("after commit %d node %s is done again", n+1, s.NodeID)
+				}
+			}
+			for _, key := range w.actions() {
+				if !strings.HasPrefix(key, id+"/") {
+					t.Errorf("the key is %s", key)
+				}
+			}
+		})
+	}
+}
+
+// asStored gives the record of a run as its journal tells it.
+func asStored(t *testing.T, disk *journal, key []byte, id string) *blueprint.Execution {
+	t.Helper()
+	sealer, err := secret.NewSealer(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader := engine.New(engine.Options{Catalogue: newLab().catalogue(), Journal: disk, Clock: clock.NewVirtual(epoch), IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler)})
+	x, err := reader.View(t.Context(), disk.stored(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// What finished before a crash does not begin again.
+func TestFinishedNodesDoNotBeginAgain(t *testing.T) {
+	key := secret.NewKey()
+	disks := crashes(t, key, func(w *world) {
+		w.run(w.define(`
+			a act
+			b act
+			c act
+			d act`))
+	})
+	for n, disk := range disks {
+		synctest.Test(t, func(t *testing.T) {
+			id := disk.unfinished()
+			if id == "" {
+				return
+			}
+			w := newWorld(t, disk, newLab(), key, nil)
+			defer w.stop()
+			synctest.Wait()
+			// The n-th commit starts the n-th node, and tells that those before it ended.
+			want := strings.Join(strings.Fields("a b c d")[n:], " ")
+			if got := w.begunNodes(); got != want {
+				t.Errorf("after commit %d began %s, want %s", n+1, got, want)
+			}
+			x := w.view(id)
+			if s := x.Steps[n]; s.Attempt != 1 {
+				t.Errorf("attempt %d", s.Attempt)
+			}
+			found := false
+			for _, line := range x.Logs {
+				found = found || line.NodeID != nil && *line.NodeID == x.Steps[n].NodeID && strings.Contains(line.Message, "it runs again")
+			}
+			if !found || x.Status != blueprint.StatusCompleted {
+				t.Errorf("%s; the log does not tell: %v", sum(x), x.Logs)
+			}
+		})
+	}
+}
+
+// inFlight gives a disk on which a node was under way when the server crashed.
+func inFlight(t *testing.T, key []byte, lines, node string) (*journal, string) {
+	t.Helper()
+	var disk *journal
+	var id string
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newJournal(), newLab(), key, nil)
+		gate := w.hold(node)
+		h := w.start(w.define(lines))
+		<-gate.came
+		w.pass(time.Second)
+		w.journal.mu.Lock()
+		disk, id = w.journal.copy(), h.ID
+		w.journal.mu.Unlock()
+		close(gate.open)
+		w.stop()
+	})
+	return disk, id
+}
+
+func TestUnknownOutcome(t *testing.T) {
+	const lines = `
+		a pass
+		b once {} | {"retry": {"maxAttempts": 3}, "onError": "continue"}
+		c pass`
+	key := secret.NewKey()
+	for _, test := range []struct {
+		name         string
+		input        any
+		want         string
+		actions, try int
+	}{
+		{"retry", map[string]any{"action": "retry"}, `completed: a=completed b=completed c=completed -> {"done":"b"}`, 1, 2},
+		{"mark done", map[string]any{"action": "mark-done", "output": "sent"}, `completed: a=completed b=completed c=completed -> "sent"`, 0, 1},
+		{"mark done without output", map[string]any{"action": "mark-done"}, `completed: a=completed b=completed c=completed`, 0, 1},
+		{"abort", map[string]any{"action": "abort"},
+			`failed: a=completed b=failed(aborted: whether the node took effect is unknown) c=pending !b:aborted: whether the node took effect is unknown`, 0, 1},
+	} {
+		disk, id := inFlight(t, key, lines, "b")
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t, disk, newLab(), key, nil)
+			defer w.stop()
+			x := w.settle(id)
+			w.expect(x, `paused: a=completed b=paused c=pending`)
+			a := x.AwaitingInput
+			if a.Kind != blueprint.AwaitUnknownOutcome || strings.Join(a.Options, " ") != "retry mark-done abort" || a.Prompt == "" {
+				t.Errorf("asked %+v", a)
+			}
+			// The question itself survives, and is asked once.
+			w.reboot()
+			w.expect(w.settle(id), `paused: a=completed b=paused c=pending`)
+			for _, bad := range []any{nil, "retry", map[string]any{"action": "forget"}} {
+				w.code(w.answer(id, "", bad), blueprint.CodeBadRequest)
+			}
+			w.answerOK(id, "b", test.input)
+			w.code(w.answer(id, "b", test.input), blueprint.CodeConflict)
+			x = w.settle(id)
+			w.expect(x, test.want)
+			if n := len(w.actions()); n != test.actions || step(x, "b").Attempt != test.try {
+				t.Errorf("%s: %d actions, attempt %d", test.name, n, step(x, "b").Attempt)
+			}
+		})
+	}
+}
+
+// A node may say of itself that it can be repeated, or that it cannot.
+func TestEffectOfANodeCounts(t *testing.T) {
+	key := secret.NewKey()
+	for effect, want := range map[string]blueprint.Status{"pure": blueprint.StatusCompleted, "idempotent": blueprint.StatusCompleted, "once": blueprint.StatusPaused} {
+		for _, kind := range []string{"pass", "act", "once"} {
+			disk, id := inFlight(t, key, "a "+kind+` {} | {"effect": "`+effect+`"}`, "a")
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, disk, newLab(), key, nil)
+				defer w.stop()
+				if x := w.settle(id); x.Status != want {
+					t.Errorf("%s as %s: %s", kind, effect, sum(x))
+				}
+			})
+		}
+	}
+}
+
+// A cancelled run ends at the next start, and what was under way stays undone.
+func TestCrashWhileCancelled(t *testing.T) {
+	key := secret.NewKey()
+	for _, effect := range []string{"pure", "once"} {
+		disks := crashes(t, key, func(w *world) {
+			gate := w.hold("a")
+			h := w.start(w.define(`a stubborn {} | {"effect": "` + effect + `"}` + "\nb act"))
+			<-gate.came
+			w.pass(time.Second)
+			if err := w.Cancel(w.Context(), h.ID, "why"); err != nil {
+				t.Fatal(err)
+			}
+			close(gate.open)
+			w.wait(h)
+		})
+		disk := disks[len(disks)-2] // knows that it is cancelled, and no more
+		synctest.Test(t, func(t *testing.T) {
+			id := disk.unfinished()
+			w := newWorld(t, disk, newLab(), key, nil)
+			defer w.stop()
+			w.expect(w.settle(id), `failed: a=failed(cancelled) b=pending !:cancelled: why`)
+			if w.begunNodes() != "" {
+				t.Errorf("began %s", w.begunNodes())
+			}
+		})
+	}
+}
+
+// Whatever a graph looks like, and wherever the server crashes, the outcome is
+// the same as without a crash.
+func TestCrashOfAnyGraph(t *testing.T) {
+	key := secret.NewKey()
+	rapid.Check(t, func(r *rapid.T) {
+		n := rapid.IntRange(1, 7).Draw(r, "nodes")
+		var lines []string
+		for i := range n {
+			kind := rapid.SampledFrom([]string{
+				`act`, `pass`, `set {"values": {"v": ` + fmt.Sprint(i) + `}}`, `echo {"value": ["{{v ?? null}}", "{{input}}"]}`, `wait {"ms": 500}`, `inputs`,
+				`choose {"handle": "x"}`, `fail {} | {"onError": "continue"}`, `fail {} | {"onError": "branch"}`, `pass {} | {"disabled": true}`,
+			}).Draw(r, "type")
+			lines = append(lines, fmt.Sprintf("n%d %s", i, kind))
+		}
+		for i := range n {
+			for j := range i {
+				if rapid.IntRange(0, 2).Draw(r, "edge") == 0 {
+					lines = append(lines, fmt.Sprintf("n%d -%s> n%d", j, rapid.SampledFrom([]string{"", "", "x", "error"}).Draw(r, "handle"), i))
+				}
+			}
+		}
+		text := strings.Join(lines, "\n")
+		var want string
+		finish := func(w *world, id string) string {
+			synctest.Wait()
+			w.advance(time.Hour)
+			return sum(w.settle(id))
+		}
+		disks := crashes(t, key, func(w *world) {
+			h := w.start(w.defineWith(text, `[{"name": "v", "type": "json"}]`))
+			want = finish(w, h.ID)
+		})
+		for at, disk := range disks {
+			id := disk.unfinished()
+			if id == "" {
+				continue
+			}
+			var got string
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, disk, newLab(), key, nil)
+				defer w.stop()
+				got = finish(w, id)
+			})
+			if got != want {
+				r.Fatalf("after commit %d of\n%s\ngot  %s\nwant %s", at+1, text, got, want)
+			}
+		}
+	})
+}
+
+// One unreadable run does not keep the others down.
+func TestUnreadableRun(t *testing.T) {
+	for name, damage := range map[string][][]byte{
+		"no JSON":           {[]byte(`{`)},
+		"nothing":           {},
+		"no beginning":      {[]byte(`{"t":"start","n":"a","at":"2000-01-01T00:00:00.000Z","a":1}`)},
+		"an empty begin":    {[]byte(`{"t":"begin"}`)},
+		"an unknown node":   {beginning, []byte(`{"t":"start","n":"nobody","a":1}`)},
+		"out of order":      {beginning, []byte(`{"t":"end","n":"a"}`)},
+		"twice":             {beginning, []byte(`{"t":"start","n":"a","a":1}`), []byte(`{"t":"start","n":"a","a":1}`)},
+		"no such question":  {beginning, []byte(`{"t":"start","n":"a","a":1}`), []byte(`{"t":"await","n":"a"}`)},
+		"an unknown entry":  {beginning, []byte(`{"t":"start","n":"a","a":1}`), []byte(`{"t":"dance","n":"a"}`)},
+		"an empty log line": {beginning, []byte(`{"t":"log"}`)},
+		"a broken map":      {[]byte(`{"t":"begin","begin":{"user":"owner","input":null,"map":[]}}`)},
+		"another key":       {[]byte("\x01sealed")},
+	} {
+		test(t, func(w *world) {
+			d := w.define(`a ask`)
+			good, bad := w.run(d), w.run(d)
+			w.stop()
+			w.journal.runs[bad.ID].Entries = damage
+			w.boot(w.clock.Now())
+			if !strings.Contains(w.logged(), "a run could not be taken up") || !strings.Contains(w.logged(), bad.ID) {
+				t.Errorf("%s: the log says %s", name, w.logged())
+			}
+			w.answerOK(good.ID, "", 1)
+			if x := w.settle(good.ID); x.Status != blueprint.StatusCompleted {
+				t.Errorf("%s: %s", name, sum(x))
+			}
+			if err := w.answer(bad.ID, "", 1); err == nil {
+				t.Errorf("%s: a damaged run takes an answer", name)
+			}
+			if _, err := w.View(w.Context(), w.journal.stored(bad.ID)); err == nil {
+				t.Errorf("%s: a damaged run is shown", name)
+			}
+		})
+	}
+}
+
+var beginning = []byte(`{"t":"begin","at":"2000-01-01T00:00:00.000Z","begin":{"user":"owner","input":null}}`)

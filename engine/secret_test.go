@@ -1,0 +1,201 @@
+package engine_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/secret"
+)
+
+const token = "tok-12345678"
+
+const secretVariables = `[{"name": "token", "secret": true, "default": "` + token + `"}, {"name": "flag", "type": "boolean", "secret": true}, {"name": "pin", "secret": true}, {"name": "open", "default": "visible"}]`
+
+// secretLines leaks the secret wherever a blueprint can.
+const secretLines = `
+	a echo {"value": {"plain": "Bearer {{token}}", "{{token}}": 1, "b64": "{{= toBase64(token) }}"}}
+	l log {"message": "uses {{token}}", "data": {"x": "{{token}}"}}
+	h act {"host": "{{token}}.example"}
+	f fail {"message": "{{token}}"} | {"onError": "continue"}
+	w wait {"ms": 1000}
+	q ask {"prompt": "is it {{token}}?"}
+	r respond {"body": {"t": "{{token}}"}, "header": "{{token}}"}
+	z echo {"value": "{{token}}{{open}}"}`
+
+// noSecret checks that none of the forms of the secret is in what readers get.
+func (w *world) noSecret(where string, value any) {
+	w.Helper()
+	data := encode(value)
+	for _, form := range []string{token, base64.RawStdEncoding.EncodeToString([]byte(token))} {
+		if strings.Contains(data, form) {
+			w.Errorf("%s shows the secret: %s", where, data)
+		}
+	}
+}
+
+func TestSecretsAreMaskedAndSealed(t *testing.T) {
+	test(t, func(w *world) {
+		d := w.defineWith(secretLines, secretVariables)
+		w.journal.keep = true
+		r := request(d)
+		r.Variables = map[string]any{"flag": true, "pin": "1234"}
+		r.InputData = map[string]any{"copied": token}
+		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerWebhook, Headers: map[string]any{"x": token}}
+		h := w.startWith(r, engine.Soon)
+		w.noSecret("a view of a run that waits", w.settle(h.ID))
+		w.advance(time.Second)
+		x := w.settle(h.ID)
+		w.noSecret("a paused record", x)
+		if x.AwaitingInput.Prompt != "is it ***?" {
+			t.Errorf("asked %q", x.AwaitingInput.Prompt)
+		}
+		if got := encode(x.InputVariables); got != `{"flag":"***","pin":"***"}` {
+			t.Errorf("input variables %s", got)
+		}
+		w.answerOK(h.ID, "", token)
+		w.noSecret("an ended record", w.settle(h.ID))
+		x = w.view(h.ID)
+		w.expect(x, `completed: a=completed l=completed h=completed f=failed(failed: ***) w=completed q=completed r=completed z=completed -> "***visible"`)
+		if got := encode(step(x, "a").Output); !strings.Contains(got, `"plain":"Bearer ***"`) {
+			t.Errorf("a gave %s", got)
+		}
+		w.noSecret("the answer of a respond node", h.Response())
+		if strings.Contains(w.logged(), token) {
+			t.Error("the secret is in the server's log")
+		}
+		for _, disk := range w.journal.history {
+			for _, stored := range disk.runs {
+				for _, data := range append(stored.Entries, stored.Record, stored.State) {
+					if bytes.Contains(data, []byte(token)) {
+						t.Errorf("on the disk is %s", data)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A secret that cannot be searched for still keeps its run sealed.
+func TestShortSecretIsSealed(t *testing.T) {
+	test(t, func(w *world) {
+		d := w.defineWith(`a ask`, `[{"name": "flag", "type": "boolean", "secret": true}]`)
+		r := request(d)
+		r.Variables = map[string]any{"flag": true}
+		x := w.wait(w.startWith(r, engine.Soon))
+		if got := encode(x.InputVariables); got != `{"flag":"***"}` {
+			t.Errorf("input variables %s", got)
+		}
+		for _, data := range w.journal.stored(x.ID).Entries {
+			if data[0] == '{' {
+				t.Errorf("on the disk is %s", data)
+			}
+		}
+		w.answerOK(x.ID, "", 1)
+		if x := w.settle(x.ID); x.Status != blueprint.StatusCompleted || encode(x.InputVariables) != `{"flag":"***"}` {
+			t.Error(sum(x), encode(x.InputVariables))
+		}
+	})
+}
+
+// The true values come back after a restart and for a retry.
+func TestSecretsSurvive(t *testing.T) {
+	test(t, func(w *world) {
+		d := w.defineWith(`
+			a ask
+			b eval {"expression": "token == '`+token+`' && given == 'given-secret'"}
+			c fail {"times": 1}
+			d eval {"expression": "token == '`+token+`' && given == 'given-secret' && nodes.a.output.answer == '`+token+`'"}`,
+			`[{"name": "token", "secret": true, "default": "`+token+`"}, {"name": "given", "secret": true, "required": true}]`)
+		r := request(d)
+		r.Variables = map[string]any{"given": "given-secret"}
+		x := w.wait(w.startWith(r, engine.Soon))
+		w.reboot()
+		w.answerOK(x.ID, "", token)
+		y := w.settle(x.ID)
+		w.expect(y, `failed: a=completed b=completed c=failed(failed: ) d=pending !c:failed: `)
+		if y.Outputs["b"] != true {
+			t.Error("after a restart the values are others")
+		}
+		z := w.repeat(x.ID, "")
+		w.expect(z, `completed: a=completed b=completed c=completed d=completed -> true`)
+		w.noSecret("a retried record", z)
+	})
+}
+
+func TestSecretsAreDenied(t *testing.T) {
+	for _, test := range []struct {
+		name, lines string
+		given       map[string]any
+		denied      bool
+	}{
+		{"in a template", `a echo {"value": "{{token}}"} | {"retry": {"maxAttempts": 5}}`, nil, true},
+		{"with a default", `a echo {"value": "{{token ?? \"none\"}}"}`, nil, true},
+		{"in an expression of a template", `a echo {"value": "{{= open + token }}"}`, nil, true},
+		{"in an expression", `a eval {"expression": "len(token)"}`, nil, true},
+		{"in a branch not taken", `a eval {"expression": "false ? token : 1"}`, nil, true},
+		{"deep in the config", `a act {"x": [{"y": "{{token}}"}]}`, nil, true},
+		{"not used", `a echo {"value": "{{open}}"}`, nil, false},
+		{"the caller's own", `a echo {"value": "{{token}}"}`, map[string]any{"token": "my-own-token"}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) { testDenied(t, test.lines, test.given, test.denied) })
+	}
+}
+
+func testDenied(t *testing.T, lines string, given map[string]any, denied bool) {
+	t.Helper()
+	test(t, func(w *world) {
+		r := request(w.defineWith(lines, secretVariables))
+		r.CanManage, r.Principal, r.Variables = false, blueprint.Principal{UserID: "stranger"}, given
+		x := w.wait(w.startWith(r, engine.Soon))
+		if !denied {
+			if x.Status != blueprint.StatusCompleted {
+				t.Error(sum(x))
+			}
+			return
+		}
+		if x.Failure == nil || x.Failure.Code != "secret_denied" || step(x, "a").Attempt != 1 {
+			t.Error(sum(x))
+		}
+		if len(w.actions()) > 0 {
+			t.Error("the node has acted")
+		}
+		// Not even after a restart, and not for a stranger's retry.
+		y, err := w.Retry(w.Context(), w.journal.stored(x.ID), "", blueprint.Principal{UserID: "stranger"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := w.wait(y); x.Failure == nil || x.Failure.Code != "secret_denied" {
+			t.Error(sum(x))
+		}
+		if x := w.repeat(x.ID, ""); x.Status != blueprint.StatusCompleted {
+			t.Errorf("for who can manage: %s", sum(x))
+		}
+	})
+}
+
+// With another master key nothing is read back, and nothing of it ends up in
+// the log.
+func TestWrongMasterKey(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.defineWith(`a ask`, secretVariables))
+		w.stop()
+		w.key = secret.NewKey()
+		w.boot(w.clock.Now())
+		synctest.Wait()
+		if !strings.Contains(w.logged(), "a run could not be taken up") {
+			t.Errorf("the log says %s", w.logged())
+		}
+		if err := w.answer(x.ID, "", 1); err == nil {
+			t.Error("a run that cannot be read takes an answer")
+		}
+		if _, err := w.View(w.Context(), w.journal.stored(x.ID)); err == nil {
+			t.Error("a run that cannot be read is shown")
+		}
+	})
+}

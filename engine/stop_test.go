@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// A node under way finishes, nothing new starts, callers are told, and the next
+// start goes on.
+func TestStopLetsNodesFinish(t *testing.T) {
+	test(t, func(w *world) {
+		gate := w.hold("b")
+		h := w.start(w.define(`
+			a act
+			b once
+			c act`))
+		<-gate.came
+		w.halt()
+		synctest.Wait()
+		for name, call := range map[string]func() error{
+			"start":  func() error { _, err := w.Start(request(w.define(`a pass`)), engine.AtEnd); return err },
+			"resume": func() error { return w.answer(h.ID, "", 1) },
+			"cancel": func() error { return w.Cancel(w.Context(), h.ID, "") },
+		} {
+			if err := call(); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+				t.Errorf("%s while it stops: %v", name, err)
+			}
+		}
+		close(gate.open)
+		w.expect(w.wait(h), `running: a=completed b=completed c=pending`)
+		w.stop()
+		w.lab.begun = nil
+		w.boot(w.clock.Now())
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed c=completed -> {"done":"c"}`)
+		if got := w.begunNodes(); got != "c" {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
+// A node that does not finish in time is cut off, and treated as after a crash.
+func TestStopCutsSlowNodesOff(t *testing.T) {
+	for kind, want := range map[string]string{
+		"pass": `completed: a=completed b=completed c=completed -> {"done":"c"}`,
+		"act":  `completed: a=completed b=completed c=completed -> {"done":"c"}`,
+		"once": `paused: a=completed b=paused c=pending`,
+	} {
+		testWith(t, func(o *engine.Options) { o.Drain = 3 * time.Second }, func(w *world) {
+			gate := w.hold("b")
+			h := w.start(w.define(`
+				a act
+				b ` + kind + ` {} | {"onError": "continue", "retry": {"maxAttempts": 9}}
+				c act`))
+			<-gate.came
+			begin := time.Now()
+			w.stop()
+			if took := time.Since(begin); took != 3*time.Second {
+				t.Errorf("stopping took %v", took)
+			}
+			w.expect(w.wait(h), `running: a=completed b=running c=pending`)
+			close(gate.open)
+			w.boot(w.clock.Now())
+			x := w.settle(h.ID)
+			w.expect(x, want)
+			if step(x, "b").Attempt != 1 {
+				t.Errorf("attempt %d", step(x, "b").Attempt)
+			}
+		})
+	}
+}
+
+// Runs at rest need nothing to be stopped; whoever waits for one is told.
+func TestStopTellsWhoWaits(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning = 2 }, func(w *world) {
+		waits := w.start(w.define(`
+			a wait {"ms": 1000}
+			b pass`))
+		w.run(w.define(`a ask {"expiresMs": 1000, "onExpire": "continue"}`))
+		synctest.Wait()
+		busyGate := w.hold("busy")
+		busy := []*engine.Handle{w.start(w.define(`busy pass`)), w.start(w.define(`busy pass`))}
+		<-busyGate.came
+		<-busyGate.came
+		queued := w.startWith(request(w.define(`q act`)), engine.AtEnd)
+		w.halt()
+		w.expect(w.wait(waits), `running: a=running b=pending`)
+		w.expect(w.wait(queued), `running: q=pending`)
+		if err := queued.Accepted(w.Context()); err != nil || w.journal.stored(queued.ID) == nil {
+			t.Error("a queued run is promised and not stored")
+		}
+		close(busyGate.open)
+		for _, h := range busy {
+			w.wait(h)
+		}
+		w.stop()
+		w.boot(w.clock.Now())
+		synctest.Wait()
+		w.expect(w.view(queued.ID), `completed: q=completed -> {"done":"q"}`)
+		w.advance(time.Second)
+		w.expect(w.settle(waits.ID), `completed: a=completed b=completed -> {"n":1}`)
+		for id := range w.journal.runs {
+			if x := w.view(id); x.Status != blueprint.StatusCompleted {
+				t.Error(sum(x))
+			}
+		}
+	})
+}
+
+// A queued run that cannot be stored is refused when the engine stops.
+func TestStopRefusesWhatIsNotStored(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning = 1 }, func(w *world) {
+		gate := w.hold("busy")
+		busy := w.start(w.define(`busy pass`))
+		<-gate.came
+		open := make(chan struct{})
+		full := blueprint.Errorf(blueprint.CodeUnavailable, "disk full")
+		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+			if c.Row.ID == busy.ID {
+				return nil
+			}
+			<-open
+			return full
+		})
+		queued := w.start(w.define(`q act`))
+		synctest.Wait()
+		w.halt()
+		synctest.Wait()
+		close(open)
+		if err := queued.Accepted(w.Context()); err != error(full) {
+			t.Errorf("got %v", err)
+		}
+		close(gate.open)
+		w.wait(busy)
+	})
+}
+
+// Stopping does not wait for a disk that stays away longer than the drain.
+func TestStopWithoutDisk(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Drain = 3 * time.Second }, func(w *world) {
+		gate := w.hold("a")
+		h := w.start(w.define(`
+			a act
+			b act`))
+		<-gate.came
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error {
+			return blueprint.Errorf(blueprint.CodeUnavailable, "disk gone")
+		})
+		close(gate.open)
+		w.pass(time.Minute)
+		begin := time.Now()
+		w.stop()
+		if took := time.Since(begin); took > 3*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		if _, err := h.Wait(w.Context()); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+		w.journal.setFault(nil)
+		w.boot(w.clock.Now())
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"done":"b"}`)
+	})
+}
+
+// Stopping takes no longer than it must when nothing is under way.
+func TestStopWhenIdle(t *testing.T) {
+	test(t, func(w *world) {
+		w.start(w.define(`a wait {"ms": 1000}`))
+		synctest.Wait()
+		begin := time.Now()
+		w.stop()
+		if took := time.Since(begin); took != 0 {
+			t.Errorf("stopping took %v", took)
+		}
+		w.advance(time.Hour) // wakes nobody
+	})
+}

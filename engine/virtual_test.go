@@ -1,0 +1,195 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/engine"
+)
+
+// Advance goes through waits, retries and expiries in the order in which they
+// are due, and at each lets everything come to rest before the clock moves on.
+func TestAdvanceThroughWhatIsDue(t *testing.T) {
+	test(t, func(w *world) {
+		stamp := func(name string) string { return name + ` echo {"value": "{{now}}"}` }
+		first := w.start(w.define("a1 wait {\"ms\": 2000}\n" + stamp("a2") + "\na3 wait {\"ms\": 2000}\n" + stamp("a4")))
+		second := w.start(w.define("b1 ask {\"expiresMs\": 3000, \"onExpire\": \"continue\"}\n" + stamp("b2")))
+		third := w.start(w.define("c1 fail {\"times\": 1, \"retryAfterMs\": 1000} | {\"retry\": {\"maxAttempts\": 2, \"delayMs\": 0}}\n" + stamp("c2")))
+		w.wait(second)
+		synctest.Wait()
+		w.advance(3500 * time.Millisecond)
+		// No waiting here: what fell due has come to rest when Advance is back.
+		at := func(h *engine.Handle, node string) string {
+			return strings.TrimSuffix(strings.TrimPrefix(encode(step(w.view(h.ID), node).Output), `"2000-01-01T00:00:0`), `Z"`)
+		}
+		if got := fmt.Sprint(at(first, "a2"), " ", at(second, "b2"), " ", at(third, "c2")); got != "2.000 3.000 1.000" {
+			t.Errorf("at %s", got)
+		}
+		w.expect(w.view(third.ID), `completed: c1=completed c2=completed -> "2000-01-01T00:00:01.000Z"`)
+		if s := step(w.view(first.ID), "a3"); s.Status != blueprint.StepRunning {
+			t.Errorf("a3 is %s", s.Status)
+		}
+		w.advance(500 * time.Millisecond) // exactly to the end of a3
+		if got := at(first, "a4"); got != "4.000" {
+			t.Errorf("a4 ran at %s", got)
+		}
+		if got := w.begunNodes(); sortedWords(got) != "a1 a2 a3 a4 b1 b2 c1 c1 c2" || !strings.HasSuffix(got, "c1 c2 a2 a3 b2 a4") {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
+// The clock stands still while anything works, and moves again once all is at
+// rest, whatever way that came about.
+func TestClockIsNotHeldAtRest(t *testing.T) {
+	test(t, func(w *world) {
+		d := w.define(`
+			a act
+			q ask
+			w wait {"ms": 5}
+			f fail {} | {"retry": {"maxAttempts": 2}}`)
+		for range 3 {
+			h := w.start(d)
+			w.wait(h)
+			w.code(w.answer(h.ID, "q", "bad"), blueprint.CodeBadRequest)
+			w.code(w.answer(h.ID, "a", 1), blueprint.CodeConflict)
+			w.answerOK(h.ID, "q", 1)
+			synctest.Wait()
+			w.advance(time.Hour)
+			w.code(w.answer(h.ID, "q", 1), blueprint.CodeConflict)
+			w.code(w.Cancel(w.Context(), h.ID, ""), blueprint.CodeConflict)
+		}
+		x := w.run(d)
+		if err := w.Cancel(w.Context(), x.ID, ""); err != nil {
+			t.Error(err)
+		}
+		w.code(w.Cancel(w.Context(), "exec_1_unknown", ""), blueprint.CodeNotFound)
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return blueprint.Errorf(blueprint.CodeUnavailable, "full") })
+		if err := w.start(d).Accepted(w.Context()); err == nil {
+			t.Error("accepted")
+		}
+		synctest.Wait()
+		w.advance(time.Hour)
+	})
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *world) {
+		gate := w.hold("a")
+		d := w.define(`a pass`)
+		w.start(d)
+		<-gate.came
+		w.start(d)
+		if _, err := w.Start(request(d), engine.Soon); err == nil {
+			t.Error("the queue is longer than it may be")
+		}
+		close(gate.open)
+		synctest.Wait()
+		w.advance(time.Hour)
+		w.stop()
+		w.advance(time.Hour)
+	})
+}
+
+// Runs at work hold the clock back.
+func TestClockIsHeldAtWork(t *testing.T) {
+	test(t, func(w *world) {
+		gate := w.hold("a")
+		h := w.start(w.define(`a pass`))
+		<-gate.came
+		moved := make(chan error, 1)
+		go func() { moved <- w.clock.Advance(w.Context(), epoch.Add(time.Hour)) }()
+		w.pass(time.Hour)
+		if !w.clock.Now().Equal(epoch) {
+			t.Error("the clock has moved")
+		}
+		close(gate.open)
+		if err := <-moved; err != nil {
+			t.Error(err)
+		}
+		if x := w.wait(h); x.EndTime != blueprint.TimeOf(epoch) {
+			t.Errorf("ended at %s", x.EndTime)
+		}
+	})
+}
+
+// With the machine's clock waits end by themselves.
+func TestRealClock(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *world) {
+		begin := time.Now()
+		x := w.run(w.define(`
+			a wait {"ms": 3600000}
+			b fail {"times": 1} | {"retry": {"maxAttempts": 2, "delayMs": 0}}`))
+		w.expect(x, `completed: a=completed b=completed -> 2`)
+		if took := time.Since(begin); took < time.Hour || took > time.Hour+time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+// Whoever watches a run hears of each change, and after the last one finds it
+// ended on the disk.
+func TestWatch(t *testing.T) {
+	test(t, func(w *world) {
+		gate := w.hold("b")
+		h := w.start(w.define(`
+			a ask
+			b act`))
+		changes, stop := w.Watch(h.ID)
+		other, stopOther := w.Watch(h.ID)
+		stopOther()
+		w.wait(h)
+		heard := func() bool {
+			synctest.Wait()
+			select {
+			case <-changes:
+				return true
+			default:
+				return false
+			}
+		}
+		if !heard() || heard() {
+			t.Error("changes are heard once")
+		}
+		w.answerOK(h.ID, "", 1)
+		<-gate.came
+		if !heard() || w.view(h.ID).Steps[1].Status != blueprint.StepRunning {
+			t.Error("nothing is heard of a node that starts")
+		}
+		close(gate.open)
+		if !heard() || w.journal.stored(h.ID).Row.Status != blueprint.StatusCompleted {
+			t.Error("nothing is heard of the end")
+		}
+		stop()
+		stop()
+		select {
+		case <-other:
+			t.Error("who has stopped watching hears on")
+		default:
+		}
+	})
+}
+
+// From the first change on a watcher that reads the record after each signal
+// sees the end.
+func TestWatchUntilTheEnd(t *testing.T) {
+	test(t, func(w *world) {
+		d := w.define(`
+			a act
+			b pass
+			c act`)
+		for range 50 {
+			h := w.start(d)
+			changes, stop := w.Watch(h.ID)
+			if err := h.Accepted(w.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for w.view(h.ID).Status != blueprint.StatusCompleted {
+				<-changes
+			}
+			stop()
+		}
+	})
+}

@@ -1,0 +1,344 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/engine"
+	"blueprintd/ids"
+	"blueprintd/secret"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// world is an engine with all that it needs.
+type world struct {
+	testing.TB
+	*engine.Engine
+	*lab
+	journal *journal
+	clock   *clock.Virtual
+	key     []byte
+	options func(*engine.Options)
+
+	logMu sync.Mutex
+	log   bytes.Buffer // what the engine logged
+
+	halt  context.CancelFunc
+	ended chan error
+}
+
+// Write takes the engine's log.
+func (w *world) Write(data []byte) (int, error) {
+	w.logMu.Lock()
+	defer w.logMu.Unlock()
+	return w.log.Write(data)
+}
+
+func (w *world) logged() string {
+	w.logMu.Lock()
+	defer w.logMu.Unlock()
+	return w.log.String()
+}
+
+// test runs a test in a bubble of its own, where all timers are virtual and
+// the world can be awaited to come to rest.
+func test(t *testing.T, f func(w *world)) {
+	t.Helper()
+	testWith(t, nil, f)
+}
+
+func testWith(t *testing.T, options func(*engine.Options), f func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newJournal(), newLab(), secret.NewKey(), options)
+		defer w.stop()
+		f(w)
+	})
+}
+
+// newWorld starts an engine over a disk.
+func newWorld(t testing.TB, j *journal, l *lab, key []byte, options func(*engine.Options)) *world {
+	w := &world{TB: t, lab: l, journal: j, key: key, options: options}
+	w.boot(epoch)
+	return w
+}
+
+// boot starts an engine over what there is.
+func (w *world) boot(now time.Time) {
+	w.clock = clock.NewVirtual(now)
+	sealer, err := secret.NewSealer(w.key)
+	if err != nil {
+		w.Fatal(err)
+	}
+	o := engine.Options{
+		Catalogue: w.lab.catalogue(), Journal: w.journal, Clock: w.clock, IDs: ids.New(nil), Sealer: sealer,
+		Logger: slog.New(slog.NewTextHandler(w, nil)),
+	}
+	if w.options != nil {
+		w.options(&o)
+	}
+	w.Engine = engine.New(o)
+	var ctx context.Context
+	ctx, w.halt = context.WithCancel(context.Background())
+	w.ended = make(chan error, 1)
+	ready := make(chan struct{})
+	go func() { w.ended <- w.Run(ctx, func() { close(ready) }) }()
+	select {
+	case <-ready:
+	case err := <-w.ended:
+		w.Fatal(err)
+	}
+}
+
+// stop lets the engine come to rest and end.
+func (w *world) stop() {
+	w.Helper()
+	if w.halt == nil {
+		return
+	}
+	w.halt()
+	w.halt = nil
+	if err := <-w.ended; err != nil {
+		w.Errorf("the engine ended with %v", err)
+	}
+}
+
+// reboot ends the engine and starts another over the same disk.
+func (w *world) reboot() {
+	w.stop()
+	w.boot(w.clock.Now())
+}
+
+var definitions int
+var definitionsMu sync.Mutex
+
+// define makes a blueprint from lines: "id type {config} | {more members}" is a
+// node, "a -> b" or "a -x> b" an edge.
+func (w *world) define(lines string) *blueprint.Definition {
+	w.Helper()
+	return w.defineWith(lines, `[]`)
+}
+
+func (w *world) defineWith(lines, variables string) *blueprint.Definition {
+	w.Helper()
+	m, issues := blueprint.ParseMap(w.decode(mapText(lines)))
+	if issues != nil {
+		w.Fatalf("%v", issues)
+	}
+	declared, issues := blueprint.ParseVariables(w.decode(variables).([]any))
+	if issues != nil {
+		w.Fatalf("%v", issues)
+	}
+	definitionsMu.Lock()
+	definitions++
+	id := fmt.Sprintf("00000000-0000-0000-0000-%012d", definitions)
+	definitionsMu.Unlock()
+	d := &blueprint.Definition{BlueprintID: id, OrganizationID: "org", Title: "Test", Version: "1.0.0", Map: m, Variables: declared}
+	w.journal.add(d)
+	return d
+}
+
+func mapText(lines string) string {
+	var nodes, edges []string
+	for _, line := range strings.Split(lines, "\n") {
+		line = strings.TrimSpace(line)
+		words := strings.Fields(line)
+		if len(words) == 0 {
+			continue
+		}
+		if strings.HasSuffix(words[1], ">") {
+			edges = append(edges, fmt.Sprintf(`{"source": %q, "target": %q, "sourceHandle": %q}`, words[0], words[2], cmpOr(strings.Trim(words[1], "->"), "main")))
+			continue
+		}
+		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, words[0])), words[1]))
+		config, more, _ := strings.Cut(rest, "|")
+		if config = strings.TrimSpace(config); config == "" {
+			config = "{}"
+		}
+		members := ""
+		if more = strings.TrimSpace(more); more != "" {
+			members = ", " + strings.TrimSuffix(strings.TrimPrefix(more, "{"), "}")
+		}
+		nodes = append(nodes, fmt.Sprintf(`{"id": %q, "type": %q, "title": %q, "config": %s%s}`, words[0], words[1], strings.ToUpper(words[0]), config, members))
+	}
+	return fmt.Sprintf(`{"nodes": [%s], "edges": [%s]}`, strings.Join(nodes, ","), strings.Join(edges, ","))
+}
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}
+
+func (w *world) decode(text string) any {
+	w.Helper()
+	value, err := blueprint.Decode([]byte(text))
+	if err != nil {
+		w.Fatalf("%s: %v", text, err)
+	}
+	return value
+}
+
+// owner is who runs blueprints in tests unless they say otherwise.
+var owner = blueprint.Principal{UserID: "owner"}
+
+// request asks for a run by the owner, with input data {"n": 1}.
+func request(d *blueprint.Definition) *blueprint.StartRequest {
+	return &blueprint.StartRequest{Definition: d, Principal: owner, CanManage: true, InputData: map[string]any{"n": blueprintNumber(1)}}
+}
+
+func (w *world) start(d *blueprint.Definition) *engine.Handle {
+	w.Helper()
+	return w.startWith(request(d), engine.Soon)
+}
+
+func (w *world) startWith(r *blueprint.StartRequest, urgency engine.Urgency) *engine.Handle {
+	w.Helper()
+	h, err := w.Start(r, urgency)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return h
+}
+
+// run runs a blueprint until it ends or pauses.
+func (w *world) run(d *blueprint.Definition) *blueprint.Execution {
+	w.Helper()
+	return w.wait(w.start(d))
+}
+
+func (w *world) wait(h *engine.Handle) *blueprint.Execution {
+	w.Helper()
+	x, err := h.Wait(w.Context())
+	if err != nil {
+		w.Fatal(err)
+	}
+	return x
+}
+
+// view gives the record of a run as a reader gets it.
+func (w *world) view(id string) *blueprint.Execution {
+	w.Helper()
+	stored := w.journal.stored(id)
+	if stored == nil {
+		stored = &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id, Status: blueprint.StatusRunning}}
+	}
+	x, err := w.View(w.Context(), stored)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return x
+}
+
+// settle waits until nothing moves any more and gives the record of a run.
+func (w *world) settle(id string) *blueprint.Execution {
+	w.Helper()
+	synctest.Wait()
+	return w.view(id)
+}
+
+// pass lets real time go by, which in a bubble takes none.
+func (w *world) pass(d time.Duration) {
+	w.Helper()
+	timer := time.NewTimer(d)
+	<-timer.C
+	synctest.Wait()
+}
+
+func (w *world) advance(by time.Duration) {
+	w.Helper()
+	if err := w.clock.Advance(w.Context(), w.clock.Now().Add(by)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+func (w *world) answer(id, node string, input any) error {
+	return w.Resume(w.Context(), engine.Answer{ExecutionID: id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
+}
+
+func (w *world) answerOK(id, node string, input any) {
+	w.Helper()
+	if err := w.answer(id, node, input); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// sum writes what matters of a record in one line.
+func sum(x *blueprint.Execution) string {
+	var parts []string
+	for i := range x.Steps {
+		step := &x.Steps[i]
+		part := step.NodeID + "=" + string(step.Status)
+		if step.Error != nil {
+			part += "(" + step.Error.Message + ")"
+		}
+		parts = append(parts, part)
+	}
+	out := string(x.Status) + ": " + strings.Join(parts, " ")
+	if x.Output != nil {
+		out += " -> " + encode(x.Output)
+	}
+	if x.Failure != nil {
+		out += fmt.Sprintf(" !%s:%s", x.Failure.NodeID, x.Failure.Message)
+	}
+	return out
+}
+
+func encode(value any) string {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}
+
+func (w *world) expect(x *blueprint.Execution, want string) {
+	w.Helper()
+	if got := sum(x); got != want {
+		w.Errorf("\ngot  %s\nwant %s", got, want)
+	}
+}
+
+// code checks the code of an error.
+func (w *world) code(err error, want blueprint.Code) {
+	w.Helper()
+	if blueprint.CodeOf(err) != want {
+		w.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func step(x *blueprint.Execution, node string) *blueprint.Step {
+	i := slices.IndexFunc(x.Steps, func(s blueprint.Step) bool { return s.NodeID == node })
+	return &x.Steps[i]
+}
+
+func outputs(x *blueprint.Execution) string {
+	var parts []string
+	for _, node := range slices.Sorted(maps.Keys(x.Outputs)) {
+		parts = append(parts, node+"="+encode(x.Outputs[node]))
+	}
+	return strings.Join(parts, " ")
+}
+
+func sortedWords(text string) string {
+	words := strings.Fields(text)
+	slices.Sort(words)
+	return strings.Join(words, " ")
+}

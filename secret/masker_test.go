@@ -1,0 +1,125 @@
+package secret_test
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"blueprintd/blueprint"
+	"blueprintd/secret"
+)
+
+func decode(t testing.TB, text string) any {
+	t.Helper()
+	value, err := blueprint.Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+func TestMaskerText(t *testing.T) {
+	const value = `pa ss+wörd/!"<`
+	encode := func(text string) string {
+		data, _ := json.Marshal(text)
+		return string(data)
+	}
+	for _, test := range []struct{ name, given, want string }{
+		{"alone", value, "***"},
+		{"inside", "Bearer " + value + ";", "Bearer ***;"},
+		{"twice", value + value, "******"},
+		{"hexadecimal", "x" + hex.EncodeToString([]byte(value)) + "y", "x***y"},
+		{"upper-case hexadecimal", strings.ToUpper(hex.EncodeToString([]byte(value))), "***"},
+		{"in a query", "?q=" + url.QueryEscape(value) + "&r=1", "?q=***&r=1"},
+		{"in a path", "/a/" + url.PathEscape(value) + "/b", "/a/***/b"},
+		{"as JavaScript escapes it", "?q=pa%20ss%2Bw%C3%B6rd%2F!%22%3C", "?q=***"},
+		{"with lower-case escapes", "?q=pa%20ss%2bw%c3%b6rd%2f!%22%3c", "?q=***"},
+		{"inside JSON", `{"a": "pa ss+wörd/!\"<"}`, `{"a": "***"}`},
+		{"inside JSON for HTML", encode(value), `"***"`},
+		{"a part only", value[:8], value[:8]},
+		{"innocent", "password", "password"},
+		{"empty", "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := secret.NewMasker([]any{value}).Text(test.given); got != test.want {
+				t.Errorf("%s became %s, want %s", test.given, got, test.want)
+			}
+		})
+	}
+}
+
+// Base64 of a longer text that contains the secret holds nothing that tells
+// its middle, wherever it stands.
+func TestMaskerBase64(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`[a-zA-Z0-9?>~]{6,20}`).Draw(t, "secret")
+		before := rapid.StringN(0, 4, 10).Draw(t, "before")
+		after := rapid.StringN(0, 4, 10).Draw(t, "after")
+		m := secret.NewMasker([]any{value})
+		for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+			given := coding.EncodeToString([]byte(before + value + after))
+			got := m.Text(given)
+			if !strings.Contains(got, secret.Mask) {
+				t.Fatalf("%s with %q, %q, %q stayed", given, before, value, after)
+			}
+			// What is left of the secret is at most its first and its last byte.
+			if left := len(given) - (len(got) - len(secret.Mask)); left < len(value)*4/3-3 {
+				t.Fatalf("only %d characters of %s are masked: %s", left, given, got)
+			}
+		}
+	})
+}
+
+func TestMaskerValue(t *testing.T) {
+	m := secret.NewMasker([]any{"hunter22", "abc", json.Number("1234567"), json.Number("7"), true, nil, decode(t, `{"user": "someone", "pin": "0000"}`)})
+	for _, test := range []struct{ name, given, want string }{
+		{"a string", `"x hunter22 y"`, `"x *** y"`},
+		{"a short one alone", `"abc"`, `"***"`},
+		{"a short one inside", `"abcd"`, `"abcd"`},
+		{"a short one as a key", `{"abc": "abc"}`, `{"abc":"***"}`},
+		{"a number", `[1234567, 12345678, "1234567"]`, `["***","***8","***"]`},
+		{"short numbers are everywhere", `[7, true, null]`, `[7,true,null]`},
+		{"a key", `{"a": 1, "hunter22": {"b": "hunter22"}}`, `{"***":{"b":"***"},"a":1}`},
+		{"deep down", `[[{"a": ["hunter22"]}]]`, `[[{"a":["***"]}]]`},
+		{"a leaf of an object", `"I am someone"`, `"I am ***"`},
+		{"a short leaf of an object", `"0000"`, `"***"`},
+		{"the whole object as text", `"{\"pin\":\"0000\",\"user\":\"someone\"}!"`, `"***!"`},
+		{"nothing", `{"a": [1.50, "b"]}`, `{"a":[1.50,"b"]}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			given := decode(t, test.given)
+			before, _ := blueprint.Encode(given)
+			got, err := blueprint.Encode(m.Value(given))
+			if err != nil || string(got) != test.want {
+				t.Errorf("got %s (%v), want %s", got, err, test.want)
+			}
+			if after, _ := blueprint.Encode(given); string(after) != string(before) {
+				t.Error("what was given has changed")
+			}
+		})
+	}
+}
+
+func TestMaskerWithoutSecrets(t *testing.T) {
+	for _, values := range [][]any{nil, {""}, {nil, false, json.Number("5")}, {map[string]any{}}} {
+		m := secret.NewMasker(values)
+		if m != nil {
+			t.Errorf("%v needs a masker", values)
+		}
+		if m.Text("text") != "text" || m.Value("text") != "text" {
+			t.Error("the nil masker masks")
+		}
+	}
+}
+
+// The longest of several secrets that begin alike is masked whole.
+func TestMaskerTakesTheLongest(t *testing.T) {
+	if got := secret.NewMasker([]any{"secret", "secret-longer"}).Text("secret-longer secret"); got != "*** ***" {
+		t.Errorf("got %s", got)
+	}
+}

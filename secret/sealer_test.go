@@ -1,0 +1,73 @@
+package secret_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"blueprintd/secret"
+)
+
+func sealer(t testing.TB, key []byte) *secret.Sealer {
+	t.Helper()
+	s, err := secret.NewSealer(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestSealer(t *testing.T) {
+	key := secret.NewKey()
+	s := sealer(t, key)
+	for _, plain := range []string{"", "x", "a longer text\x00"} {
+		sealed := s.Seal([]byte(plain), "here")
+		if bytes.Contains(sealed, []byte("longer")) || bytes.Equal(sealed, s.Seal([]byte(plain), "here")) {
+			t.Errorf("%q is readable, or sealed the same way twice", plain)
+		}
+		got, err := sealer(t, key).Open(sealed, "here")
+		if err != nil || string(got) != plain {
+			t.Errorf("%q came back as %q, %v", plain, got, err)
+		}
+	}
+}
+
+func TestSealerRefuses(t *testing.T) {
+	s := sealer(t, secret.NewKey())
+	sealed := s.Seal([]byte("text"), "here")
+	if _, err := s.Open(sealed, "there"); !errors.Is(err, secret.ErrSealed) {
+		t.Errorf("another place: %v", err)
+	}
+	if _, err := sealer(t, secret.NewKey()).Open(sealed, "here"); !errors.Is(err, secret.ErrSealed) {
+		t.Errorf("another key: %v", err)
+	}
+	for i := range sealed {
+		for bit := range 8 {
+			changed := bytes.Clone(sealed)
+			changed[i] ^= 1 << bit
+			if _, err := s.Open(changed, "here"); !errors.Is(err, secret.ErrSealed) {
+				t.Errorf("byte %d, bit %d: %v", i, bit, err)
+			}
+		}
+		if _, err := s.Open(sealed[:i], "here"); !errors.Is(err, secret.ErrSealed) {
+			t.Errorf("cut after %d bytes: %v", i, err)
+		}
+	}
+}
+
+func TestMasterKey(t *testing.T) {
+	key := secret.NewKey()
+	if bytes.Equal(key, secret.NewKey()) {
+		t.Error("two keys are the same")
+	}
+	if _, err := secret.NewSealer(key[:16]); err == nil {
+		t.Error("half a key will do")
+	}
+	a, b := sealer(t, key), sealer(t, key)
+	if !bytes.Equal(a.Check(), b.Check()) || bytes.Equal(a.Check(), sealer(t, secret.NewKey()).Check()) {
+		t.Error("the check value does not tell keys apart")
+	}
+	if bytes.Contains(a.Check(), key[:8]) {
+		t.Error("the check value shows the key")
+	}
+}
