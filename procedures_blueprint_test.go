@@ -166,6 +166,28 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+// TestUpdatesAtOnce makes many changes at the same time: each counts once.
+func TestUpdatesAtOnce(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "t")
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			if answer := ada.call(t, "blueprint.update", object{"id": id, "title": fmt.Sprint("title ", i)}); answer.status != 200 {
+				t.Errorf("%d %s", answer.status, answer.text)
+			}
+		})
+	}
+	all.Wait()
+	if version := at(ada.ok(t, "blueprint.get", object{"id": id}), "version"); version != "1.0.16" {
+		t.Errorf("after 16 updates at once the version is %v", version)
+	}
+	if list := ada.ok(t, "blueprint.versions", object{"id": id}).([]any); len(list) != 17 {
+		t.Errorf("%d versions are kept", len(list))
+	}
+}
+
 // TestRunKeepsItsVersion changes a blueprint under a run that waits.
 func TestRunKeepsItsVersion(t *testing.T) {
 	s := newService(t, atNoon)

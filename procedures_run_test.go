@@ -308,6 +308,7 @@ func TestExecuteWithLogging(t *testing.T) {
 		{"as stored", []any{a(), b()}, nil, true, `{"text": "stored, second"}`},
 		{"with its edges", []any{a(), b()}, []any{edge("a", "b")}, true, `{"text": "stored, second"}`},
 		{"with edges that say the same", []any{a(), b()}, []any{object{"id": "e1", "source": "a", "target": "b", "sourceHandle": "main", "color": "red"}}, true, `{"text": "stored, second"}`},
+		{"with defaults spelled out", []any{with(with(a(), "onError", "stop"), "disabled", false), with(b(), "retry", object{"maxAttempts": 1})}, nil, true, `{"text": "stored, second"}`},
 		{"other titles and positions", []any{with(with(a(), "title", "other"), "position", object{"x": 2}), with(b(), "note", "new")}, nil, true, `{"text": "stored, second"}`},
 		{"another text", []any{with(a(), "config", object{"text": "edited"}), b()}, nil, false, `{"text": "edited, second"}`},
 		{"another key of config", []any{with(a(), "config", object{"text": "stored", "extra": 1}), b()}, nil, false, `{"text": "stored, second"}`},
@@ -318,6 +319,7 @@ func TestExecuteWithLogging(t *testing.T) {
 		{"another id", []any{a(), with(b(), "id", "c")}, nil, false, `{"text": "stored, second"}`},
 		{"no edges on purpose", []any{a(), b()}, []any{}, false, `{"text": "stored, second"}`},
 		{"other edges", []any{a(), b()}, []any{edge("b", "a")}, false, ``},
+		{"another handle", []any{a(), b()}, []any{with(edge("a", "b"), "sourceHandle", "error")}, false, `{"text": "stored"}`},
 		{"disabled", []any{with(a(), "disabled", true), b()}, nil, false, ``},
 		{"another effect", []any{with(a(), "effect", "once"), b()}, nil, false, `{"text": "stored, second"}`},
 		{"another reaction to errors", []any{with(a(), "onError", "continue"), b()}, nil, false, `{"text": "stored, second"}`},
@@ -343,6 +345,12 @@ func TestExecuteWithLogging(t *testing.T) {
 	}
 	ada.refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{}, "options": object{"blueprintId": id}})
 	ada.refused(t, blueprint.CodeBadRequest, "execution.executeBlueprintWithLogging", object{"nodes": []any{a(), a()}, "options": object{"blueprintId": id}})
+	// Stored nodes run, and fail, as they are for everybody.
+	wrong := ada.blueprint(t, "wrong", with(a(), "onError", "never heard of"))
+	ada.ok(t, "blueprint.update", object{"id": wrong, "visibility": "public"})
+	if record := ben.status(t, ben.launch(t, wrong, nil, with(a(), "onError", "never heard of"))); record["status"] != "failed" {
+		t.Errorf("a node with a mistake: %s", encoded(t, record))
+	}
 	// Nodes for a blueprint that has none stored.
 	empty := ada.id(t, "blueprint.create", object{"title": "empty"})
 	run := ada.launch(t, empty, nil, a())

@@ -120,10 +120,11 @@ type Response struct {
 	Body    any               `json:"body"`
 }
 
-// Stop ends a run: completed, or failed with Message.
+// Stop ends a run: completed, or failed with Message and Code ("" = "stopped").
 type Stop struct {
 	Failed  bool
 	Message string
+	Code    string
 }
 
 // Call is one outbound HTTP request and its status; 0 when none came back.

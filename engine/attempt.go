@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,9 +124,14 @@ func (a *attempt) log(level, message string, data any) {
 	if _, err := weigh(data, maxLogData); err != nil {
 		message, data = message+" (its data "+err.Error()+")", nil
 	}
+	a.run.mu.Lock()
+	defer a.run.mu.Unlock()
+	a.note(level, message, data)
+}
+
+// note is log for who holds r.mu, with data that was weighed.
+func (a *attempt) note(level, message string, data any) {
 	r := a.run
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	switch {
 	case r.ended || r.gone || len(r.logs) > maxLogs:
 		return
@@ -180,7 +186,7 @@ func (r *run) complete(e *entry, result blueprint.Result) {
 			if message == "" {
 				message = "the run was stopped"
 			}
-			e.Error = &blueprint.StepError{Message: message, Code: "stopped"}
+			e.Error = &blueprint.StepError{Message: message, Code: cmp.Or(result.Stop.Code, "stopped")}
 		}
 	}
 	r.record(e)

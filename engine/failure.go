@@ -60,8 +60,10 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 		r.record(e)
 		return
 	}
-	e.Kind, e.Due = entryRetry, blueprint.TimeOf(now.Add(a.delay(f)))
+	delay := a.delay(f)
+	e.Kind, e.Due = entryRetry, blueprint.TimeOf(now.Add(delay))
 	r.record(e)
+	a.note("warn", fmt.Sprintf("attempt %d failed: %s; the next in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
 }
 
 // mayRepeat tells whether a failed node is tried once more.

@@ -133,13 +133,15 @@ func TestRealClock(t *testing.T) {
 // ended on the disk.
 func TestWatch(t *testing.T) {
 	test(t, func(w *world) {
-		gate := w.hold("b")
+		first, gate := w.hold("a"), w.hold("b")
 		h := w.start(w.define(`
 			a ask
 			b act`))
+		<-first.came
 		changes, stop := w.Watch(h.ID)
 		other, stopOther := w.Watch(h.ID)
 		stopOther()
+		close(first.open)
 		w.wait(h)
 		heard := func() bool {
 			synctest.Wait()

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"reflect"
 
 	"blueprintd/blueprint"
 )
@@ -143,10 +144,10 @@ func runsAlike(stored, given *blueprint.Map, edges bool) bool {
 }
 
 // sameNode compares what runs: a member that only spells out its default makes
-// no difference.
+// no difference, and neither do mistakes that fail the node in the same way.
 func sameNode(a, b *blueprint.Node) bool {
 	return a.ID == b.ID && a.Type == b.Type && a.Disabled == b.Disabled && a.Timeout == b.Timeout && a.OnError == b.OnError && a.Effect == b.Effect &&
-		sameRetry(a.Retry, b.Retry) && len(a.Invalid) == 0 && len(b.Invalid) == 0 && blueprint.Equal(a.Config, b.Config)
+		sameRetry(a.Retry, b.Retry) && reflect.DeepEqual(a.Invalid, b.Invalid) && blueprint.Equal(a.Config, b.Config)
 }
 
 func sameRetry(a, b *blueprint.Retry) bool {

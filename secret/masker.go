@@ -118,6 +118,9 @@ func encodings(text string) []string {
 	if quoted, err := json.Marshal(text); err == nil { // with < > & as \u003c and so on
 		add(string(quoted[1 : len(quoted)-1]))
 	}
+	for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+		add(coding.EncodeToString([]byte(text))) // the text alone, to its last character
+	}
 	// Base64 of a text inside a longer one depends on how far it stands from a
 	// multiple of three; the characters at the ends mix with their neighbours.
 	for lead := range 3 {

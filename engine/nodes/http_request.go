@@ -114,6 +114,9 @@ func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *http
 	}
 	response, err := d.HTTP.Do(request)
 	for _, hop := range hops.List() {
+		if !hop.Sent {
+			continue // nothing left this machine, so nobody was asked
+		}
 		result.Calls = append(result.Calls, blueprint.Call{Host: hop.Host, Status: hop.Status})
 	}
 	if err != nil {

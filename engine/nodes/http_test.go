@@ -363,13 +363,13 @@ func TestFailures(t *testing.T) {
 		notSent                  bool
 		calls                    int
 	}{
-		{name: "refused", url: "http://10.0.0.5/?secret", code: codeRefused, message: "10.0.0.5 is a private address; hint: start the server with --allow-net 10.0.0.5/32 to open it", notSent: true, calls: 1},
-		{name: "metadata", url: "http://169.254.169.254/latest/", code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", notSent: true, calls: 1},
-		{name: "spelling", url: "http://0x7f.1/", code: codeRefused, message: "usual spelling", notSent: true, calls: 1},
-		{name: "port", url: "http://127.0.0.1:25/", code: codeRefused, message: "port 25", notSent: true, calls: 1},
-		{name: "nobody listens", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true, calls: 1},
-		{name: "not TLS", url: strings.Replace(s.URL, "http:", "https:", 1), code: codeCertificate, message: "check whether the url must begin with http://", notSent: true, calls: 1},
-		{name: "certificate", url: secure.URL, code: codeCertificate, message: "its issuer is not known", notSent: true, calls: 1},
+		{name: "refused", url: "http://10.0.0.5/?secret", code: codeRefused, message: "10.0.0.5 is a private address; hint: start the server with --allow-net 10.0.0.5/32 to open it", notSent: true},
+		{name: "metadata", url: "http://169.254.169.254/latest/", code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", notSent: true},
+		{name: "spelling", url: "http://0x7f.1/", code: codeRefused, message: "usual spelling", notSent: true},
+		{name: "port", url: "http://127.0.0.1:25/", code: codeRefused, message: "port 25", notSent: true},
+		{name: "nobody listens", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true},
+		{name: "not TLS", url: strings.Replace(s.URL, "http:", "https:", 1), code: codeCertificate, message: "check whether the url must begin with http://", notSent: true},
+		{name: "certificate", url: secure.URL, code: codeCertificate, message: "its issuer is not known", notSent: true},
 		{name: "broken off", url: s.URL + "/?secret", code: codeConnect, message: "broke the connection off", calls: 1,
 			answer: func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }},
 		{name: "broken off in the body", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
@@ -383,11 +383,11 @@ func TestFailures(t *testing.T) {
 				io.WriteString(w, "plain")
 			}},
 		{name: "redirects", url: s.URL, code: codeRedirects, message: "redirected more than 5 times", calls: 6,
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", 302) }},
-		{name: "redirect inward", url: s.URL, code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", calls: 2,
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", 302) }},
-		{name: "redirect to a file", url: s.URL, code: codeRefused, message: "only http and https are followed", calls: 2,
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", 302) }},
+			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }},
+		{name: "redirect inward", url: s.URL, code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", calls: 1,
+			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound) }},
+		{name: "redirect to a file", url: s.URL, code: codeRefused, message: "only http and https are followed", calls: 1,
+			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) }},
 		{name: "too large", url: s.URL, code: codeTooLarge, message: "is larger than 10 MiB", calls: 1,
 			answer: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
@@ -456,7 +456,7 @@ func TestRedirectsAreRecorded(t *testing.T) {
 	s := newSite(t, outbound.Options{})
 	s.answers(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
-			http.Redirect(w, r, "/there", 307)
+			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
 		}
 	})
 	result, err := s.send(t, `{"url":"URL","method":"POST","body":"again"}`)
