@@ -385,9 +385,13 @@ func TestFailures(t *testing.T) {
 		{name: "redirects", url: s.URL, code: codeRedirects, message: "redirected more than 5 times", calls: 6,
 			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }},
 		{name: "redirect inward", url: s.URL, code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", calls: 1,
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound) }},
+			answer: func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
+			}},
 		{name: "redirect to a file", url: s.URL, code: codeRefused, message: "only http and https are followed", calls: 1,
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "file:///etc/passwd", http.StatusFound) }},
+			answer: func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
+			}},
 		{name: "too large", url: s.URL, code: codeTooLarge, message: "is larger than 10 MiB", calls: 1,
 			answer: func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
