@@ -200,7 +200,7 @@ func TestWritersOfALongSequence(t *testing.T) {
 }
 
 func TestMergeWriters(t *testing.T) {
-	graph := graphOf(t, "late; a; b; join; a -> b; a -> join; b -> join; late -> join")
+	graph := graphOf(t, "late; b; a; join; a -> b; a -> join; b -> join; late -> join")
 	late, a, b := graph.Index("late"), graph.Index("a"), graph.Index("b")
 	write := func(w *blueprint.Writers, node int, name string) *blueprint.Writers {
 		return w.Write(node, map[string]any{name: nil})

@@ -12,10 +12,16 @@
 //
 //   - before a run is acknowledged (Handle.Accepted): its begin;
 //   - before a node with a side effect starts: all that led to it, and its start;
-//   - before a run comes to rest (it waits, is paused, has ended): everything.
+//   - before a run comes to rest (it waits, is paused, has ended): everything;
+//   - a few milliseconds after a node with a side effect ended: its end;
+//   - within a second: whatever else happened.
 //
 // Nodes without side effects cost no commit of their own: a short run of them
 // is one row, written once, when it ends.
+//
+// After a crash a node whose end is on the disk is done. One that was under way
+// begins again with the same idempotency key, unless its effect is "once": then
+// somebody is asked what happened.
 //
 // A run at rest holds no goroutine and is dropped from memory; a timer or an
 // answer loads it again. While it works, a chain of nodes stays on one

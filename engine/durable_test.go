@@ -135,6 +135,7 @@ func TestEffectsAreOnTheDisk(t *testing.T) {
 		if n := entries(); n != 6 { // end of b, start of c
 			t.Errorf("when c acts, %d entries are stored", n)
 		}
+		w.pass(time.Minute)
 		close(second.open)
 		<-last.came
 		w.pass(5 * time.Millisecond)
@@ -224,6 +225,57 @@ func TestDuplicateFiring(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What happens while a commit is under way follows it soon.
+func TestWhatACommitMissesFollows(t *testing.T) {
+	test(t, func(w *world) {
+		open, a, b := make(chan struct{}), w.hold("a"), w.hold("b")
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
+		h := w.start(w.define(`
+			a pass
+			b pass
+			c pass
+			a -> c
+			b -> c`))
+		<-a.came
+		<-b.came
+		w.pass(time.Second)
+		close(a.open)
+		synctest.Wait()
+		close(open)
+		w.pass(5 * time.Millisecond)
+		if n := len(w.journal.stored(h.ID).Entries); n != 4 {
+			t.Errorf("%d entries are stored", n)
+		}
+		close(b.open)
+		w.wait(h)
+	})
+}
+
+// A run that the disk has refused starts nothing more.
+func TestRefusedRunStartsNothing(t *testing.T) {
+	test(t, func(w *world) {
+		gate := w.hold("b")
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return errors.New("broken disk") })
+		h := w.start(w.define(`
+			root pass
+			a act
+			b stubborn
+			c pass
+			root -> a
+			root -> b
+			b -> c`))
+		<-gate.came
+		if err := h.Accepted(w.Context()); err == nil {
+			t.Error("accepted")
+		}
+		close(gate.open)
+		synctest.Wait()
+		if got := sortedWords(w.begunNodes()); got != "b root" {
+			t.Errorf("began %s", got)
+		}
+	})
 }
 
 // A new run that cannot be stored does not exist, whatever the reason.

@@ -45,6 +45,7 @@ func (v *values) of(node string) weighed {
 	if known {
 		return out
 	}
+	v.outputs[node] = weighed{} // a damaged record may lead back here
 	if at := v.steps[node]; at != nil && at.Pass {
 		out = v.joined(at.From)
 	} else if at != nil {

@@ -312,6 +312,28 @@ func TestStopSkipsWaits(t *testing.T) {
 	})
 }
 
+// A node between attempts when the run is stopped well has failed, the run has
+// not.
+func TestStopBetweenAttempts(t *testing.T) {
+	test(t, func(w *world) {
+		gate := w.hold("end")
+		h := w.start(w.define(`
+			root pass
+			retrying fail {} | {"retry": {"maxAttempts": 3}}
+			end stop
+			root -> retrying
+			root -> end`))
+		<-gate.came
+		synctest.Wait()
+		close(gate.open)
+		x := w.wait(h)
+		w.expect(x, `completed: root=completed retrying=failed(failed: ) end=completed -> {"n":1}`)
+		if !x.Telemetry.HasErrors || x.Telemetry.CriticalErrors || x.Progress != 100 {
+			t.Errorf("telemetry %+v", x.Telemetry)
+		}
+	})
+}
+
 func TestErrorSummaryIsShort(t *testing.T) {
 	test(t, func(w *world) {
 		lines := ""

@@ -21,7 +21,7 @@ func (r *run) flush() error {
 	defer r.flushing.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.broken == nil && !r.gone && len(r.pending) > 0 {
+	if r.broken == nil && len(r.pending) > 0 {
 		r.write(r.commit())
 	}
 	return r.broken

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -153,6 +154,9 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 		return err
 	}
 	for _, row := range rows {
+		if ctx.Err() != nil {
+			return nil // what is left is taken up at the next start
+		}
 		r, err := e.acquire(ctx, row.ID)
 		if err != nil {
 			// One unreadable run must not keep all the others, and the server, down.
@@ -207,7 +211,7 @@ func (e *Engine) wake(id string) {
 	r, err := e.acquire(e.ctx, id)
 	switch {
 	case err == nil:
-	case err == error(errEnded), err == error(errShuttingDown):
+	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
 		return
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Logger.Warn("a run waits for the disk", "execution", id, "error", err)
@@ -218,9 +222,6 @@ func (e *Engine) wake(id string) {
 		return
 	}
 	at := blueprint.TimeOf(e.Clock.Now())
-	if r.timerAt <= at {
-		r.timer, r.timerAt = nil, 0
-	}
 	for i := range r.nodes {
 		n := &r.nodes[i]
 		if n.due == 0 || n.due > at {

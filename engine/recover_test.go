@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/engine"
-	"blueprintd/ids"
 	"blueprintd/secret"
 )
 
@@ -108,12 +104,7 @@ func TestCrashAtEveryCommit(t *testing.T) {
 // asStored gives the record of a run as its journal tells it.
 func asStored(t *testing.T, disk *journal, key []byte, id string) *blueprint.Execution {
 	t.Helper()
-	sealer, err := secret.NewSealer(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := engine.New(engine.Options{Catalogue: newLab().catalogue(), Journal: disk, Clock: clock.NewVirtual(epoch), IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler)})
-	x, err := reader.View(t.Context(), disk.stored(id))
+	x, err := reader(t, disk, key).View(t.Context(), disk.stored(id))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -13,7 +14,7 @@ func (e *Engine) View(ctx context.Context, execution *blueprint.StoredExecution)
 	if execution.Row.Status.Terminal() {
 		return e.viewRecord(execution)
 	}
-	if live := e.liveView(execution.Row.ID); live != nil {
+	if live := e.liveView(ctx, execution.Row.ID); live != nil {
 		return live, nil
 	}
 	// It is at rest, or has come to rest since it was read: the disk knows.
@@ -40,20 +41,47 @@ func (e *Engine) viewRecord(execution *blueprint.StoredExecution) (*blueprint.Ex
 	return s.expand(&execution.Row), nil
 }
 
-// liveView gives a run that is in memory, nil for any other.
-func (e *Engine) liveView(id string) *blueprint.Execution {
+// liveViewPatience is how long, in real time, a look at a run at work waits for
+// the disk before it shows what the disk had before.
+const liveViewPatience = 2 * time.Second
+
+// liveView gives a run that is in memory, nil for any other. What it shows is
+// on the disk first: nobody may be told of a step that a crash could undo.
+func (e *Engine) liveView(ctx context.Context, id string) *blueprint.Execution {
 	e.mu.Lock()
 	live := e.runs[id]
 	e.mu.Unlock()
 	if live == nil {
 		return nil
 	}
-	live.mu.Lock()
-	defer live.mu.Unlock()
-	if live.gone || live.begin == nil {
-		return nil
+	view, durable := live.snapshot()
+	if view == nil || durable {
+		return view
 	}
-	return live.view()
+	flushed := make(chan error, 1)
+	go func() { flushed <- live.flush() }()
+	patience := time.NewTimer(liveViewPatience)
+	defer patience.Stop()
+	select {
+	case err := <-flushed:
+		if err == nil {
+			return view
+		}
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// snapshot gives the run as it stands, nil when it is not in memory any more,
+// and tells whether all of that is on the disk.
+func (r *run) snapshot() (view *blueprint.Execution, durable bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.gone || r.begin == nil {
+		return nil, false
+	}
+	return r.view(), len(r.pending) == 0
 }
 
 // view gives the run as it stands. r.mu is held.
@@ -109,7 +137,7 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 	if len(x.AwaitingInputs) > 0 {
 		x.AwaitingInput = x.AwaitingInputs[0]
 	}
-	x.Progress = 100 * settled / max(1, len(s.Steps))
+	x.Progress = min(99, 100*settled/max(1, len(s.Steps))) // 100 is for a run whose end is on the disk
 	if x.Status == blueprint.StatusCompleted {
 		x.Progress = 100
 	}

@@ -129,6 +129,55 @@ func TestRealClock(t *testing.T) {
 	})
 }
 
+// A wait ends in time also while another node of the run is at work.
+func TestWaitBesideWork(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *world) {
+		slow, after := w.hold("slow"), w.hold("after")
+		h := w.start(w.define(`
+			slow pass
+			waits wait {"ms": 1000}
+			after pass
+			waits -> after`))
+		<-slow.came
+		begin := time.Now()
+		<-after.came
+		if took := time.Since(begin); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+		close(after.open)
+		close(slow.open)
+		w.wait(h)
+	})
+}
+
+// A run that is woken while it comes to rest, and is done before it has, loses
+// nothing.
+func TestWokenWhileComingToRest(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Clock = clock.Real{} }, func(w *world) {
+		open := make(chan struct{})
+		w.journal.setFault(func(n int, _ *blueprint.JournalCommit) error {
+			if n == 1 {
+				<-open
+			}
+			return nil
+		})
+		h := w.startWith(request(w.define(`
+			a wait {"ms": 1000}
+			b pass
+			c wait {"ms": 1000}
+			d pass`)), engine.AtEnd)
+		w.pass(1500 * time.Millisecond)
+		if got := w.begunNodes(); got != "a b c" {
+			t.Errorf("began %s", got)
+		}
+		close(open)
+		w.expect(w.wait(h), `completed: a=completed b=completed c=completed d=completed -> {"n":1}`)
+		if got := w.begunNodes(); got != "a b c d" {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
 // Whoever watches a run hears of each change, and after the last one finds it
 // ended on the disk.
 func TestWatch(t *testing.T) {
@@ -160,7 +209,12 @@ func TestWatch(t *testing.T) {
 		if !heard() || w.view(h.ID).Steps[1].Status != blueprint.StepRunning {
 			t.Error("nothing is heard of a node that starts")
 		}
+		open := make(chan struct{})
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { <-open; return nil })
 		close(gate.open)
+		for heard() {
+		}
+		close(open)
 		if !heard() || w.journal.stored(h.ID).Row.Status != blueprint.StatusCompleted {
 			t.Error("nothing is heard of the end")
 		}

@@ -189,11 +189,7 @@ func cmpOr(a, b string) string {
 
 func (w *world) decode(text string) any {
 	w.Helper()
-	value, err := blueprint.Decode([]byte(text))
-	if err != nil {
-		w.Fatalf("%s: %v", text, err)
-	}
-	return value
+	return decodeText(w, text)
 }
 
 // owner is who runs blueprints in tests unless they say otherwise.

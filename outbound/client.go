@@ -33,12 +33,7 @@ type Options struct {
 	RootCAs *x509.CertPool
 }
 
-const (
-	idlePerHost    = 8
-	idleConns      = 100
-	idleTimeout    = 90 * time.Second
-	maxHeaderBytes = 256 << 10
-)
+const maxHeaderBytes = 256 << 10
 
 // Client makes guarded connections and HTTP requests. It may be used by any
 // number of goroutines.
@@ -65,11 +60,12 @@ func New(options Options) *Client {
 		TLSHandshakeTimeout:    orDefault(options.TLSTimeout, 10*time.Second),
 		ResponseHeaderTimeout:  orDefault(options.HeaderTimeout, 10*time.Minute),
 		ExpectContinueTimeout:  time.Second,
-		MaxIdleConns:           idleConns,
-		MaxIdleConnsPerHost:    idlePerHost,
-		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		ForceAttemptHTTP2:      true,
+		// A request on a connection that was used before may be sent again,
+		// unseen, when the other side closes it; a node that acts once must
+		// not. And a new one is never found closed.
+		DisableKeepAlives: true,
 	}
 	c.http = &http.Client{Transport: &roundTripper{c.transport}, CheckRedirect: checkRedirect}
 	return c
@@ -99,9 +95,6 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	}
 	return nil, err
 }
-
-// CloseIdle closes the connections that are kept for later requests.
-func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }
 
 // DialContext connects to "host:port" over TCP. It is for protocols other than
 // HTTP as well. What the guard refuses is a *RefusedError.

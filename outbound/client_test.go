@@ -36,7 +36,6 @@ func serve(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *Client) {
 func newLocalClient(t *testing.T, options Options) *Client {
 	options.Allow = append(options.Allow, prefixes("127.0.0.1/32")...)
 	client := New(options)
-	t.Cleanup(client.CloseIdle)
 	return client
 }
 

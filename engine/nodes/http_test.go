@@ -80,7 +80,6 @@ func newSite(t *testing.T, options outbound.Options) *site {
 func newHTTPType(t *testing.T, options outbound.Options) *blueprint.NodeType {
 	options.Allow = append(options.Allow, netip.MustParsePrefix("127.0.0.1/32"))
 	client := outbound.New(options)
-	t.Cleanup(client.CloseIdle)
 	return httpRequest(Dependencies{HTTP: client, Clock: clock.NewVirtual(now), UserAgent: "blueprintd/test"})
 }
 

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+)
+
+// book is the memory of all clients together.
+type book struct {
+	scene      string
+	out        io.Writer
+	clockSteps bool // the server's clock may step back: times prove no order
+
+	mu         sync.Mutex
+	runs       map[string]*run
+	open       []*run // not known to have ended, and not left to a silent person
+	deliveries map[string]*delivery
+	keys       []string // of deliveries, for sending some again
+	counts     counts
+	outages    []outage
+	violations []violation
+
+	kinds map[string]int // how many violations there are of a format
+}
+
+// delivery is a webhook delivery or a call of an api trigger with an id.
+type delivery struct {
+	shape     *shape
+	trigger   string
+	id        string
+	mode      string // "", "wait" or "api"
+	input     object
+	execution string // as first acknowledged
+}
+
+// counts are the figures of a report.
+type counts struct {
+	Requests       int `json:"requests"`
+	Lost           int `json:"requestsWithoutAnswer"`
+	Acknowledged   int `json:"acknowledged"`
+	Completed      int `json:"completed"`
+	Failed         int `json:"failed"`
+	Duplicates     int `json:"duplicateDeliveries"`
+	Answers        int `json:"answersOfPeople"`
+	UnknownOutcome int `json:"unknownOutcomes"`
+	Cancelled      int `json:"cancelled"`
+	Retried        int `json:"retried"`
+	Refused        int `json:"refused503"`
+	Ticks          int `json:"ticks"`
+}
+
+// outage is the time from the order to kill to the start of the next process.
+type outage struct{ from, to time.Time }
+
+// violation is an invariant that did not hold.
+type violation struct {
+	Invariant string `json:"invariant"`
+	Scene     string `json:"scene"`
+	Run       string `json:"run,omitempty"`
+	Text      string `json:"text"`
+}
+
+// newBook makes an empty book. Violations are told to out as they are found.
+func newBook(scene string, out io.Writer) *book {
+	return &book{scene: scene, out: out, kinds: map[string]int{}, runs: map[string]*run{}, deliveries: map[string]*delivery{}}
+}
+
+func (b *book) count(change func(*counts)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	change(&b.counts)
+}
+
+func (v violation) String() string {
+	return strings.Join(strings.Fields(v.Invariant+" "+v.Scene+": "+v.Run+" "+v.Text), " ")
+}
+
+// mostViolations is how many of each kind are told, so that a frequent one does
+// not hide a rare one.
+const mostViolations = 5
+
+func (b *book) violated(invariant, run, format string, args ...any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kinds[format]++; b.kinds[format] > mostViolations {
+		return
+	}
+	v := violation{invariant, b.scene, run, fmt.Sprintf(format, args...)}
+	b.violations = append(b.violations, v)
+	fmt.Fprintln(b.out, "VIOLATED", v)
+}
+
+// knows gives the run of that id. acked says how it was acknowledged, "" that
+// it was merely seen.
+func (b *book) knows(id, acked string, s *shape) *run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.runs[id]
+	if r == nil {
+		r = &run{id: id, shape: s, acked: acked, done: map[string]finished{}, retries: map[string]int{}, answered: map[string]bool{}}
+		b.runs[id] = r
+		b.open = append(b.open, r)
+		if acked != "" {
+			b.counts.Acknowledged++
+		}
+	}
+	return r
+}
+
+// some takes up to n random open runs.
+func (b *book) some(random *rand.Rand, n int) []*run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var taken []*run
+	for range min(n, len(b.open)) {
+		taken = append(taken, b.open[random.IntN(len(b.open))])
+	}
+	return taken
+}
+
+// close takes a run from the open ones.
+func (b *book) close(r *run) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for i, other := range b.open {
+		if other == r {
+			b.open[i] = b.open[len(b.open)-1]
+			b.open = b.open[:len(b.open)-1]
+			return
+		}
+	}
+}
+
+// run gives the run of that id, or nil.
+func (b *book) run(id string) *run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.runs[id]
+}
+
+func (b *book) all() []*run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := make([]*run, 0, len(b.runs))
+	for _, r := range b.runs {
+		all = append(all, r)
+	}
+	return all
+}
+
+func (b *book) opened() []*run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return append([]*run(nil), b.open...)
+}
+
+// delivered notes the acknowledgement of a delivery, which must be the same as
+// every one before.
+func (b *book) delivered(d *delivery, execution string) {
+	b.mu.Lock()
+	first := d.execution
+	if first == "" {
+		d.execution = execution
+	}
+	b.mu.Unlock()
+	if first != "" && first != execution {
+		b.violated("I7", execution, "delivery %s of trigger %s was first acknowledged as %s", d.id, d.trigger, first)
+	}
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// client is one of those who load the server.
+type client struct {
+	name   int
+	random *rand.Rand
+	door   *door
+	book   *book
+	shapes []*shape
+	sent   int
+	// Only looks after runs that others start: those of schedules.
+	watches bool
+}
+
+// mostOpen is how many runs may be open before clients only look after them.
+const mostOpen = 150
+
+// work loads the server until loaded ends. What is under way then is waited
+// for, so that no run begins afterwards that nobody knows of.
+func (c *client) work(ctx, loaded context.Context) {
+	for pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
+		if *c.door.address.Load() == "" {
+			continue
+		}
+		if c.watches {
+			c.list(ctx, 20)
+		} else if len(c.book.opened()) < mostOpen && c.random.IntN(3) > 0 {
+			c.start(ctx)
+			continue
+		}
+		for _, r := range c.book.some(c.random, 4) {
+			c.tend(ctx, r, false)
+		}
+	}
+}
+
+// heard counts an answer, and says whether it is one of success.
+func (c *client) heard(a answer, what string) bool {
+	if a.err == errDown {
+		return false
+	}
+	c.book.count(func(n *counts) {
+		n.Requests++
+		if a.err != nil {
+			n.Lost++
+		}
+		if a.status == 503 {
+			n.Refused++
+		}
+	})
+	if a.err == nil && !a.ok() && a.status != 503 && a.status != 409 {
+		c.book.violated("I10", "", "%s was refused: %s", what, a)
+	}
+	return a.ok()
+}
+
+// choose gives a random shape for which fits, by weight.
+func (c *client) choose(fits func(*shape) bool) *shape {
+	total := 0
+	for _, s := range c.shapes {
+		if fits(s) {
+			total += s.weight
+		}
+	}
+	n := c.random.IntN(total)
+	for _, s := range c.shapes {
+		if !fits(s) {
+			continue
+		}
+		if n -= s.weight; n < 0 {
+			return s
+		}
+	}
+	return nil
+}
+
+func (c *client) input() object {
+	return object{"wait": 50 + c.random.IntN(1450), "client": c.name, "n": c.sent}
+}
+
+func every(*shape) bool { return true }
+
+// start begins a run in one of the ways that there are.
+func (c *client) start(ctx context.Context) {
+	c.sent++
+	switch dice := c.random.IntN(100); {
+	case dice < 25:
+		s := c.choose(every)
+		options := object{"blueprintId": s.id, "inputData": c.input()}
+		input := object{"nodes": s.nodes, "options": options}
+		if s.edges != nil {
+			input["edges"] = s.edges
+		}
+		a := c.door.mutate(ctx, "execution.executeBlueprintWithLogging", input)
+		if c.heard(a, "executeBlueprintWithLogging") {
+			c.book.knows(a.text("executionId"), "logged", s)
+		}
+	case dice < 35:
+		c.execute(ctx)
+	case dice < 42:
+		s := c.choose(every)
+		a := c.door.mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
+		if c.heard(a, "fire") {
+			c.book.knows(a.text("executionId"), "fired", s)
+		}
+	case dice < 52:
+		c.again(ctx)
+	default:
+		c.fresh(ctx)
+	}
+}
+
+// execute runs a blueprint and waits for its end.
+func (c *client) execute(ctx context.Context) {
+	s := c.choose(func(s *shape) bool { return s.name != "human" && s.name != "approval" })
+	a := c.door.mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
+	if !c.heard(a, "blueprint.execute") {
+		return
+	}
+	r := c.book.knows(a.text("executionId"), "executed", s)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch status := a.text("result", "status"); {
+	case status == "completed" && at(a.value, "success") != true:
+		c.book.violated("I5", r.id, "it was answered as completed without success: %s", a)
+	case status == "completed" || status == "failed":
+		r.mustEnd = status
+	}
+}
+
+// fresh sends a new delivery, some with an id, and some of those twice at once.
+func (c *client) fresh(ctx context.Context) {
+	d := &delivery{input: c.input()}
+	if c.random.IntN(5) == 0 {
+		d.shape, d.mode = c.choose(every), "api"
+		d.trigger = d.shape.api
+	} else {
+		d.shape = c.choose(every)
+		d.mode = d.shape.modes[c.random.IntN(len(d.shape.modes))]
+		d.trigger = d.shape.webhooks[d.mode]
+	}
+	if c.random.IntN(10) < 3 && d.mode != "wait" {
+		c.deliver(ctx, d)
+		return
+	}
+	d.id = fmt.Sprintf("delivery-%d-%d", c.name, c.sent)
+	c.book.mu.Lock()
+	c.book.deliveries[d.trigger+" "+d.id] = d
+	c.book.keys = append(c.book.keys, d.trigger+" "+d.id)
+	c.book.mu.Unlock()
+	if c.random.IntN(8) > 0 {
+		c.deliver(ctx, d)
+		return
+	}
+	twin := make(chan struct{})
+	go func() {
+		defer close(twin)
+		c.deliver(ctx, d)
+	}()
+	c.deliver(ctx, d)
+	<-twin
+}
+
+// again sends an old delivery once more; often one of the latest, whose first
+// answer may have been lost.
+func (c *client) again(ctx context.Context) {
+	c.book.mu.Lock()
+	keys := c.book.keys
+	if c.random.IntN(2) == 0 {
+		keys = keys[max(0, len(keys)-20):]
+	}
+	var d *delivery
+	if len(keys) > 0 {
+		d = c.book.deliveries[keys[c.random.IntN(len(keys))]]
+	}
+	c.book.mu.Unlock()
+	if d != nil {
+		c.deliver(ctx, d)
+	}
+}
+
+// deliver posts a delivery.
+func (c *client) deliver(ctx context.Context, d *delivery) {
+	path, headers := "/webhooks/blueprint/"+d.trigger, []string{}
+	if d.mode == "api" {
+		path, headers = "/v1/triggers/"+d.trigger+"/fire", append(headers, "Authorization", "Bearer "+apiKey)
+	}
+	if d.id != "" {
+		headers = append(headers, "Idempotency-Key", d.id)
+	}
+	a := c.door.do(ctx, "POST", path, d.input, headers...)
+	if d.mode == "wait" {
+		c.waited(d, a)
+		return
+	}
+	if !c.heard(a, "a delivery to "+d.shape.name) {
+		return
+	}
+	c.acknowledged(d, a, a.text("executionId"))
+}
+
+// waited reads the answer of a webhook that answers at the end.
+func (c *client) waited(d *delivery, a answer) {
+	if a.status == 500 { // a run that failed
+		a.status = 200
+	}
+	if !c.heard(a, "a waiting delivery to "+d.shape.name) {
+		return
+	}
+	if id := a.text("executionId"); id != "" { // a duplicate, a failure, or a run that goes on
+		c.acknowledged(d, a, id)
+		return
+	}
+	id := a.text("execution") // of a respond node
+	if _, err := fmt.Sscanf(a.text("text"), "%s done", &id); err != nil && id == "" {
+		c.book.violated("I5", "", "a waiting delivery to %s was answered %s", d.shape.name, a)
+		return
+	}
+	r := c.acknowledged(d, a, id)
+	if d.shape.name != "respond" {
+		r.mu.Lock()
+		r.mustEnd = "completed"
+		r.mu.Unlock()
+	}
+}
+
+func (c *client) acknowledged(d *delivery, a answer, id string) *run {
+	r := c.book.knows(id, "delivered", d.shape)
+	if d.id != "" {
+		c.book.delivered(d, id)
+	}
+	if a.status == 200 && d.mode != "wait" {
+		c.book.count(func(n *counts) { n.Duplicates++ })
+	}
+	return r
+}

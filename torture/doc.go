@@ -1,0 +1,36 @@
+// Torture proves the promises about crashes on the real program. It starts the
+// server on a database file, loads it with runs of every kind, kills it with
+// SIGKILL at random moments, also while it starts and while it takes up what
+// the last process left, and starts it again on the same file. Now and then it
+// asks it to end instead. Clients remember exactly what was acknowledged to
+// them; a ledger in a process of its own, which is never killed, remembers
+// every call that a run made. At the end the two memories are held against
+// what the server says.
+//
+//	go run ./torture -kills 100 -seed 1
+//
+// Three quarters of the kills hit a server under the real clock, the others one
+// under a virtual clock that fires schedules, and that steps back or leaps
+// ahead from start to start.
+//
+// The invariants, by the names that a report uses:
+//
+//	I1   what was acknowledged (a run, an answer, a cancellation) is there
+//	I2   every run ends, or waits for a person who did not answer
+//	I3   no node starts before those that it follows have ended
+//	I4   a finished step never runs again; a call is repeated only after a kill
+//	     or a failure, and that of a "once" node only when somebody says so
+//	I5   a finished run never changes
+//	I6   progress never falls, and is 100 exactly in a completed run
+//	I7   one delivery, key or tick starts one run
+//	I8   the counts of a record are those of its steps
+//	I9   the database passes integrity_check and foreign_key_check
+//	I10  the server did real work all the while
+//	up   every start that was not cut off becomes ready, without an error logged
+//
+// The seed decides the load, the moments of the kills and the moods of the
+// ledger. It repeats the plan of a test, not the timing of the machine.
+//
+// Exit code 1 means that an invariant was violated; the database, the logs of
+// the server and the ledger are then kept, and the report says where.
+package main

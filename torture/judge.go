@@ -1,0 +1,137 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// judge holds the ledger of calls, the log of the server and the database
+// against the book, after the server has stopped.
+func (s *scene) judge(calls string) error {
+	made, err := readLedger(calls)
+	if err != nil {
+		return err
+	}
+	for key, entries := range made {
+		s.judgeCalls(key, entries)
+	}
+	if err := s.judgeLog(); err != nil {
+		return err
+	}
+	if err := s.judgeDatabase(); err != nil {
+		return err
+	}
+	s.judgeWork()
+	return nil
+}
+
+// judgeCalls checks the calls under one idempotency key.
+func (s *scene) judgeCalls(key string, calls []entry) {
+	id, node, _ := strings.Cut(key, "/")
+	r := s.book.runs[id]
+	if r == nil {
+		s.book.violated("I1", id, "node %s of it called the ledger, and it does not exist", calls[0].Node)
+		return
+	}
+	s.calls += len(calls)
+	s.repeated += len(calls) - 1
+	if node != calls[0].Node {
+		s.book.violated("I4", id, "the call of node %s came under the key %q", calls[0].Node, key)
+	}
+	if r.shape != nil && r.shape.once[node] {
+		if most := 1 + r.retries[node]; len(calls) > most {
+			s.book.violated("I4", id, "the once node %s made %d calls, at most %d were asked for: %s", node, len(calls), most, s.timeline(calls))
+		}
+	} else {
+		for i := 1; i < len(calls); i++ {
+			if calls[i-1].Status == 200 && !s.outageBetween(calls[i-1].At, calls[i].At) {
+				s.book.violated("I4", id, "node %s called again without a kill or a failure since: %s", node, s.timeline(calls))
+				break
+			}
+		}
+	}
+	if done, known := r.done[node]; known {
+		if last := calls[len(calls)-1]; last.At > done.at.UnixNano() {
+			s.book.violated("I4", id, "node %s called at %d, after it was seen to have ended at %d", node, last.At, done.at.UnixNano())
+		}
+	}
+}
+
+// timeline tells the calls under a key and the kills between them, in
+// milliseconds since the first call.
+func (s *scene) timeline(calls []entry) string {
+	type event struct {
+		at   int64
+		what string
+	}
+	var events []event
+	for _, c := range calls {
+		what := fmt.Sprintf("call, answered %d after %d ms", c.Status, c.Delay)
+		if c.Status == 0 {
+			what = fmt.Sprintf("call, cut off after %d ms", c.Delay)
+		}
+		events = append(events, event{c.At, what})
+	}
+	for _, o := range s.book.outages {
+		if at := o.from.UnixNano(); at > calls[0].At && at < calls[len(calls)-1].At {
+			events = append(events, event{at, "kill"})
+		}
+	}
+	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
+	var b strings.Builder
+	for i, e := range events {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%+d ms: %s", (e.at-calls[0].At)/int64(time.Millisecond), e.what)
+	}
+	return b.String()
+}
+
+// slack is how late a call of a killed server may still arrive.
+const slack = 20 * time.Millisecond
+
+// outageBetween says whether the server was killed after the call at one
+// moment and before the one at another.
+func (s *scene) outageBetween(first, second int64) bool {
+	for _, o := range s.book.outages {
+		if o.from.UnixNano() <= second && o.to.Add(slack).UnixNano() >= first {
+			return true
+		}
+	}
+	return false
+}
+
+// judgeLog looks for what a server never says when all is well.
+func (s *scene) judgeLog() error {
+	data, err := os.ReadFile(s.serverLog())
+	if err != nil {
+		return err
+	}
+	told := 0
+	for line := range strings.Lines(string(data)) {
+		if strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
+			if told++; told <= 5 {
+				s.book.violated("up", "", "the server logged: %s", strings.TrimSpace(line))
+			}
+		}
+	}
+	return nil
+}
+
+// The floors of I10, for each start that became ready.
+const (
+	fewestBegun     = 4
+	fewestCompleted = 2
+)
+
+func (s *scene) judgeWork() {
+	c, starts := s.book.counts, len(s.ready)
+	if begun := c.Acknowledged + c.Ticks; begun < starts*fewestBegun || c.Completed < starts*fewestCompleted {
+		s.book.violated("I10", "", "in %d lives of the server only %d runs were acknowledged or begun by a tick, and %d completed", starts, begun, c.Completed)
+	}
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestJudgeCalls holds calls against kills. Times are hundredths of a second.
+func TestJudgeCalls(t *testing.T) {
+	type call struct{ at, status int }
+	cases := []struct {
+		name    string
+		once    bool
+		calls   []call
+		kill    [2]int // from, until the next start; 0 = none
+		retries int
+		done    int // when it was seen to have ended; 0 = never
+		want    string
+	}{
+		{name: "one call", calls: []call{{10, 200}}},
+		{name: "again after a kill", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}},
+		{name: "again after a failure", calls: []call{{10, 500}, {30, 200}}},
+		{name: "again after it was cut off", calls: []call{{10, 0}, {30, 200}}},
+		{name: "again for no reason", calls: []call{{10, 200}, {30, 200}}, want: "without a kill"},
+		{name: "a kill excuses one repetition", calls: []call{{10, 200}, {30, 200}, {40, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
+		{name: "a kill before both", calls: []call{{110, 200}, {130, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
+		{name: "a kill after both", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{50, 55}, want: "without a kill"},
+		{name: "after it had ended", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, done: 15, want: "seen to have ended"},
+		{name: "once", once: true, calls: []call{{10, 200}}},
+		{name: "once, twice after a kill", once: true, calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, want: "at most 1"},
+		{name: "once, twice after a failure", once: true, calls: []call{{10, 500}, {30, 200}}, want: "at most 1"},
+		{name: "once, told to retry", once: true, calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, retries: 1},
+		{name: "once, more than told", once: true, calls: []call{{10, 200}, {30, 200}, {40, 200}}, kill: [2]int{20, 25}, retries: 1, want: "at most 2"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			begin := time.Unix(1_900_000_000, 0)
+			after := func(ms int) time.Time { return begin.Add(time.Duration(ms) * 10 * time.Millisecond) }
+			s := newScene(options{}, "test", t.TempDir(), io.Discard)
+			r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"call": c.once}})
+			r.retries["call"] = c.retries
+			if c.done > 0 {
+				r.done["call"] = finished{at: after(c.done)}
+			}
+			if c.kill[0] > 0 {
+				s.book.outages = []outage{{after(c.kill[0]), after(c.kill[1])}}
+			}
+			var calls []entry
+			for _, one := range c.calls {
+				calls = append(calls, entry{At: after(one.at).UnixNano(), Key: "exec_1/call", Node: "call", Status: one.status})
+			}
+			s.judgeCalls("exec_1/call", calls)
+			switch got := s.book.violations; {
+			case c.want == "" && len(got) != 0, c.want != "" && len(got) == 0:
+				t.Errorf("violations %v, want %q", got, c.want)
+			case c.want != "" && !strings.Contains(got[0].Text, c.want):
+				t.Errorf("violation %q does not say %q", got[0].Text, c.want)
+			}
+		})
+	}
+}
+
+// TestObserve shows a run two records, of which the second may break a rule.
+func TestObserve(t *testing.T) {
+	const done, open = `{"nodeId":"a","status":"completed","startTime":"2","endTime":"3"}`, `{"nodeId":"b","status":"pending"}`
+	at := func(status string, progress, completed int, steps ...string) string {
+		return `{"status":"` + status + `","progress":` + strconv.Itoa(progress) + `,"completedSteps":` + strconv.Itoa(completed) + `,"startTime":"1","endTime":"9","steps":[` + strings.Join(steps, ",") + `]}`
+	}
+	finish := strings.Replace(open, "pending", "completed", 1)
+	cases := []struct{ name, first, second, want string }{
+		{"goes on", at("running", 50, 1, done, open), at("failed", 50, 1, done, open), ""},
+		{"vanishes", at("running", 50, 1, done, open), at("not_found", 0, 0), "I1"},
+		{"out of order", at("running", 0, 0), at("running", 50, 1, strings.Replace(done, "completed", "pending", 1), finish), "I3"},
+		{"too early", at("running", 0, 0), at("running", 50, 1, done, `{"nodeId":"b","status":"running","startTime":"2"}`), "I3"},
+		{"a step changes", at("running", 50, 1, done, open), at("running", 50, 1, strings.Replace(done, "3", "4", 1), open), "I4"},
+		{"a run changes", at("failed", 50, 1, done, open), at("failed", 50, 1, done, finish), "I5"},
+		{"falls", at("running", 50, 0), at("running", 49, 0), "I6"},
+		{"is done too early", at("running", 50, 0), at("running", 100, 0), "I6"},
+		{"miscounts", at("running", 50, 0), at("running", 50, 1), "I8"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			r := b.knows("exec_1", "logged", &shape{follows: map[string][]string{"b": {"a"}}})
+			for _, text := range []string{c.first, c.second} {
+				var a answer
+				if err := json.Unmarshal([]byte(text), &a.value); err != nil {
+					t.Fatal(err)
+				}
+				b.observe(r, a)
+			}
+			got := ""
+			if len(b.violations) > 0 {
+				got = b.violations[0].Invariant
+			}
+			if got != c.want {
+				t.Errorf("violations %v, want %q", b.violations, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// options are what the command line says.
+type options struct {
+	kills    int
+	seed     uint64
+	clients  int
+	duration time.Duration
+	keep     bool
+	binary   string
+	json     bool
+}
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == ledgerArgument {
+		if err := serveLedger(os.Args[2], os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "ledger:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	var o options
+	flag.IntVar(&o.kills, "kills", 100, "how often to kill the server")
+	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "plan of the load and of the kills; each run takes another unless it is given")
+	flag.IntVar(&o.clients, "clients", 6, "how many clients load the server")
+	flag.DurationVar(&o.duration, "duration", 0, "stop killing after this time, whatever -kills says; 0 = no limit")
+	flag.BoolVar(&o.keep, "keep", false, "keep the database and the logs also when all is well")
+	flag.StringVar(&o.binary, "binary", "", "the server to torture; without it, one is built from the sources here")
+	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
+	flag.Parse()
+	if flag.NArg() > 0 || o.kills < 1 || o.clients < 1 || o.duration < 0 {
+		fmt.Fprintln(os.Stderr, "torture takes flags only, -kills and -clients from 1 on; see -help")
+		os.Exit(2)
+	}
+	os.Exit(torture(o))
+}
+
+// torture tortures once and gives the exit code.
+func torture(o options) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	folder, err := os.MkdirTemp("", "torture")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		return 1
+	}
+	r, err := tortureIn(ctx, o, folder)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "torture: %v\nhint: the database and the logs are in %s\n", err, folder)
+		return 1
+	}
+	r.Folder = folder
+	if !o.keep && len(r.Violations) == 0 {
+		os.RemoveAll(folder)
+		r.Folder = ""
+	}
+	if o.json {
+		out := json.NewEncoder(os.Stdout)
+		out.SetIndent("", "  ")
+		out.Encode(r)
+	} else {
+		fmt.Print(r.text())
+	}
+	if len(r.Violations) > 0 {
+		return 1
+	}
+	return 0
+}
+
+var ledgerLine = regexp.MustCompile(`^(http://\S+)$`)
+
+// tortureIn does all of it in a folder of its own: first a server under the
+// real clock, and for a quarter of the kills one under a virtual clock, with
+// schedules. An error is one of this program or of the machine, not of the
+// server.
+func tortureIn(ctx context.Context, o options, folder string) (*report, error) {
+	var err error
+	if o.binary == "" {
+		o.binary, err = build(ctx, folder)
+	} else {
+		o.binary, err = filepath.Abs(o.binary)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &report{Seed: o.seed, Clients: o.clients, Violations: []violation{}}
+	for _, name := range []string{"real clock", "virtual clock"} {
+		part := o
+		part.kills, part.duration = o.kills/4, o.duration/4
+		if name == "real clock" {
+			part.kills, part.duration = o.kills-part.kills, o.duration-part.duration
+		}
+		if part.kills == 0 {
+			continue
+		}
+		s, err := perform(ctx, part, name, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")))
+		if err != nil {
+			return nil, err
+		}
+		r.add(s)
+	}
+	return r, nil
+}
+
+// perform plays one scene, with a ledger of its own, and judges it.
+func perform(ctx context.Context, o options, name, folder string) (*scene, error) {
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	calls := filepath.Join(folder, "ledger.jsonl")
+	ledger, err := launch(filepath.Join(folder, "ledger.log"), ledgerLine, self, ledgerArgument, calls)
+	if err != nil {
+		return nil, err
+	}
+	defer ledger.kill()
+	address, err := ledger.address(ctx, 20*time.Second)
+	if err != nil {
+		return nil, fmt.Errorf("the ledger: %w", err)
+	}
+	s := newScene(o, name, folder, os.Stderr)
+	if name == "virtual clock" {
+		s.ticking, s.shapes = newTicking(o.seed, address)
+		s.book.clockSteps = true
+	} else {
+		s.shapes = shapes(address)
+	}
+	if err := s.play(ctx); err != nil {
+		return nil, err
+	}
+	return s, s.judge(calls)
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+)
+
+// record is what getExecutionStatus tells of a run.
+type record struct {
+	ID             string   `json:"id"`
+	Status         string   `json:"status"`
+	Progress       float64  `json:"progress"`
+	StartTime      *string  `json:"startTime"`
+	EndTime        *string  `json:"endTime"`
+	TotalSteps     int      `json:"totalSteps"`
+	CompletedSteps int      `json:"completedSteps"`
+	FailedSteps    int      `json:"failedSteps"`
+	Steps          []step   `json:"steps"`
+	Awaiting       *awaits  `json:"awaitingInput"`
+	AwaitingAll    []awaits `json:"awaitingInputs"`
+}
+
+type step struct {
+	NodeID   string          `json:"nodeId"`
+	NodeType string          `json:"nodeType"`
+	Status   string          `json:"status"`
+	Start    *string         `json:"startTime"`
+	End      *string         `json:"endTime"`
+	Attempt  int             `json:"attempt"`
+	Output   json.RawMessage `json:"output"`
+}
+
+type awaits struct {
+	NodeID string `json:"nodeId"`
+	Kind   string `json:"kind"`
+}
+
+func (r *record) terminal() bool { return r.Status == "completed" || r.Status == "failed" }
+
+// waiting gives all that a run waits for.
+func (r *record) waiting() []awaits {
+	if r.Awaiting == nil || len(r.AwaitingAll) > 0 {
+		return r.AwaitingAll
+	}
+	return []awaits{*r.Awaiting}
+}
+
+// run is what clients know of an execution. Whoever looks at it or acts on it
+// holds mu meanwhile, so that observations have an order.
+type run struct {
+	id    string
+	shape *shape // nil = none of the load's
+
+	mu        sync.Mutex
+	acked     string  // how it was acknowledged; "" = it only showed up in a listing
+	progress  float64 // the highest seen
+	status    string  // the last seen
+	ended     string  // the first terminal record seen, as JSON
+	done      map[string]finished
+	retries   map[string]int  // node -> how often a repetition was asked for, heard or not
+	answered  map[string]bool // nodes whose answer was acknowledged
+	cancelled bool            // a cancellation was acknowledged
+	left      bool            // the person whom it asks never answers
+	mustEnd   string          // it was answered with this end
+}
+
+// finished is a step that was seen to have ended well.
+type finished struct {
+	at   time.Time // when it was heard of
+	step string    // as JSON
+}
+
+// observe holds a status record against all that was seen before, and gives it.
+// r.mu is held.
+func (b *book) observe(r *run, a answer) *record {
+	heard := now()
+	data, err := json.Marshal(a.value)
+	rec := &record{}
+	if err == nil {
+		err = json.Unmarshal(data, rec)
+	}
+	if err != nil {
+		b.violated("I1", r.id, "its record cannot be read: %v: %.300s", err, data)
+		return rec
+	}
+	before := r.status
+	r.status = rec.Status
+	if rec.Status == "not_found" {
+		b.violated("I1", r.id, "it was acknowledged (%s) and does not exist", r.acked)
+		return rec
+	}
+	if r.ended != "" {
+		if r.ended != string(data) {
+			b.violated("I5", r.id, "its terminal record changed from %s to %s", r.ended, data)
+		}
+		return rec
+	}
+	if rec.Progress < r.progress {
+		b.violated("I6", r.id, "its progress fell from %v to %v (status %s, then %s)", r.progress, rec.Progress, before, rec.Status)
+	}
+	r.progress = max(r.progress, rec.Progress)
+	if (rec.Progress == 100) != (rec.Status == "completed") {
+		b.violated("I6", r.id, "its progress is %v, its status %s", rec.Progress, rec.Status)
+	}
+	b.observeSteps(r, rec, heard)
+	if rec.terminal() {
+		r.ended = string(data)
+		b.ended(r, rec)
+	}
+	return rec
+}
+
+// observeSteps checks the steps of a record: their order, their counts, and
+// that what had ended well stays as it was.
+func (b *book) observeSteps(r *run, rec *record, heard time.Time) {
+	steps := map[string]*step{}
+	completed, failed := 0, 0
+	for i := range rec.Steps {
+		s := &rec.Steps[i]
+		steps[s.NodeID] = s
+		switch s.Status {
+		case "completed":
+			completed++
+		case "failed":
+			failed++
+		}
+	}
+	if completed != rec.CompletedSteps || failed != rec.FailedSteps {
+		b.violated("I8", r.id, "completedSteps %d and failedSteps %d, but of its steps %d are completed and %d failed", rec.CompletedSteps, rec.FailedSteps, completed, failed)
+	}
+	for id, s := range steps {
+		data, _ := json.Marshal(s)
+		old, known := r.done[id]
+		switch {
+		case known && old.step != string(data):
+			b.violated("I4", r.id, "the finished step %s (%s) changed from %s to %s", id, s.NodeType, old.step, data)
+			delete(r.done, id) // it is told once
+			if s.Status == "completed" {
+				r.done[id] = finished{old.at, string(data)}
+			}
+		case !known && s.Status == "completed":
+			r.done[id] = finished{heard, string(data)}
+		}
+		if r.shape == nil || s.Status == "pending" || s.Status == "skipped" {
+			continue
+		}
+		for _, before := range r.shape.follows[id] {
+			p := steps[before]
+			if p == nil {
+				p = &step{Status: "missing"}
+			}
+			if p.Status != "completed" && p.Status != "skipped" {
+				b.violated("I3", r.id, "step %s is %s, but %s before it is %s", id, s.Status, before, p.Status)
+			} else if !b.clockSteps && p.Status == "completed" && p.End != nil && s.Start != nil && *s.Start < *p.End {
+				b.violated("I3", r.id, "step %s started at %s, before %s ended at %s", id, *s.Start, before, *p.End)
+			}
+		}
+	}
+}
+
+// ended checks the first terminal record of a run.
+func (b *book) ended(r *run, rec *record) {
+	b.count(func(c *counts) {
+		if rec.Status == "completed" {
+			c.Completed++
+		} else {
+			c.Failed++
+		}
+	})
+	if rec.EndTime == nil || rec.StartTime == nil {
+		b.violated("I5", r.id, "it is %s without start or end time", rec.Status)
+	}
+	if r.mustEnd != "" && r.mustEnd != rec.Status {
+		b.violated("I5", r.id, "its end was answered as %s, and it is %s", r.mustEnd, rec.Status)
+	}
+	if r.shape == nil || r.acked == "" || r.acked == "retry" || rec.Status != "completed" {
+		return // a retried run holds the outputs of another
+	}
+	var output struct{ Text string }
+	for _, s := range rec.Steps {
+		if s.NodeID == r.shape.last && s.Status == "completed" {
+			json.Unmarshal(s.Output, &output)
+		}
+	}
+	if want := r.id + " done"; output.Text != want {
+		b.violated("I3", r.id, "its last step says %q, want %q", output.Text, want)
+	}
+}

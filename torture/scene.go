@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// scene is one server on one database, killed and started again and again.
+type scene struct {
+	options
+	name   string
+	folder string
+	random *rand.Rand // of the kills; each client has its own
+	book   *book
+	door   *door
+	shapes []*shape
+	// Of a scene under a virtual clock; else nil.
+	ticking *ticking
+
+	began    time.Time
+	kills    int             // so far
+	stops    int             // that it was asked for
+	early    int             // of them, before the server was ready
+	ready    []time.Duration // how long starts took
+	calls    int             // that reached the ledger
+	repeated int             // calls under a key that had one before
+}
+
+// newScene makes a scene in a folder that exists. Progress and violations are
+// told to out.
+func newScene(o options, name, folder string, out io.Writer) *scene {
+	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, out), door: newDoor(), began: now()}
+}
+
+// client makes a client with a number of its own.
+func (s *scene) client(n int) *client {
+	return &client{name: n, random: rand.New(rand.NewPCG(s.seed, uint64(n))), door: s.door, book: s.book, shapes: s.shapes, watches: s.ticking != nil}
+}
+
+func (s *scene) database() string  { return filepath.Join(s.folder, "blueprintd.db") }
+func (s *scene) serverLog() string { return filepath.Join(s.folder, "server.log") }
+
+// mostToReady is how long a start may take.
+const mostToReady = 30 * time.Second
+
+func (s *scene) launch() (*process, error) {
+	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
+	if s.random.IntN(2) == 0 {
+		args = append(args, "--max-running", "8")
+	}
+	if s.ticking != nil {
+		args = append(args, "--clock", s.ticking.flag(s.random))
+	}
+	return launch(s.serverLog(), readyLine, s.binary, args...)
+}
+
+// up starts the server and waits until it is ready. A server that does not
+// become ready is a violation, and nil.
+func (s *scene) up(ctx context.Context) (*process, error) {
+	p, err := s.launch()
+	if err != nil {
+		return nil, err
+	}
+	address, err := p.address(ctx, mostToReady)
+	if err != nil {
+		p.kill()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		s.book.violated("up", "", "the server does not start: %v; its log is %s", err, s.serverLog())
+		return nil, nil
+	}
+	s.ready = append(s.ready, now().Sub(p.started))
+	if s.ticking != nil {
+		s.ticking.reached(s.ticking.given)
+	}
+	s.door.open(address)
+	return p, nil
+}
+
+// down ends a server and notes since when it was away. Asked politely, it must
+// end well, whatever it was at, while clients still knock.
+func (s *scene) down(p *process, polite bool) {
+	from := now()
+	if polite {
+		if err := p.stop(); err != nil {
+			s.book.violated("up", "", "asked to end, the server did not end well: %v; its log is %s", err, s.serverLog())
+		}
+		s.stops++
+	} else {
+		s.door.open("")
+		p.kill()
+		s.kills++
+	}
+	s.door.open("")
+	s.book.mu.Lock()
+	s.book.outages = append(s.book.outages, outage{from: from})
+	s.book.mu.Unlock()
+}
+
+// restarted notes when the process after the latest kill began.
+func (s *scene) restarted(p *process) {
+	s.book.outages[len(s.book.outages)-1].to = p.started
+}
+
+// play loads and kills until there were enough kills, and then lets all settle.
+func (s *scene) play(ctx context.Context) error {
+	p, err := s.up(ctx)
+	if err != nil || p == nil {
+		return err
+	}
+	defer func() { p.kill() }()
+	for _, shape := range s.shapes {
+		if err := shape.create(ctx, s.door); err != nil {
+			return err
+		}
+	}
+	if s.ticking != nil {
+		if err := s.ticking.create(ctx, s.door); err != nil {
+			return err
+		}
+	}
+	loaded, unload := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer unload()
+	for i := range s.clients {
+		c := s.client(i + 1)
+		clients.Go(func() { c.work(ctx, loaded) })
+	}
+	if s.ticking != nil {
+		c := s.client(-1)
+		clients.Go(func() { s.ticking.work(ctx, loaded, c) })
+	}
+	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
+		if !pause(ctx, s.life()) {
+			return ctx.Err()
+		}
+		select {
+		case <-p.ended:
+			s.book.violated("up", "", "the server ended by itself: %v; its log is %s", p.err, s.serverLog())
+			return nil
+		default:
+		}
+		next, err := s.replace(ctx, p)
+		if err != nil || next == nil {
+			return err
+		}
+		p = next
+	}
+	pause(ctx, time.Second) // work on the last start too
+	unload()
+	clients.Wait()
+	if p, err = s.settle(ctx, p); err != nil || p == nil {
+		return err
+	}
+	if err := p.stop(); err != nil {
+		s.book.violated("up", "", "the server did not end well: %v", err)
+	}
+	return nil
+}
+
+// life is how long the server lives this time: often about a second, sometimes
+// it dies while it takes up what the last one left.
+func (s *scene) life() time.Duration {
+	if s.random.IntN(5) == 0 {
+		return time.Duration(s.random.IntN(60)) * time.Millisecond
+	}
+	return time.Duration(250+s.random.IntN(1000)) * time.Millisecond
+}
+
+// replace kills the server and starts it again; one start in five is cut off
+// too. One server in twelve is asked to end instead, which is no kill, but puts
+// the same runs down.
+func (s *scene) replace(ctx context.Context, p *process) (*process, error) {
+	for polite := s.random.IntN(12) == 0; ; polite = false {
+		s.down(p, polite)
+		if polite {
+			break
+		}
+		if s.kills/10 != (s.kills-1)/10 {
+			s.progress()
+		}
+		if s.random.IntN(5) > 0 || s.kills >= s.options.kills {
+			break
+		}
+		next, err := s.launch()
+		if err != nil {
+			return nil, err
+		}
+		s.restarted(next)
+		pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
+		s.early++
+		p = next
+	}
+	next, err := s.up(ctx)
+	if next != nil {
+		s.restarted(next)
+	}
+	return next, err
+}
+
+// progress tells how far it is.
+func (s *scene) progress() {
+	s.book.mu.Lock()
+	defer s.book.mu.Unlock()
+	c := s.book.counts
+	fmt.Fprintf(s.book.out, "%s  %3d kills  %4s  acknowledged %d  completed %d  failed %d  open %d  duplicates %d  lost answers %d  unknown outcomes %d  ready in %s\n",
+		s.name, s.kills, now().Sub(s.began).Round(time.Second), c.Acknowledged, c.Completed, c.Failed, len(s.book.open), c.Duplicates, c.Lost, c.UnknownOutcome, percentile(s.ready, 50))
+}
+
+// percentile gives the value below which so many percent lie.
+func percentile(all []time.Duration, percent int) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(len(sorted)-1, len(sorted)*percent/100)].Round(time.Millisecond)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"time"
+)
+
+// mostToSettle is how long runs may take to end once the faults have stopped.
+const mostToSettle = 60 * time.Second
+
+// settle lets all runs end, lists those that nobody was told of, stops the
+// server well, starts it once more and reads every run again.
+func (s *scene) settle(ctx context.Context, p *process) (*process, error) {
+	c := s.client(1000)
+	if s.ticking != nil {
+		s.ticking.rest(ctx, c)
+	}
+	c.list(ctx, 0)
+	deadline := now().Add(mostToSettle)
+	for len(s.book.opened()) > 0 && now().Before(deadline) {
+		for _, r := range s.book.opened() {
+			c.tend(ctx, r, true)
+		}
+		if !pause(ctx, 100*time.Millisecond) {
+			return p, ctx.Err()
+		}
+	}
+	for _, r := range s.book.opened() {
+		s.book.violated("I2", r.id, "%s after the faults stopped it is still %q: %s", mostToSettle, r.status, c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).body)
+	}
+	s.door.open("")
+	if err := p.stop(); err != nil {
+		s.book.violated("up", "", "the server did not end well: %v", err)
+	}
+	next, err := s.up(ctx)
+	if err != nil || next == nil {
+		return next, err
+	}
+	if n := c.list(ctx, 0); n != 0 {
+		s.book.violated("I2", "", "%d runs appeared after all had settled", n)
+	}
+	for _, r := range s.book.all() {
+		c.look(ctx, r)
+		if r.left && r.status != "paused" {
+			s.book.violated("I2", r.id, "nobody answered it, and it is %s", r.status)
+		}
+	}
+	if s.ticking != nil {
+		s.ticking.judge(ctx, c)
+	}
+	for _, shape := range s.shapes {
+		for _, trigger := range shape.triggers() {
+			c.firings(ctx, shape, trigger)
+		}
+	}
+	return next, nil
+}
+
+// list reads the log of executions, makes those known that were never
+// acknowledged, and says how many those were. most is how far back it reads; 0
+// is all, and then every known run must be there.
+func (c *client) list(ctx context.Context, most int) int {
+	byBlueprint := map[string]*shape{}
+	for _, s := range c.shapes {
+		byBlueprint[s.id] = s
+	}
+	limit, found := 100, 0
+	if most > 0 {
+		limit = most
+	}
+	listed := map[string]bool{}
+	for offset := 0; ; offset += limit {
+		a := c.door.query(ctx, "execution.listRecentExecutions", object{"limit": limit, "offset": offset})
+		if !c.heard(a, "listRecentExecutions") {
+			return found
+		}
+		logs, _ := at(a.value, "logs").([]any)
+		for _, log := range logs {
+			id, _ := at(log, "executionData", "executionId").(string)
+			blueprint, _ := at(log, "blueprintId").(string)
+			listed[id] = true
+			r := c.book.run(id)
+			if r == nil {
+				found++
+				r = c.book.knows(id, "", byBlueprint[blueprint])
+			}
+			if status := at(log, "status"); most == 0 && r.ended != "" && status != r.status {
+				c.book.violated("I5", id, "it is %s, and the listing says %v", r.status, status)
+			}
+		}
+		if most > 0 {
+			return found
+		}
+		if len(logs) < limit {
+			break
+		}
+	}
+	for _, r := range c.book.all() {
+		if !listed[r.id] {
+			c.book.violated("I1", r.id, "it was acknowledged (%s) and is not in the listing", r.acked)
+		}
+	}
+	return found
+}
+
+// history gives the rows of a trigger's firing ledger.
+func (c *client) history(ctx context.Context, trigger string) []any {
+	var all []any
+	for {
+		a := c.door.query(ctx, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 100, "offset": len(all)})
+		if !c.heard(a, "history") {
+			return all
+		}
+		rows, _ := at(a.value, "firings").([]any)
+		if all = append(all, rows...); len(rows) < 100 {
+			return all
+		}
+	}
+}
+
+// firings reads the ledger of a trigger of the load: each row that started
+// something names a run of that trigger, no key started two, and what clients
+// were told of a delivery is what it says.
+func (c *client) firings(ctx context.Context, s *shape, trigger string) {
+	started := map[string]string{} // key -> execution
+	runs := map[string]bool{}
+	for _, row := range c.history(ctx, trigger) {
+		key, _ := at(row, "key").(string)
+		execution, _ := at(row, "executionId").(string)
+		if at(row, "decision") != "started" {
+			continue
+		}
+		if other := started[key]; other != "" {
+			c.book.violated("I7", execution, "key %s of trigger %s also started %s", key, trigger, other)
+		}
+		if r := c.book.run(execution); r == nil || r.shape != s || runs[execution] {
+			c.book.violated("I7", execution, "firing %v of trigger %s started it, but it is no run of that trigger or was started twice", at(row, "id"), trigger)
+		}
+		started[key], runs[execution] = execution, true
+	}
+	for _, d := range c.book.deliveries {
+		if d.trigger == trigger && d.execution != "" && started[d.id] != d.execution {
+			c.book.violated("I7", d.execution, "delivery %s of trigger %s was acknowledged, and the ledger says it started %q", d.id, trigger, started[d.id])
+		}
+	}
+}

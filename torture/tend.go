@@ -1,0 +1,112 @@
+package main
+
+import "context"
+
+// tend looks at a run and does what a person would: answers what it asks,
+// cancels some, and begins some that failed anew. At last, when the load has
+// stopped, it only answers.
+func (c *client) tend(ctx context.Context, r *run, last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
+	if !c.heard(a, "getExecutionStatus") {
+		return
+	}
+	old := r.ended
+	rec := c.book.observe(r, a)
+	switch {
+	case r.cancelled && rec.Status == "completed":
+		c.book.violated("I1", r.id, "its cancellation was acknowledged, and it completed")
+	case rec.terminal() || rec.Status == "not_found":
+		c.book.close(r)
+		if old == "" && rec.Status == "failed" && !last && c.random.IntN(3) == 0 {
+			c.retry(ctx, r)
+		}
+	case rec.Status == "paused":
+		for _, w := range rec.waiting() {
+			c.reply(ctx, r, w, last)
+		}
+	case !last && c.random.IntN(60) == 0:
+		c.cancel(ctx, r)
+	}
+}
+
+// look reads a run that may have ended, and checks it.
+func (c *client) look(ctx context.Context, r *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
+	if c.heard(a, "getExecutionStatus") {
+		c.book.observe(r, a)
+	}
+}
+
+func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
+	if r.answered[w.NodeID] && w.Kind != "unknown-outcome" {
+		c.book.violated("I1", r.id, "the answer to %s was acknowledged, and it is asked again", w.NodeID)
+		return
+	}
+	input := object{}
+	switch w.Kind {
+	case "human":
+		if r.shape != nil && r.shape.name == "expire" {
+			return // its time runs out
+		}
+		// One in ten is never answered; which, its id says.
+		if r.left = dice(r.id)%10 == 0; r.left {
+			c.book.close(r)
+			return
+		}
+		if !last && c.random.IntN(4) > 0 {
+			return // not yet
+		}
+		input["name"] = "Ada"
+	case "approval":
+		input["approved"] = c.random.IntN(2) == 0
+	case "unknown-outcome":
+		switch c.random.IntN(3) {
+		case 0:
+			input["action"] = "retry"
+			r.retries[w.NodeID]++
+		case 1:
+			input["action"], input["output"] = "mark-done", object{"marked": true}
+		default:
+			input["action"] = "abort"
+		}
+	default:
+		c.book.violated("I2", r.id, "it waits for %s at %s, for which nothing asked", w.Kind, w.NodeID)
+		return
+	}
+	a := c.door.mutate(ctx, "execution.resume", object{"executionId": r.id, "nodeId": w.NodeID, "input": input})
+	if !c.heard(a, "resume of "+r.id) {
+		return
+	}
+	r.answered[w.NodeID] = true
+	c.book.observe(r, a)
+	c.book.count(func(n *counts) {
+		if w.Kind == "unknown-outcome" {
+			n.UnknownOutcome++
+		} else {
+			n.Answers++
+		}
+	})
+}
+
+func (c *client) cancel(ctx context.Context, r *run) {
+	a := c.door.mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
+	if !c.heard(a, "cancel of "+r.id) {
+		return
+	}
+	r.cancelled = true
+	c.book.count(func(n *counts) { n.Cancelled++ })
+	c.book.observe(r, a)
+}
+
+func (c *client) retry(ctx context.Context, r *run) {
+	a := c.door.mutate(ctx, "execution.retry", object{"executionId": r.id})
+	if !c.heard(a, "retry of "+r.id) {
+		return
+	}
+	c.book.knows(a.text("executionId"), "retry", r.shape)
+	c.book.count(func(n *counts) { n.Retried++ })
+}

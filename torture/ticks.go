@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+// ticking is a virtual clock that a client moves, and the schedules under it.
+type ticking struct {
+	random *rand.Rand
+
+	mu        sync.Mutex
+	now       time.Time // as last acknowledged; the server's may be ahead
+	given     time.Time // to the latest start
+	end       time.Time // the schedules were stopped then; zero while they go on
+	schedules []*schedule
+}
+
+// schedule is a scheduled trigger that fires each so many minutes.
+type schedule struct {
+	shape   *shape
+	minutes int
+	catchUp string
+	trigger string
+	from    time.Time // it was created then
+}
+
+var virtualStart = time.Date(2031, 3, 30, 0, 0, 0, 0, time.UTC)
+
+func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
+	call := func(id, mood string) object {
+		return node(id, "http-request", object{"method": "POST", "url": fmt.Sprintf("%s/call?node=%s&mood=%s", ledger, id, mood)})
+	}
+	before := node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
+	after := node("after", "template", object{"text": "{{kept}} done"})
+	wait := node("wait", "wait", object{"durationMs": 90_000})
+	every := []*schedule{
+		{shape: &shape{name: "each-minute", nodes: []any{before, call("call", "quick"), after}}, minutes: 1, catchUp: "all"},
+		{shape: &shape{name: "each-other", nodes: []any{before, wait, call("call", "quick"), after}}, minutes: 2, catchUp: "latest"},
+		{shape: &shape{name: "each-fifth", nodes: []any{before, after}}, minutes: 5, catchUp: "none"},
+	}
+	var list []*shape
+	for _, s := range every {
+		s.shape.webhooks = map[string]string{}
+		s.shape.derive()
+		list = append(list, s.shape)
+	}
+	return &ticking{random: rand.New(rand.NewPCG(seed, 2000)), now: virtualStart, schedules: every}, list
+}
+
+// flag gives the clock of the next start. Where the server died in the middle
+// of a move, its clock steps back; sometimes it was away for a while.
+func (t *ticking) flag(random *rand.Rand) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.given = t.now
+	if random.IntN(4) == 0 && t.end.IsZero() {
+		t.given = t.given.Add(time.Duration(random.IntN(40*60)) * time.Second)
+	}
+	return "virtual=" + t.given.Format(time.RFC3339)
+}
+
+// reached notes an acknowledged time.
+func (t *ticking) reached(at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if at.After(t.now) {
+		t.now = at
+	}
+}
+
+func (t *ticking) create(ctx context.Context, d *door) error {
+	for _, s := range t.schedules {
+		made := d.mutate(ctx, "blueprintTriggers.create", object{"blueprintId": s.shape.id, "triggerType": "scheduled",
+			"config": object{"cron": fmt.Sprintf("*/%d * * * *", s.minutes), "catchUp": s.catchUp}})
+		if !made.ok() {
+			return fmt.Errorf("blueprintTriggers.create: %s", made)
+		}
+		s.trigger, s.from = made.text("id"), t.now
+	}
+	return nil
+}
+
+// advance moves the server's clock, and says whether it answered.
+func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool {
+	a := c.door.do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
+	if !c.heard(a, "/clock/advance") {
+		return false
+	}
+	at, err := time.Parse(time.RFC3339, a.text("now"))
+	if err != nil {
+		c.book.violated("I7", "", "/clock/advance answered %s", a)
+		return false
+	}
+	t.reached(at)
+	return true
+}
+
+// work moves the clock until loaded ends.
+func (t *ticking) work(ctx, loaded context.Context, c *client) {
+	for pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
+		t.advance(ctx, c, time.Duration(1+t.random.IntN(8*60))*time.Second)
+	}
+}
+
+// rest ends all schedules and lets their runs come to an end.
+func (t *ticking) rest(ctx context.Context, c *client) {
+	t.advance(ctx, c, time.Minute)
+	for _, s := range t.schedules {
+		c.heard(c.door.mutate(ctx, "blueprintTriggers.update", object{"triggerId": s.trigger, "isActive": false}), "blueprintTriggers.update")
+	}
+	t.end = t.now
+	t.advance(ctx, c, time.Hour)
+}
+
+// judge reads the firing ledger of each schedule: no tick started two runs,
+// each run is one of them, and where all missed ticks are to be caught up none
+// is left out.
+func (t *ticking) judge(ctx context.Context, c *client) {
+	for _, s := range t.schedules {
+		started := map[string]string{} // due -> execution
+		runs := map[string]bool{}
+		for _, row := range c.history(ctx, s.trigger) {
+			due, _ := at(row, "dueAt").(string)
+			execution, _ := at(row, "executionId").(string)
+			when, err := time.Parse(time.RFC3339, due)
+			if err != nil || when.Minute()%s.minutes != 0 || when.Second() != 0 {
+				c.book.violated("I7", execution, "%s was due at %q, which its schedule does not name", s.shape.name, due)
+			}
+			if at(row, "decision") != "started" {
+				continue
+			}
+			if other := started[when.Format(time.RFC3339)]; other != "" || runs[execution] {
+				c.book.violated("I7", execution, "the tick of %s at %s started it and %s", s.shape.name, due, other)
+			}
+			if r := c.book.run(execution); r == nil || r.shape != s.shape {
+				c.book.violated("I7", execution, "the tick of %s at %s started it, and it is no run of that schedule", s.shape.name, due)
+			}
+			started[when.Format(time.RFC3339)], runs[execution] = execution, true
+		}
+		c.book.count(func(n *counts) { n.Ticks += len(started) })
+		for when := s.from.Add(time.Minute).Truncate(time.Minute); s.catchUp == "all" && !when.After(t.end); when = when.Add(time.Minute) {
+			if started[when.Format(time.RFC3339)] == "" {
+				c.book.violated("I7", "", "the tick of %s at %s never ran (the clock reached %s)", s.shape.name, when.Format(time.RFC3339), t.end.Format(time.RFC3339))
+			}
+		}
+	}
+}
