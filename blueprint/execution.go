@@ -128,6 +128,12 @@ type Telemetry struct {
 	ErrorSummary                  *string      `json:"errorSummary"`
 }
 
+// NewTelemetry is the telemetry of a run that did nothing; its lists are empty,
+// not null.
+func NewTelemetry() Telemetry {
+	return Telemetry{MCPServerNames: []string{}, DataSourcesSummary: []DataSource{}, AuthenticationMethodsUsed: []string{}}
+}
+
 // DataSource sums up what a run asked of one host: how many calls, and the
 // distinct HTTP statuses that came back, ascending.
 type DataSource struct {
@@ -156,6 +162,7 @@ type Execution struct {
 	Output            any
 	Outputs           map[string]any // by node id
 	Failure           *RunError      // why a failed run failed
+	Shown             int            // about how many bytes of JSON its inputs and outputs take
 	Telemetry         Telemetry
 }
 

@@ -45,6 +45,9 @@ type ExecutionRow struct {
 	UpdatedAt         Time
 	StartTime         Time
 	EndTime           Time
+	// BlueprintDeleted says that nobody can start the blueprint any more; it
+	// is only filled in for unfinished runs.
+	BlueprintDeleted bool
 }
 
 // JournalCommit is one step of a run's way onto the disk: all of it becomes

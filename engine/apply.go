@@ -7,10 +7,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// record applies an entry and keeps it for the next flush. r.mu is held.
+// record applies an entry and keeps it for the next flush, which comes soon
+// enough by itself. r.mu is held.
 func (r *run) record(e *entry) {
 	r.apply(e)
 	r.pending = append(r.pending, e)
+	r.soon(AtEnd)
 }
 
 // apply lets an entry happen to the run. It is the only way a run changes, in

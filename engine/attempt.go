@@ -141,7 +141,6 @@ func (a *attempt) note(level, message string, data any) {
 	now := blueprint.TimeOf(r.engine.Clock.Now())
 	node := a.node.ID
 	r.record(&entry{Kind: entryLog, At: now, Log: &blueprint.LogEntry{Timestamp: now, Level: level, NodeID: &node, Message: message, Data: data}})
-	r.soon(AtEnd)
 }
 
 // settle records what came of the attempt. r.mu is held.
@@ -165,9 +164,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 		r.complete(e, result)
 	}
 	r.armFor(r.nodes[a.index].due)
-	if a.node.effect == blueprint.EffectPure {
-		r.soon(AtEnd)
-	} else {
+	if a.node.effect != blueprint.EffectPure {
 		r.soon(Soon) // so that a crash leaves little in doubt
 	}
 }

@@ -180,7 +180,7 @@ func (r *run) outcome() func() *blueprint.Execution {
 func (r *run) evict() {
 	e := r.engine
 	r.gone = true
-	r.unhold()
+	defer r.unhold()
 	r.cancel(context.Canceled)
 	if r.late != nil {
 		r.late.Stop()
@@ -198,6 +198,9 @@ func (r *run) evict() {
 		e.parked[r.id] = &parked{timer: r.timer, timerAt: r.timerAt, handle: r.handle}
 	}
 	delete(e.runs, r.id)
+	if r.counted {
+		e.held -= r.weight
+	}
 	e.passTurn(r)
 	if e.stopping.Load() && len(e.runs) == 0 {
 		close(e.quiet)

@@ -62,6 +62,7 @@ type Engine struct {
 	runs     map[string]*run    // in memory
 	parked   map[string]*parked // at rest, with a timer or a caller
 	driving  int                // runs that have their turn
+	held     int                // weight of the input data of the new ones
 	queue    []*run             // runs that wait for one, each with a unit
 	watchers map[string]map[chan struct{}]struct{}
 }
@@ -98,36 +99,43 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	}
 	ready()
 	<-ctx.Done()
-	e.stop()
 	deadline := time.NewTimer(e.Drain)
 	defer deadline.Stop()
+	e.stop()
 	select {
 	case <-e.quiet:
 	case <-deadline.C:
 	}
 	e.cut(errStopping)
 	<-e.quiet
+	e.forget() // what came to rest just as the engine was stopping
 	return nil
 }
 
 // stop keeps anything new from starting. Runs that wait for their turn are put
-// down, callers that wait for a run at rest are told how it stands; both go on
-// at the next start.
+// down, and go on at the next start.
 func (e *Engine) stop() {
 	e.mu.Lock()
 	e.stopping.Store(true)
-	queue, resting := e.queue, e.parked
-	e.queue, e.parked = nil, map[string]*parked{}
-	for _, r := range queue {
+	for _, r := range e.queue {
 		r.turn = noTurn
+		go e.leave(r) // the disk may keep it waiting
 	}
+	e.queue = nil
 	if len(e.runs) == 0 {
 		close(e.quiet)
 	}
 	e.mu.Unlock()
-	for _, r := range queue {
-		e.leave(r)
-	}
+	e.forget()
+}
+
+// forget lets go of the runs at rest, which wait for the next start. Callers
+// that wait for one are told how it stands.
+func (e *Engine) forget() {
+	e.mu.Lock()
+	resting := e.parked
+	e.parked = map[string]*parked{}
+	e.mu.Unlock()
 	for id, p := range resting {
 		p.timer.Stop()
 		if p.handle != nil {

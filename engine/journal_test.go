@@ -25,6 +25,7 @@ type journal struct {
 	// also block. fault and loadFault are set before they are used.
 	fault     func(n int, c *blueprint.JournalCommit) error
 	loadFault func(id string) error
+	deleted   bool // the blueprints of all runs are
 }
 
 func newJournal() *journal {
@@ -122,6 +123,7 @@ func (j *journal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) 
 	var rows []blueprint.ExecutionRow
 	for _, id := range slices.Sorted(maps.Keys(j.runs)) {
 		if row := j.runs[id].Row; !row.Status.Terminal() {
+			row.BlueprintDeleted = j.deleted
 			rows = append(rows, row)
 		}
 	}

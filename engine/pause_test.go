@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,7 +125,7 @@ func TestWhoMayAnswer(t *testing.T) {
 		{blueprint.AwaitOAuth, []string{starter}},
 	} {
 		for _, user := range []string{manager, starter, stranger} {
-			testMayAnswer(t, test.kind, user, user == manager, contains(test.may, user))
+			testMayAnswer(t, test.kind, user, user == manager, slices.Contains(test.may, user))
 		}
 	}
 }
@@ -141,15 +142,6 @@ func testMayAnswer(t *testing.T, kind blueprint.AwaitKind, user string, canManag
 			t.Errorf("%s, %s: the run is %s", kind, user, got)
 		}
 	})
-}
-
-func contains(list []string, text string) bool {
-	for _, element := range list {
-		if element == text {
-			return true
-		}
-	}
-	return false
 }
 
 func TestExpiry(t *testing.T) {

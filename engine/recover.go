@@ -163,6 +163,10 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 			e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
 			continue
 		}
+		if row.BlueprintDeleted && r.canceled == nil {
+			// The process ended after the deletion and before it had cancelled this.
+			r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
+		}
 		e.release(r)
 	}
 	if len(rows) > 0 {

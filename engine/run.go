@@ -72,6 +72,7 @@ type run struct {
 	plan     *blueprint.Plan
 	nodes    []nodeRun
 	weight   int            // of begin.InputData
+	counted  bool           // in engine.held
 	total    int            // weight of all outputs
 	count    [phases]int    // nodes in each phase; that of idle is not kept
 	again    []int          // started nodes that are due for another attempt

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/clock"
 	"blueprintd/engine"
 )
 
@@ -162,6 +163,38 @@ func TestStopWithoutDisk(t *testing.T) {
 		w.journal.setFault(nil)
 		w.boot(w.clock.Now())
 		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"done":"b"}`)
+	})
+}
+
+// Nor for one that keeps a run waiting that has no turn.
+func TestStopWithoutDiskWhileQueued(t *testing.T) {
+	options := func(o *engine.Options) { o.Clock, o.Drain, o.MaxRunning = clock.Real{}, 3*time.Second, 1 }
+	testWith(t, options, func(w *world) {
+		h := w.start(w.define(`
+			a wait {"ms": 1000}
+			b act`))
+		synctest.Wait()
+		gate := w.hold("busy")
+		w.start(w.define(`busy pass`))
+		<-gate.came
+		w.pass(900 * time.Millisecond)
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error {
+			return blueprint.Errorf(blueprint.CodeUnavailable, "disk gone")
+		})
+		w.pass(time.Minute)
+		begin := time.Now()
+		w.stop()
+		if took := time.Since(begin); took < 3*time.Second || took > 4*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		if _, err := h.Wait(w.Context()); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+		w.journal.setFault(nil)
+		close(gate.open)
+		w.boot(w.clock.Now())
+		synctest.Wait()
+		w.expect(w.view(h.ID), `completed: a=completed b=completed -> {"done":"b"}`)
 	})
 }
 

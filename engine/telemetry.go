@@ -10,7 +10,7 @@ import (
 
 // telemetry sums up what the nodes did.
 func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
-	t := blueprint.Telemetry{MCPServerNames: []string{}, DataSourcesSummary: []blueprint.DataSource{}, AuthenticationMethodsUsed: []string{}}
+	t := blueprint.NewTelemetry()
 	sources := map[string]*blueprint.DataSource{}
 	var hosts []string
 	var problems []string

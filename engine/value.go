@@ -20,10 +20,14 @@ type Limits struct {
 	// Record is for the inputs and outputs in a record that is shown; what is
 	// beyond is left out. 0 = 64 MiB.
 	Record int
+	// Held is for the input data of all new runs in memory together; one more
+	// is refused with CodeUnavailable until some have ended. 0 = 64 MiB, which
+	// decoded is several times as much.
+	Held int
 }
 
 func (l Limits) orDefaults() Limits {
-	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20)}
+	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20)}
 }
 
 // maxDepth bounds how deeply what a node hands on may nest: a little more than

@@ -11,10 +11,17 @@ import (
 // It takes what the store has of the run; for one that is at work it tells how
 // far it is.
 func (e *Engine) View(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
+	return e.ViewWithin(ctx, execution, e.Limits.Record)
+}
+
+// ViewWithin is View for a record whose steps' inputs and outputs may take at
+// most room bytes of JSON. What does not fit is null, and the log says so.
+func (e *Engine) ViewWithin(ctx context.Context, execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
+	room = min(room, e.Limits.Record)
 	if execution.Row.Status.Terminal() {
-		return e.viewRecord(execution)
+		return e.viewRecord(execution, room)
 	}
-	if live := e.liveView(ctx, execution.Row.ID); live != nil {
+	if live := e.liveView(ctx, execution.Row.ID, room); live != nil {
 		return live, nil
 	}
 	// It is at rest, or has come to rest since it was read: the disk knows.
@@ -23,21 +30,22 @@ func (e *Engine) View(ctx context.Context, execution *blueprint.StoredExecution)
 		return nil, err
 	}
 	if stored.Row.Status.Terminal() {
-		return e.viewRecord(stored)
+		return e.viewRecord(stored, room)
 	}
 	r := e.newRun(stored.Row.ID)
 	defer r.cancel(context.Canceled)
 	if err := e.fold(ctx, r, stored); err != nil {
 		return nil, err
 	}
-	return r.view(), nil
+	return r.view(room), nil
 }
 
-func (e *Engine) viewRecord(execution *blueprint.StoredExecution) (*blueprint.Execution, error) {
+func (e *Engine) viewRecord(execution *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
 	s, err := e.decodeRecord(execution, false)
 	if err != nil {
 		return nil, err
 	}
+	s.room = room
 	return s.expand(&execution.Row), nil
 }
 
@@ -47,14 +55,14 @@ const liveViewPatience = 2 * time.Second
 
 // liveView gives a run that is in memory, nil for any other. What it shows is
 // on the disk first: nobody may be told of a step that a crash could undo.
-func (e *Engine) liveView(ctx context.Context, id string) *blueprint.Execution {
+func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.Execution {
 	e.mu.Lock()
 	live := e.runs[id]
 	e.mu.Unlock()
 	if live == nil {
 		return nil
 	}
-	view, durable := live.snapshot()
+	view, durable := live.snapshot(room)
 	if view == nil || durable {
 		return view
 	}
@@ -75,22 +83,24 @@ func (e *Engine) liveView(ctx context.Context, id string) *blueprint.Execution {
 
 // snapshot gives the run as it stands, nil when it is not in memory any more,
 // and tells whether all of that is on the disk.
-func (r *run) snapshot() (view *blueprint.Execution, durable bool) {
+func (r *run) snapshot(room int) (view *blueprint.Execution, durable bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.gone || r.begin == nil {
 		return nil, false
 	}
-	return r.view(), len(r.pending) == 0
+	return r.view(room), len(r.pending) == 0
 }
 
 // view gives the run as it stands. r.mu is held.
-func (r *run) view() *blueprint.Execution {
+func (r *run) view(room int) *blueprint.Execution {
 	row := r.row
 	if !row.Status.Terminal() {
 		row.Status = r.status()
 	}
-	return r.account().mask(r.masker).expand(&row)
+	account := r.account().mask(r.masker)
+	account.room = room
+	return account.expand(&row)
 }
 
 // expand makes the record that clients see.
@@ -141,6 +151,7 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 	if x.Status == blueprint.StatusCompleted {
 		x.Progress = 100
 	}
+	x.Shown = s.room - values.room
 	x.Failure = s.failure(x.Status)
 	x.Telemetry = s.telemetry(x)
 	x.Logs = s.lifecycle(x, len(values.left))

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,8 +127,8 @@ func (w *world) reboot() {
 	w.boot(w.clock.Now())
 }
 
-var definitions int
-var definitionsMu sync.Mutex
+// definitions counts the blueprints of all tests.
+var definitions atomic.Int64
 
 // define makes a blueprint from lines: "id type {config} | {more members}" is a
 // node, "a -> b" or "a -x> b" an edge.
@@ -145,10 +147,7 @@ func (w *world) defineWith(lines, variables string) *blueprint.Definition {
 	if issues != nil {
 		w.Fatalf("%v", issues)
 	}
-	definitionsMu.Lock()
-	definitions++
-	id := fmt.Sprintf("00000000-0000-0000-0000-%012d", definitions)
-	definitionsMu.Unlock()
+	id := fmt.Sprintf("00000000-0000-0000-0000-%012d", definitions.Add(1))
 	d := &blueprint.Definition{BlueprintID: id, OrganizationID: "org", Title: "Test", Version: "1.0.0", Map: m, Variables: declared}
 	w.journal.add(d)
 	return d
@@ -163,7 +162,7 @@ func mapText(lines string) string {
 			continue
 		}
 		if strings.HasSuffix(words[1], ">") {
-			edges = append(edges, fmt.Sprintf(`{"source": %q, "target": %q, "sourceHandle": %q}`, words[0], words[2], cmpOr(strings.Trim(words[1], "->"), "main")))
+			edges = append(edges, fmt.Sprintf(`{"source": %q, "target": %q, "sourceHandle": %q}`, words[0], words[2], cmp.Or(strings.Trim(words[1], "->"), "main")))
 			continue
 		}
 		rest := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(strings.TrimPrefix(line, words[0])), words[1]))
@@ -178,13 +177,6 @@ func mapText(lines string) string {
 		nodes = append(nodes, fmt.Sprintf(`{"id": %q, "type": %q, "title": %q, "config": %s%s}`, words[0], words[1], strings.ToUpper(words[0]), config, members))
 	}
 	return fmt.Sprintf(`{"nodes": [%s], "edges": [%s]}`, strings.Join(nodes, ","), strings.Join(edges, ","))
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func (w *world) decode(text string) any {

@@ -140,7 +140,8 @@ func (s *Service) blueprintDelete(ctx context.Context, caller *Caller, in bluepr
 		return succeeded{}, err
 	}
 	s.Triggers.Changed()
-	if err := s.Runner.CancelAll(ctx, unfinished, "the blueprint was deleted"); err != nil {
+	// The blueprint is gone, whether the caller waits for the rest or not.
+	if err := s.Runner.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted"); err != nil {
 		return succeeded{}, err
 	}
 	return succeeded{true}, nil

@@ -80,18 +80,40 @@ func (s *Service) recentExecutions(ctx context.Context, caller *Caller, in recen
 	return s.logPage(ctx, stored, err)
 }
 
+// maxPage bounds what the inputs and outputs of all runs of one page take, in
+// bytes of JSON; getExecutionStatus gives a single run in full.
+const maxPage = 16 << 20
+
 func (s *Service) logPage(ctx context.Context, stored []*blueprint.StoredExecution, err error) (logPage, error) {
-	page := logPage{Logs: make([]logRecord, 0, len(stored)), Total: len(stored)}
-	for _, each := range stored {
-		if err != nil {
-			break
-		}
-		var view *blueprint.Execution
-		if view, err = s.Runner.View(ctx, each); err == nil {
-			page.Logs = append(page.Logs, newLogRecord(view))
-		}
+	if err != nil {
+		return logPage{}, err
 	}
-	return page, err
+	page := logPage{Logs: make([]logRecord, 0, len(stored)), Total: len(stored)}
+	room := maxPage
+	for _, each := range stored {
+		view, err := s.Runner.ViewWithin(ctx, each, room)
+		if blueprint.CodeOf(err) == blueprint.CodeInternal && ctx.Err() == nil {
+			view, err = unreadable(&each.Row), nil // one damaged run must not hide all the others
+		}
+		if err != nil {
+			return logPage{}, err
+		}
+		room -= view.Shown
+		page.Logs = append(page.Logs, newLogRecord(view))
+	}
+	return page, nil
+}
+
+// unreadable is the record of a run of which only the row can be read.
+func unreadable(row *blueprint.ExecutionRow) *blueprint.Execution {
+	x := &blueprint.Execution{
+		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID,
+		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt,
+		InputVariables: map[string]any{}, Telemetry: blueprint.NewTelemetry(),
+	}
+	x.ID, x.Status, x.StartTime, x.EndTime, x.Steps = row.ID, row.Status, row.StartTime, row.EndTime, []blueprint.Step{}
+	x.Logs = []blueprint.LogEntry{{Timestamp: row.UpdatedAt, Level: "error", Message: "what is stored of this run cannot be read"}}
+	return x
 }
 
 type executionResume struct {

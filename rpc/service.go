@@ -37,6 +37,8 @@ type Runner interface {
 	Execute(ctx context.Context, request *blueprint.StartRequest) (id string, outcome *blueprint.Execution, err error)
 	Start(ctx context.Context, request *blueprint.StartRequest) (id string, err error)
 	View(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error)
+	// ViewWithin is View for a record whose inputs and outputs take at most room bytes of JSON.
+	ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, room int) (*blueprint.Execution, error)
 	Watch(id string) (changes <-chan struct{}, stop func())
 	Control
 }

@@ -54,11 +54,12 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 // principal: it is for the engine.
 func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, err error) {
 	defer wrap(&err, "unfinished executions")
-	const query = "SELECT " + executionColumns + " FROM executions e WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq"
+	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
+		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
 	err = s.read(ctx, func(q *session) error {
 		return q.each(query, nil, func(scan func(...any) error) error {
 			var row blueprint.ExecutionRow
-			err := scanExecution(scan, &row)
+			err := scanExecution(scan, &row, &row.BlueprintDeleted)
 			rows = append(rows, row)
 			return err
 		})

@@ -1,0 +1,29 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// New runs are refused while those in memory hold too much, and taken again
+// once they have ended.
+func TestInputInMemoryIsBounded(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held = 1000 }, func(w *world) {
+		gate := w.hold("a")
+		large := func() *blueprint.StartRequest {
+			r := request(w.define(`a pass`))
+			r.InputData = strings.Repeat("x", 600)
+			return r
+		}
+		first := w.startWith(large(), engine.AtOnce)
+		<-gate.came
+		_, err := w.Start(large(), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+		close(gate.open)
+		w.wait(first)
+		w.wait(w.startWith(large(), engine.AtOnce))
+	})
+}
