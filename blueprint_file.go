@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/expression"
@@ -28,13 +30,13 @@ func (r *fileReader) read() {
 		r.wrong(blueprint.SeverityError, "a blueprint file is an object with title and blueprint_map")
 		return
 	}
-	for name := range object {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(fileMembers, name) {
 			r.wrong(blueprint.SeverityWarning, "is no member of a blueprint file", name)
 		}
 	}
-	r.b.title = r.text(object, "title", true)
-	r.b.description = r.text(object, "description", false)
+	r.b.title = r.text(object, "title", true, 500)
+	r.b.description = r.text(object, "description", false, 10_000)
 	if value, given := object["tags"]; given {
 		list, ok := value.([]any)
 		if !ok {
@@ -62,7 +64,8 @@ func (r *fileReader) read() {
 	r.readTriggers(object["triggers"])
 }
 
-func (r *fileReader) text(object map[string]any, name string, required bool) string {
+// text reads a member of at most a number of characters, as the interface does.
+func (r *fileReader) text(object map[string]any, name string, required bool, most int) string {
 	value, given := object[name]
 	text, ok := value.(string)
 	switch {
@@ -70,6 +73,8 @@ func (r *fileReader) text(object map[string]any, name string, required bool) str
 		r.wrong(blueprint.SeverityError, "required", name)
 	case given && !ok:
 		r.wrong(blueprint.SeverityError, "must be a string", name)
+	case utf8.RuneCountInString(text) > most:
+		r.wrong(blueprint.SeverityError, fmt.Sprintf("must have at most %d characters", most), name)
 	}
 	return text
 }
@@ -105,23 +110,41 @@ func (r *fileReader) readTriggers(value any) {
 			}
 		}
 		for _, issue := range triggers.Check(blueprint.TriggerType(t.kind), t.config) {
-			severity := blueprint.SeverityError
-			if exported(t.config, issue) {
-				severity, t.active = blueprint.SeverityWarning, false
+			if !leftOut(t.config, issue.Path) {
+				r.wrong(blueprint.SeverityError, issue.Message, append([]any{"triggers", i, "config"}, issue.Path...)...)
 			}
-			r.wrong(severity, issue.Message, append([]any{"triggers", i, "config"}, issue.Path...)...)
 		}
+		r.readSecrets(&t, i)
 		r.b.triggers = append(r.b.triggers, t)
 	}
 }
 
-// exported tells whether an issue is about a secret that an export left out:
-// the trigger can be stored, but not work until somebody fills it in.
-func exported(config map[string]any, issue blueprint.Issue) bool {
-	if len(issue.Path) != 1 {
+// readSecrets sees to the secrets that an export left out, which stand as null.
+// Without its secret a webhook would let everybody in: the trigger is off until
+// somebody gives it one.
+func (r *fileReader) readSecrets(t *triggerEntry, i int) {
+	for _, name := range blueprint.SecretTriggerConfig {
+		if !leftOut(t.config, []any{name}) {
+			continue
+		}
+		if secretOf[blueprint.TriggerType(t.kind)] == name {
+			t.active = false
+			r.wrong(blueprint.SeverityWarning, fmt.Sprintf("the %s trigger needs its secret before it is switched on; import leaves it inactive", t.kind), "triggers", i, "config", name)
+		}
+		t.config = maps.Clone(t.config)
+		delete(t.config, name)
+	}
+}
+
+// secretOf is the config key that guards a trigger.
+var secretOf = map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "secret", blueprint.TriggerSlack: "signingSecret"}
+
+// leftOut tells whether a path of a config is a secret that is null.
+func leftOut(config map[string]any, path []any) bool {
+	if len(path) != 1 {
 		return false
 	}
-	name, _ := issue.Path[0].(string)
+	name, _ := path[0].(string)
 	value, given := config[name]
 	return given && value == nil && slices.Contains(blueprint.SecretTriggerConfig, name)
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // flagsFirst moves the flags of the called command before its arguments: the
-// library stops looking for flags at the first argument, people do not.
+// library stops looking for flags at the first argument, people do not. It
+// notes in the app which flags stand there; see onLine.
 func flagsFirst(app *cli.App, args []string) []string {
 	commands, at := app.Commands, 1
 	var flags []cli.Flag
@@ -24,6 +25,8 @@ func flagsFirst(app *cli.App, args []string) []string {
 	}
 	out := append([]string(nil), args[:min(at, len(args))]...)
 	var values []string
+	stands := map[string]bool{}
+	app.Metadata = map[string]any{lineNotes: stands}
 	for i := at; i < len(args); i++ {
 		arg := args[i]
 		if arg == "--" {
@@ -36,6 +39,7 @@ func flagsFirst(app *cli.App, args []string) []string {
 		}
 		out = append(out, arg)
 		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		stands[name] = true
 		if !joined && takesValue(flags, name) && i+1 < len(args) {
 			i++
 			out = append(out, args[i])
@@ -56,21 +60,21 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-func takesValue(flags []cli.Flag, name string) bool {
+func findFlag(flags []cli.Flag, name string) cli.Flag {
 	for _, flag := range flags {
 		for _, known := range flag.Names() {
 			if known == name {
-				_, isBool := flag.(*cli.BoolFlag)
-				return !isBool
+				return flag
 			}
 		}
 	}
-	return false
+	return nil
 }
 
-// environment gives the environment variable of a flag: BLUEPRINTD_<FLAG>.
-func environment(flag string) []string {
-	return []string{"BLUEPRINTD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))}
+func takesValue(flags []cli.Flag, name string) bool {
+	flag := findFlag(flags, name)
+	_, isBool := flag.(*cli.BoolFlag)
+	return flag != nil && !isBool
 }
 
 // parseSize reads a number of bytes: 500, 64KiB, 10MiB, 2GiB, or KB, MB, GB in
@@ -86,7 +90,7 @@ func parseSize(text string) (int64, error) {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || n < 0 || n*unit.factor > math.MaxInt64/2 {
+		if err != nil || !(n >= 0) || n*unit.factor > math.MaxInt64/2 {
 			break
 		}
 		return int64(n * unit.factor), nil
@@ -94,15 +98,14 @@ func parseSize(text string) (int64, error) {
 	return 0, fmt.Errorf("%q is no size; write bytes or, say, 10MiB", text)
 }
 
-// lines is a flag that may be given several times and whose values are never
-// split.
-type list []string
-
-// Set adds a value.
-func (l *list) Set(value string) error {
-	*l = append(*l, value)
-	return nil
+// quoted writes a word as a shell reads it.
+func quoted(word string) string {
+	special := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune("@%+=:,./_-", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
-
-// String joins the values.
-func (l *list) String() string { return strings.Join(*l, ", ") }

@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/netip"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
 	"blueprintd/clock"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
@@ -27,9 +24,9 @@ func commandRun() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "run a blueprint file without a server", ArgsUsage: "FILE",
 		Description: "Prints the run's status record, with its output, as JSON on standard output; progress goes to standard error.\n" +
-			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is bad, 3 when it is paused.",
+			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is bad, 3 when it is paused. A FILE of - is standard input.",
 		Flags: []cli.Flag{
-			&cli.GenericFlag{Name: "var", Usage: "set a variable, as in `NAME=VALUE`; may be repeated", Value: &list{}},
+			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable, as in `NAME=VALUE`; may be repeated, and is never split, but for the commas of its environment variable"}},
 			&cli.StringFlag{Name: "input", Usage: "the input data, as `JSON`", Value: "{}"},
 			allowNetFlag(),
 		},
@@ -44,20 +41,20 @@ func commandRun() *cli.Command {
 
 // runFile runs the file that the command line names.
 func runFile(c *cli.Context) error {
-	b, err := loadForRun(c.App.ErrWriter, c.Args().First())
+	b, err := loadForRun(c, c.Args().First())
 	if err != nil {
 		return err
 	}
 	declared, _ := blueprint.ParseVariables(b.variables)
-	variables, err := parseVars(declared, *c.Generic("var").(*list))
+	variables, err := parseVars(given(c, "var"), declared, c.Generic("var").(*list).items)
 	if err != nil {
 		return err
 	}
 	input, err := blueprint.Decode([]byte(c.String("input")))
 	if err != nil {
-		return usage(`--input '{"name": "World"}'`, "--input: %s", err)
+		return usage(inputHint, "%s: %s", given(c, "input"), err)
 	}
-	allow, err := prefixes(c.StringSlice("allow-net"))
+	allow, err := prefixes(given(c, "allow-net"), c.StringSlice("allow-net"))
 	if err != nil {
 		return err
 	}
@@ -74,12 +71,14 @@ func runFile(c *cli.Context) error {
 		Journal:   journal, Clock: clock.Real{}, IDs: source, Sealer: sealer, Logger: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: slog.LevelError})),
 		Drain: time.Second,
 	})
-	ctx, stop := context.WithCancel(context.WithoutCancel(c.Context))
+	interrupted, release := untilInterrupted(c.Context)
+	defer release()
+	ctx, stop := context.WithCancel(c.Context)
 	ended := make(chan error, 1)
 	started := make(chan struct{})
 	go func() { ended <- runner.Run(ctx, func() { close(started) }) }()
 	<-started
-	outcome, err := follow(c.Context, c.App.ErrWriter, runner, journal, &blueprint.StartRequest{
+	outcome, err := follow(interrupted, c.App.ErrWriter, runner, journal, &blueprint.StartRequest{
 		Definition: definition, Principal: blueprint.Principal{UserID: source.UUID()}, CanManage: true, Variables: variables, InputData: input,
 	})
 	stop()
@@ -89,78 +88,7 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printOutcome(c.App.Writer, outcome)
-}
-
-func loadForRun(out io.Writer, name string) (*blueprintFile, error) {
-	b, issues, err := readBlueprint(name)
-	var syntax *file.SyntaxError
-	if errors.As(err, &syntax) {
-		return nil, usage("mend the file; blueprintd validate shows all that is wrong", "%s", syntax.Error())
-	}
-	if err != nil {
-		return nil, err
-	}
-	bad := 0
-	for _, issue := range issues {
-		if issue.Severity != blueprint.SeverityWarning {
-			bad++
-			fmt.Fprintln(out, b.document.Point(issue))
-		}
-	}
-	if bad > 0 {
-		return nil, usage("mend the file; blueprintd validate shows all that is wrong", "%s has %d errors", name, bad)
-	}
-	return b, nil
-}
-
-// parseVars reads NAME=VALUE pairs by the declared types; what is not declared
-// is a string.
-func parseVars(declared []blueprint.Variable, pairs []string) (map[string]any, error) {
-	types := map[string]blueprint.VariableType{}
-	for _, variable := range declared {
-		types[variable.Name] = variable.Type
-	}
-	out := map[string]any{}
-	for _, pair := range pairs {
-		name, text, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return nil, usage("--var name=World", "--var %s: write NAME=VALUE", pair)
-		}
-		kind, known := types[name]
-		if !known || kind == blueprint.VariableString {
-			out[name] = text
-			continue
-		}
-		value, err := blueprint.Decode([]byte(text))
-		if err != nil {
-			return nil, usage(`strings inside JSON need quotes: --var 'list=["a"]'`, "--var %s: the variable is declared as %s: %s", name, kind, err)
-		}
-		out[name] = value
-	}
-	return out, nil
-}
-
-// prefixes reads the values of --allow-net.
-func prefixes(texts []string) ([]netip.Prefix, error) {
-	var out []netip.Prefix
-	for _, text := range texts {
-		text = strings.TrimSpace(text)
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			address, alone := netip.ParseAddr(text)
-			if alone != nil {
-				return nil, usage("--allow-net 10.0.0.0/8", "--allow-net %s: write an address range in CIDR form", text)
-			}
-			prefix = netip.PrefixFrom(address, address.BitLen())
-		}
-		out = append(out, prefix.Masked())
-	}
-	return out, nil
-}
-
-func allowNetFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "allow-net", Usage: "let outbound nodes reach this private `CIDR` range; may be repeated", EnvVars: environment("allow-net")}
+	return printOutcome(c.App.Writer, outcome, c.Args().First())
 }
 
 // follow runs a request to its end, showing on a terminal how far it is. An
@@ -170,7 +98,7 @@ func follow(ctx context.Context, out io.Writer, runner *engine.Engine, journal *
 	if err != nil {
 		var known *blueprint.Error
 		if errors.As(err, &known) && known.Code == blueprint.CodeBadRequest {
-			return nil, usage("pass variables with --var NAME=VALUE", "%s", known.Message)
+			return nil, usage(inputHintFor(known), "%s", known.Message)
 		}
 		return nil, err
 	}
@@ -212,8 +140,8 @@ func follow(ctx context.Context, out io.Writer, runner *engine.Engine, journal *
 }
 
 // printOutcome writes the status record with its output, and gives the exit
-// code as an error.
-func printOutcome(out io.Writer, x *blueprint.Execution) error {
+// code of the run of a file as an error.
+func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 	record := struct {
 		*blueprint.ExecutionStatus
 		Output any                 `json:"output"`
@@ -234,9 +162,9 @@ func printOutcome(out io.Writer, x *blueprint.Execution) error {
 		if x.AwaitingInput != nil {
 			what = fmt.Sprintf("%s at node %q: %s", x.AwaitingInput.Kind, x.AwaitingInput.NodeID, x.AwaitingInput.Prompt)
 		}
-		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "import the file into a server to answer it: blueprintd import " + "FILE"}
+		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + quoted(name)}
 	default:
-		return &exit{code: exitFailed, message: "the run failed: " + failureText(x)}
+		return failed(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", failureText(x))
 	}
 }
 

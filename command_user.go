@@ -38,7 +38,7 @@ func userAdd(c *cli.Context) error {
 		return usage("blueprintd user add --email ada@example.org", "user add needs --email")
 	}
 	if local, domain, ok := strings.Cut(email, "@"); !ok || local == "" || domain == "" || strings.ContainsAny(email, " \t\r\n<>") {
-		return usage("--email ada@example.org", "--email %s: is no email address", email)
+		return usage("--email ada@example.org", "%s %s: is no email address", given(c, "email"), email)
 	}
 	return withTool(c, true, func(ctx context.Context, s *store.Store) error {
 		name := c.String("name")
@@ -47,14 +47,23 @@ func userAdd(c *cli.Context) error {
 		}
 		user, err := s.CreateUser(ctx, email, name)
 		if err != nil {
-			return err
+			return hinted(err, "blueprintd user list shows who there is")
 		}
 		if c.Bool("json") {
 			return printJSON(c, user)
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: blueprintd key create --user %s --name laptop --db %s\n", user.Email, user.ID, user.Email, c.String("db"))
+		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: %s\n", user.Email, user.ID, keyCommand(user.Email, c.String("db"), c.String("master-key-file")))
 		return err
 	})
+}
+
+// keyCommand is the command that makes a key for a user.
+func keyCommand(email, db, masterKeyFile string) string {
+	text := "blueprintd key create --user " + quoted(email) + " --name laptop --db " + quoted(db)
+	if masterKeyFile != "" {
+		text += " --master-key-file " + quoted(masterKeyFile)
+	}
+	return text
 }
 
 func userList(c *cli.Context) error {
@@ -88,7 +97,7 @@ func commandKey() *cli.Command {
 					&cli.StringFlag{Name: "name", Usage: "what the key is for"}),
 				Action: keyCreate,
 			},
-			{Name: "list", Usage: "list the keys; their values are not stored", Flags: append(databaseFlags(), jsonFlag()), Action: keyList},
+			{Name: "list", Usage: "list the keys; their values are not stored", Flags: append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "only those of the user with this `EMAIL`"}, jsonFlag()), Action: keyList},
 			{Name: "revoke", Usage: "revoke a key at once, also for a running server", ArgsUsage: "ID", Flags: databaseFlags(), Action: keyRevoke},
 		},
 	}
@@ -101,7 +110,7 @@ func keyCreate(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		user, err := s.UserByEmail(ctx, c.String("user"))
 		if err != nil {
-			return failed("blueprintd user list shows who there is", "%s", err)
+			return hinted(err, "blueprintd user list shows who there is")
 		}
 		key := newKey()
 		if _, err := s.CreateKey(ctx, user.ID, c.String("name"), key); err != nil {
@@ -117,14 +126,11 @@ func newKey() string { return rpc.KeyPrefix + ids.New(nil).Token(rpc.KeyLength) 
 
 func keyList(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
-		keys, err := s.AllKeys(ctx)
+		keys, err := keysOf(ctx, s, c.String("user"))
 		if err != nil {
 			return err
 		}
 		if c.Bool("json") {
-			if keys == nil {
-				keys = []blueprint.OwnedKey{}
-			}
 			return printJSON(c, keys)
 		}
 		rows := [][]string{{"ID", "USER", "NAME", "LAST4", "CREATED", "LAST USED", "REVOKED"}}
@@ -135,13 +141,33 @@ func keyList(c *cli.Context) error {
 	})
 }
 
+// keysOf gives the keys of a user, or of all.
+func keysOf(ctx context.Context, s *store.Store, email string) ([]blueprint.OwnedKey, error) {
+	only := ""
+	if email != "" {
+		user, err := s.UserByEmail(ctx, email)
+		if err != nil {
+			return nil, hinted(err, "blueprintd user list shows who there is")
+		}
+		only = user.ID
+	}
+	all, err := s.AllKeys(ctx)
+	keys := []blueprint.OwnedKey{}
+	for _, key := range all {
+		if only == "" || key.UserID == only {
+			keys = append(keys, key)
+		}
+	}
+	return keys, err
+}
+
 func keyRevoke(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage("blueprintd key list shows the ids", "key revoke takes one id")
 	}
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		if err := s.RevokeKeyByID(ctx, c.Args().First()); err != nil {
-			return err
+			return hinted(err, "blueprintd key list shows the ids")
 		}
 		_, err := fmt.Fprintf(c.App.Writer, "revoked %s\n", c.Args().First())
 		return err

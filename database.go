@@ -2,45 +2,59 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
-	"strings"
+	"path/filepath"
+	"runtime"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/clock"
 	"blueprintd/ids"
-	"blueprintd/secret"
 	"blueprintd/store"
 )
 
 // databaseFlags are the flags of every command that opens the database.
 func databaseFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "db", Usage: "the database `FILE`", Value: "blueprintd.db", EnvVars: environment("db")},
-		&cli.StringFlag{Name: "master-key-file", Usage: "the `FILE` with the key that encrypts secrets (default: the database's name + .key)", EnvVars: environment("master-key-file")},
+		&cli.StringFlag{Name: "db", Usage: "the database `FILE`", Value: "blueprintd.db"},
+		&cli.StringFlag{Name: "master-key-file", Usage: "the `FILE` with the key that encrypts secrets (default: the database's name + .key)"},
 	}
+}
+
+// checkDatabase refuses what cannot be the name of a database.
+func checkDatabase(c *cli.Context) error {
+	path := c.String("db")
+	if path == "" {
+		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usage("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
+	}
+	return nil
 }
 
 // openTool opens the database for a command line tool, beside a server or
 // without one. An existing database is required unless create is set.
 func openTool(c *cli.Context, create bool) (*store.Store, error) {
+	if err := checkDatabase(c); err != nil {
+		return nil, err
+	}
 	path := c.String("db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
 		return nil, usage("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
 	}
-	sealer, undo, err := masterKey(path, c.String("master-key-file"))
+	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	key, err := openMasterKey(path, c.String("master-key-file"), logger)
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))})
+	s, err := store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger})
 	if err != nil {
-		undo()
-		return nil, err
+		return nil, key.refused(err)
 	}
 	return s, nil
 }
@@ -52,34 +66,6 @@ func withTool(c *cli.Context, create bool, use func(ctx context.Context, s *stor
 		return err
 	}
 	return errors.Join(use(c.Context, s), s.Close())
-}
-
-// masterKey reads the master key of a database, or makes one where there is
-// none; undo takes a new one back when the database turns out to have had
-// another.
-func masterKey(database, path string) (sealer *secret.Sealer, undo func(), err error) {
-	undo = func() {}
-	if path == "" {
-		path = database + ".key"
-	}
-	data, err := readFile(path, 1<<12)
-	if errors.Is(err, fs.ErrNotExist) {
-		key := secret.NewKey()
-		if err := writeFile(path, []byte(hex.EncodeToString(key)+"\n"), true); err != nil {
-			return nil, undo, failed("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", path, cause(err))
-		}
-		sealer, err = secret.NewSealer(key)
-		return sealer, func() { os.Remove(path) }, err
-	}
-	if err != nil {
-		return nil, undo, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", path, cause(err))
-	}
-	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(key) != secret.KeySize {
-		return nil, undo, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits", path, 2*secret.KeySize)
-	}
-	sealer, err = secret.NewSealer(key)
-	return sealer, undo, err
 }
 
 // writeFile writes a file whole, for its owner alone, and onto the disk: under
@@ -97,7 +83,26 @@ func writeFile(path string, data []byte, fresh bool) (err error) {
 		return err
 	}
 	if fresh {
-		return os.Link(temporary, path)
+		err = os.Link(temporary, path)
+	} else {
+		err = os.Rename(temporary, path)
 	}
-	return os.Rename(temporary, path)
+	if err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder brings the names in a folder onto the disk. Where folders cannot
+// be synced there is nothing to be done about it.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	if err := folder.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && runtime.GOOS != "windows" {
+		return err
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -23,6 +24,7 @@ type welcome struct {
 	made    bool   // made: shown this once
 	hook    string // trigger of the sample blueprint
 	fresh   bool   // there was no user before
+	keyless bool   // the first user has no key to use
 	account blueprint.User
 }
 
@@ -43,7 +45,9 @@ func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
 	case w.fresh:
 		w.apiKey, w.made = newKey(), true
 	default:
-		return w, nil
+		keys, err := s.store.Keys(ctx, blueprint.Principal{UserID: w.account.ID})
+		w.keyless = !slices.ContainsFunc(keys, func(key blueprint.APIKey) bool { return key.RevokedAt == 0 })
+		return w, err
 	}
 	if _, err := s.store.CreateKey(ctx, w.account.ID, "first key", w.apiKey); err != nil {
 		return w, err
@@ -84,15 +88,21 @@ func (s *server) announce() error {
 	if s.options.ephemeral {
 		say("  database  in memory; nothing is kept")
 	} else {
-		key := s.options.masterKeyFile
-		if key == "" {
-			key = s.options.db + ".key"
-		}
-		say("  database  %s (master key: %s; back up both)", absolute(s.options.db), absolute(key))
+		say("  database  %s (master key: %s; back up both)", absolute(s.options.db), absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
+	}
+	if s.options.publicURL != "" {
+		say("  listens   http://%s", s.listener.Addr())
 	}
 	say("  API       %s/api/trpc", host)
 	if w.made {
 		say("  API key   %s  (shown this once; it belongs to %s)", w.apiKey, w.account.Email)
+	}
+	if w.keyless {
+		keyFile := s.options.masterKeyFile
+		if keyFile != "" {
+			keyFile = absolute(keyFile)
+		}
+		say("  API key   %s has none yet; make one: %s", w.account.Email, keyCommand(w.account.Email, absolute(s.options.db), keyFile))
 	}
 	if w.hook != "" {
 		say("\nTry the sample blueprint:\n")
@@ -133,4 +143,16 @@ func (s *server) writeReadyFile() error {
 		return failed("name a file in a folder that exists", "the ready file %s cannot be written: %s", s.options.readyFile, cause(err))
 	}
 	return nil
+}
+
+// removeReadyFile takes the ready file away at the end, unless another server
+// has written its own there meanwhile.
+func (s *server) removeReadyFile() {
+	if s.options.readyFile == "" {
+		return
+	}
+	data, err := readFile(s.options.readyFile, 1<<16)
+	if err == nil && strings.Contains(string(data), fmt.Sprintf("\"pid\": %d\n", os.Getpid())) {
+		os.Remove(s.options.readyFile)
+	}
 }

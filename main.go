@@ -13,24 +13,22 @@
 // This package is the roof: it parses the command line (command_*.go), wires
 // the rooms (server.go) and mounts their handlers. The rooms do not know each
 // other; what one needs of another it declares as an interface, and the small
-// adapters stand in wiring.go.
+// adapters stand in server.go.
 package main
 
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	_ "time/tzdata" // zones on machines that have none
 
 	"github.com/urfave/cli/v2"
-
-	"blueprintd/blueprint"
 )
 
 // version is set by the release build.
@@ -41,76 +39,38 @@ var schema string
 
 func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
 
-// The exit codes, besides 0 for done.
-const (
-	exitFailed = 1
-	exitUsage  = 2
-	exitPaused = 3
-)
-
-// exit is an error that ends the program with a code. Message may be empty
-// when everything was said already.
-type exit struct {
-	code    int
-	message string
-	hint    string
-}
-
-// Error gives the message.
-func (e *exit) Error() string { return e.message }
-
-// usage refuses a command line: exit code 2.
-func usage(hint, format string, args ...any) error {
-	return &exit{code: exitUsage, message: fmt.Sprintf(format, args...), hint: hint}
-}
-
-// failed ends a command that could not do its work: exit code 1.
-func failed(hint, format string, args ...any) error {
-	return &exit{code: exitFailed, message: fmt.Sprintf(format, args...), hint: hint}
-}
-
 // run is the whole program: it gives the exit code. Tests call it too.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	if len(args) > 1 && slices.Contains([]string{"--version", "-version", "-v"}, args[1]) {
+		args = append([]string{args[0], "version"}, args[2:]...)
+	}
 	app := application(stdin, stdout, stderr)
-	err := app.RunContext(ctx, flagsFirst(app, args))
+	err := app.RunContext(context.Background(), flagsFirst(app, args))
 	if err == nil {
 		return 0
 	}
-	code, hint := exitFailed, ""
-	var end *exit
-	var known *blueprint.Error
-	switch {
-	case errors.As(err, &end):
-		code, hint = end.code, end.hint
-		if end.message == "" {
-			return code
-		}
-	case errors.As(err, &known):
-		hint = known.Hint
-	}
-	// One line each, whatever the error's text holds.
-	fmt.Fprintln(stderr, "blueprintd: "+strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", "; "))
-	if hint != "" {
-		fmt.Fprintln(stderr, "hint: "+hint)
-	}
-	return code
+	return report(stderr, err)
+}
+
+// untilInterrupted gives a context that ends with the first SIGINT or SIGTERM;
+// the second one ends the process at once, as if nobody listened. Commands that
+// have nothing to bring to rest do without it and end at the first one.
+func untilInterrupted(ctx context.Context) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
 }
 
 // application is the table of commands.
 func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
-	onUsage := func(_ *cli.Context, err error, _ bool) error {
-		return usage("blueprintd help COMMAND lists the flags", "%s", err)
-	}
 	app := &cli.App{
 		Name: "blueprintd", Usage: "workflow automation in one executable", Version: version, HideVersion: true,
 		Reader: stdin, Writer: stdout, ErrWriter: stderr, EnableBashCompletion: true,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints and chooses the code
-		OnUsageError:   onUsage,
+		OnUsageError:   flagError,
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(),
-			{Name: "version", Usage: "print the version", Action: func(c *cli.Context) error {
+			{Name: "version", Usage: "print the version, as --version does", Action: func(c *cli.Context) error {
 				_, err := fmt.Fprintln(c.App.Writer, "blueprintd", version)
 				return err
 			}},
@@ -119,24 +79,53 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 			if name := c.Args().First(); name != "" {
 				return usage("blueprintd help lists the commands", "unknown command %q", name)
 			}
-			return cli.ShowAppHelp(c)
+			if err := cli.ShowAppHelp(c); err != nil {
+				return err
+			}
+			return usage("blueprintd serve runs the server", "name a command")
 		},
 	}
-	var each func(commands []*cli.Command)
-	each = func(commands []*cli.Command) {
-		for _, command := range commands {
-			command.OnUsageError = onUsage
-			if command.Subcommands != nil && command.Action == nil {
-				command.Action = func(c *cli.Context) error {
-					if name := c.Args().First(); name != "" {
-						return usage("blueprintd help "+c.Command.Name+" lists its commands", "unknown command %q", c.Command.Name+" "+name)
-					}
-					return cli.ShowSubcommandHelp(c)
-				}
+	for _, command := range app.Commands {
+		complete(command)
+	}
+	return app
+}
+
+// complete gives a command what all have: environment variables, errors about
+// flags in our words, and a refusal of arguments that it does not take.
+func complete(command *cli.Command) {
+	command.OnUsageError = flagError
+	bindEnvironment(command.Flags)
+	act := command.Action
+	switch {
+	case command.Subcommands != nil:
+		command.Action = chooseSubcommand
+	case command.ArgsUsage == "":
+		command.Action = func(c *cli.Context) error {
+			if c.NArg() > 0 {
+				return usage(c.Command.HelpName+" --help shows how to call it", "%s takes no arguments, but %q stands there", short(c), c.Args().First())
 			}
-			each(command.Subcommands)
+			return act(c)
 		}
 	}
-	each(app.Commands)
-	return app
+	for _, below := range command.Subcommands {
+		complete(below)
+	}
+}
+
+// chooseSubcommand is what a command does that is only a name for others.
+func chooseSubcommand(c *cli.Context) error {
+	hint := c.Command.HelpName + " --help lists its commands"
+	if name := c.Args().First(); name != "" {
+		return usage(hint, "unknown command %q", short(c)+" "+name)
+	}
+	if err := cli.ShowSubcommandHelp(c); err != nil {
+		return err
+	}
+	return usage(hint, "%s needs one of its commands", short(c))
+}
+
+// short gives the words that call a command, without the program's name.
+func short(c *cli.Context) string {
+	return strings.TrimPrefix(c.Command.HelpName, "blueprintd ")
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"errors"
+	"os/exec"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -8,5 +11,25 @@ import (
 
 // TestScripts runs the command line as people type it; see testdata/script.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{Dir: "testdata/script", RequireUniqueNames: true})
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireUniqueNames: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+	})
+}
+
+// exits runs a command that must end with an exit code: exits CODE COMMAND...
+func exits(script *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) < 2 {
+		script.Fatalf("usage: exits CODE COMMAND...")
+	}
+	code := 0
+	var ended *exec.ExitError
+	if err := script.Exec(args[1], args[2:]...); errors.As(err, &ended) {
+		code = ended.ExitCode()
+	} else if err != nil {
+		script.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		script.Fatalf("exit code %d, want %s", code, args[0])
+	}
 }

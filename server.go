@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -52,30 +53,29 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 			}
 		}
 	}()
-	if o.readyFile != "" {
-		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
-	}
-	allow, err := prefixes(o.allowNet)
+	allow, err := prefixes("--allow-net", o.allowNet)
 	if err != nil {
 		return nil, err
 	}
-	sealer, undo, err := s.sealer()
+	key, err := s.masterKey()
 	if err != nil {
 		return nil, err
 	}
 	s.store, err = store.Open(ctx, store.Options{
-		Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
+		Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: key.sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
 	})
 	if err != nil {
-		undo()
-		return nil, err
+		return nil, key.refused(err)
+	}
+	if o.readyFile != "" {
+		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
 	}
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
 	catalogue := catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Clock: o.clock})
 	s.engine = engine.New(engine.Options{
-		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: sealer, Logger: o.logger,
+		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Logger: o.logger,
 		MaxRunning: o.maxRunning, MaxQueued: o.maxQueued,
 	})
 	runner := runner{s.engine, o.syncTimeout}
@@ -93,14 +93,14 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	return s, nil
 }
 
-// sealer makes the encryption of secrets: with a key of the moment for a
+// masterKey gives the key that encrypts secrets: one of the moment for a
 // database that lasts no longer.
-func (s *server) sealer() (*secret.Sealer, func(), error) {
+func (s *server) masterKey() (masterKey, error) {
 	if s.options.ephemeral {
 		sealer, err := secret.NewSealer(secret.NewKey())
-		return sealer, func() {}, err
+		return masterKey{sealer: sealer}, err
 	}
-	return masterKey(s.options.db, s.options.masterKeyFile)
+	return openMasterKey(s.options.db, s.options.masterKeyFile, s.options.logger)
 }
 
 // apiHost is the host root under which others reach this server.
@@ -108,7 +108,17 @@ func (s *server) apiHost() string {
 	if s.options.publicURL != "" {
 		return s.options.publicURL
 	}
-	return "http://" + s.listener.Addr().String()
+	return "http://" + s.localAddress()
+}
+
+// localAddress is where the server can be reached on this machine: an address
+// that stands for all of them is none that anybody could call.
+func (s *server) localAddress() string {
+	address, ok := s.listener.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return s.listener.Addr().String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
 }
 
 // run serves until ctx ends, then brings everything to rest in the reverse
@@ -147,9 +157,7 @@ func (s *server) run(ctx context.Context) error {
 	err := group.Wait()
 	stopStore()
 	err = errors.Join(err, <-storeEnded, s.store.Close())
-	if s.options.readyFile != "" {
-		os.Remove(s.options.readyFile)
-	}
+	s.removeReadyFile()
 	return err
 }
 

@@ -48,7 +48,7 @@ func (w *jsonWalk) broken(err error) *SyntaxError {
 	// A decoder of tokens is vague about the place; one of whole values is not.
 	var syntax *json.SyntaxError
 	if errors.As(json.Unmarshal(w.data, new(any)), &syntax) {
-		offset = max(0, int(syntax.Offset)-1)
+		offset, message = max(0, int(syntax.Offset)-1), syntax.Error()
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		offset, message = len(w.data), "the file ends unexpectedly"

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/store"
+)
+
+func commandImport() *cli.Command {
+	return &cli.Command{
+		Name: "import", Usage: "store blueprint files as new drafts; works while the server runs", ArgsUsage: "FILE...",
+		Description: "Stores all files or, when one of them is bad, none. What is dubious in them goes to standard error.\n" +
+			"A webhook or slack trigger whose secret was left out is stored inactive. A FILE of - is standard input.",
+		Flags:  append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the owner (default: the first user)"}, jsonFlag()),
+		Action: importFiles,
+	}
+}
+
+func importFiles(c *cli.Context) error {
+	if c.NArg() == 0 {
+		return usage("blueprintd import my.blueprint.yaml", "name at least one file")
+	}
+	in := &inputs{stdin: c.App.Reader}
+	var files []*blueprintFile
+	for _, name := range c.Args().Slice() {
+		b, err := readForImport(c, in, name)
+		if err != nil {
+			return err
+		}
+		files = append(files, b)
+	}
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		owner, err := importOwner(ctx, s, c.String("user"))
+		if err != nil {
+			return err
+		}
+		done, err := importAll(ctx, s, blueprint.Principal{UserID: owner.ID}, files)
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(c, done)
+		}
+		for _, each := range done {
+			if _, err := fmt.Fprintf(c.App.Writer, "%s  %s\n", each.ID, each.File); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// readForImport reads a file and shows what is wrong with it and can be mended
+// later; what cannot be stored is an error.
+func readForImport(c *cli.Context, in *inputs, name string) (*blueprintFile, error) {
+	b, issues, err := readBlueprint(in, name)
+	var syntax *file.SyntaxError
+	if errors.As(err, &syntax) {
+		return nil, usage("mend the file; nothing was imported", "%s", syntax.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, issue := range issues {
+		if issue.Severity != blueprint.SeverityWarning && !storable(issue) {
+			return nil, usage("blueprintd validate shows all that is wrong; nothing was imported", "%s", b.document.Point(issue))
+		}
+	}
+	pointOut(c.App.ErrWriter, b, issues)
+	return b, nil
+}
+
+// storable tells whether a blueprint with this error can be stored as a draft:
+// a bad node can be mended later, a bad shape cannot be stored.
+func storable(issue blueprint.Issue) bool {
+	return issue.NodeID != "" && len(issue.Path) > 3 && issue.Path[1] == "nodes"
+}
+
+func importOwner(ctx context.Context, s *store.Store, email string) (blueprint.User, error) {
+	if email == "" {
+		user, err := s.FirstUser(ctx)
+		return user, hinted(err, "blueprintd user add --email you@example.org makes one")
+	}
+	user, err := s.UserByEmail(ctx, email)
+	return user, hinted(err, "blueprintd user list shows who there is")
+}
+
+// imported says under which id a file was stored.
+type imported struct {
+	File string `json:"file"`
+	ID   string `json:"id"`
+}
+
+// importAll stores files; when one cannot be stored, those before it are
+// deleted again.
+func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*blueprintFile) ([]imported, error) {
+	var done []imported
+	for _, b := range files {
+		id, err := importBlueprint(ctx, s, owner, b)
+		if err != nil {
+			for _, before := range done {
+				_, undone := s.DeleteBlueprint(ctx, owner, before.ID)
+				err = errors.Join(err, undone)
+			}
+			code, message, hint := explain(err)
+			return nil, &exit{code, b.document.Name + " cannot be stored: " + message, hint}
+		}
+		done = append(done, imported{b.document.Name, id})
+	}
+	return done, nil
+}
+
+// importBlueprint stores a parsed file with its triggers, or nothing, and gives
+// the new id.
+func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *blueprintFile) (string, error) {
+	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
+		Title: b.title, Description: b.description, Status: blueprint.StatusDraft, Tags: b.tags, Map: b.m, Variables: b.variables,
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, t := range b.triggers {
+		if err := importTrigger(ctx, s, owner, created.ID, t); err != nil {
+			_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
+			return "", errors.Join(err, undone)
+		}
+	}
+	return created.ID, nil
+}
+
+func importTrigger(ctx context.Context, s *store.Store, owner blueprint.Principal, blueprintID string, t triggerEntry) error {
+	trigger, err := s.CreateTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.kind), t.config)
+	if err != nil || t.active {
+		return err
+	}
+	_, err = s.UpdateTrigger(ctx, owner, trigger.ID, nil, &t.active)
+	return err
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+)
+
+// loadForRun reads a file that is fit to run.
+func loadForRun(c *cli.Context, name string) (*blueprintFile, error) {
+	const hint = "mend the file; blueprintd validate shows all that is wrong"
+	b, issues, err := readBlueprint(&inputs{stdin: c.App.Reader}, name)
+	var syntax *file.SyntaxError
+	if errors.As(err, &syntax) {
+		return nil, usage(hint, "%s", syntax.Error())
+	}
+	if err != nil {
+		return nil, err
+	}
+	var bad []blueprint.Issue
+	for _, issue := range issues {
+		if issue.Severity != blueprint.SeverityWarning {
+			bad = append(bad, issue)
+		}
+	}
+	if len(bad) > 0 {
+		pointOut(c.App.ErrWriter, b, bad)
+		return nil, usage(hint, "%s has %s", b.document.Name, counted(len(bad), "error"))
+	}
+	if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
+		return nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.document.Name)
+	}
+	return b, nil
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// inputHint shows how input data is given.
+const inputHint = `--input '{"name": "World"}'`
+
+// inputHintFor tells what to change on the command line for a run that was
+// refused.
+func inputHintFor(refused *blueprint.Error) string {
+	if len(refused.Issues) > 0 && len(refused.Issues[0].Path) > 0 && refused.Issues[0].Path[0] == "variables" {
+		return "pass variables with --var NAME=VALUE"
+	}
+	if strings.HasPrefix(refused.Message, "inputData") {
+		return inputHint
+	}
+	return "mend the file; blueprintd validate shows all that is wrong"
+}
+
+// parseVars reads NAME=VALUE pairs by the declared types; what is not declared
+// is a string. source is the flag or environment variable that they are from.
+func parseVars(source string, declared []blueprint.Variable, pairs []string) (map[string]any, error) {
+	types := map[string]blueprint.VariableType{}
+	for _, variable := range declared {
+		types[variable.Name] = variable.Type
+	}
+	out := map[string]any{}
+	for _, pair := range pairs {
+		name, text, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, usage("--var name=World", "%s %s: write NAME=VALUE", source, pair)
+		}
+		value, err := parseVar(source, name, types[name], text)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+func parseVar(source, name string, kind blueprint.VariableType, text string) (any, error) {
+	value, err := blueprint.Decode([]byte(text))
+	switch kind {
+	case blueprint.VariableNumber:
+		if _, ok := value.(json.Number); !ok {
+			return nil, usage("--var "+name+"=1.5", "%s %s: must be a number such as 1.5", source, name)
+		}
+	case blueprint.VariableBoolean:
+		if _, ok := value.(bool); !ok {
+			return nil, usage("--var "+name+"=true", "%s %s: must be true or false", source, name)
+		}
+	case blueprint.VariableJSON:
+		if err != nil {
+			return nil, usage(`strings inside JSON need quotes: --var 'list=["a"]'`, "%s %s: the variable is declared as %s: %s", source, name, kind, err)
+		}
+	default:
+		return text, nil
+	}
+	return value, nil
+}
+
+func allowNetFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "allow-net", Usage: "let outbound nodes reach this private `CIDR` range; may be repeated"}
+}
+
+// prefixes reads the values of --allow-net.
+func prefixes(source string, texts []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			address, alone := netip.ParseAddr(text)
+			if alone != nil {
+				return nil, usage("--allow-net 10.0.0.0/8", "%s %s: write an address range in CIDR form", source, text)
+			}
+			prefix = netip.PrefixFrom(address, address.BitLen())
+		}
+		out = append(out, prefix.Masked())
+	}
+	return out, nil
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"log/slog"
+	"math"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/clock"
+)
+
+// serveOptions reads the flags of serve. Whatever can be wrong with them is
+// found here, before anything is made or announced.
+func serveOptions(c *cli.Context) (o options, err error) {
+	o = options{
+		db: c.String("db"), masterKeyFile: c.String("master-key-file"), ephemeral: c.Bool("ephemeral"), apiKey: c.String("api-key"),
+		publicURL: strings.TrimRight(c.String("public-url"), "/"), readyFile: c.String("ready-file"), allowNet: c.StringSlice("allow-net"),
+		syncTimeout: c.Duration("sync-timeout"), rateLimit: c.Float64("rate-limit"), rateBurst: c.Int("rate-burst"), maxBlueprints: c.Int("max-blueprints"),
+		maxRunning: c.Int("max-running"), maxQueued: c.Int("max-queued"), origins: c.StringSlice("cors-origin"), out: c.App.Writer,
+	}
+	if o.addr, err = parseAddr(c); err != nil {
+		return o, err
+	}
+	if o.maxBody, err = parseSize(c.String("max-body")); err != nil || o.maxBody == 0 {
+		return o, usage("--max-body 10MiB", "%s %s: is no size above 0", given(c, "max-body"), c.String("max-body"))
+	}
+	if o.clock, err = parseClock(given(c, "clock"), c.String("clock")); err != nil {
+		return o, err
+	}
+	if _, virtual := o.clock.(*clock.Virtual); virtual && !c.IsSet("rate-limit") {
+		o.rateLimit = 0 // a clock that stands still would never refill a bucket
+	}
+	if _, err := prefixes(given(c, "allow-net"), o.allowNet); err != nil {
+		return o, err
+	}
+	for _, check := range []func(*cli.Context, *options) error{chooseLog, checkPlace, checkKey, checkPublicURL, checkOrigins, checkLimits, checkReadyFile} {
+		if err := check(c, &o); err != nil {
+			return o, err
+		}
+	}
+	return o, nil
+}
+
+func parseAddr(c *cli.Context) (string, error) {
+	const hint = "--addr 127.0.0.1:8787"
+	host, port, err := net.SplitHostPort(c.String("addr"))
+	if err != nil {
+		return "", usage(hint, "%s %s: write HOST:PORT", given(c, "addr"), c.String("addr"))
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return "", usage(hint, "%s %s: %q is no port", given(c, "addr"), c.String("addr"), port)
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+func chooseLog(c *cli.Context, o *options) error {
+	switch c.String("log-format") {
+	case "text":
+		o.logger = slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	case "json":
+		o.logger = slog.New(slog.NewJSONHandler(c.App.ErrWriter, nil))
+	default:
+		return usage("--log-format json", "%s %s: choose text or json", given(c, "log-format"), c.String("log-format"))
+	}
+	return nil
+}
+
+// checkPlace refuses to forget what was to be kept. A flag on the command line
+// goes before a place that the environment names for every start.
+func checkPlace(c *cli.Context, o *options) error {
+	if !o.ephemeral {
+		return checkDatabase(c)
+	}
+	for _, name := range []string{"db", "master-key-file"} {
+		if c.IsSet(name) && (onLine(c, name) || !onLine(c, "ephemeral")) {
+			return usage("leave one of them out", "%s keeps everything in memory, and %s names a file to keep it in", given(c, "ephemeral"), given(c, name))
+		}
+	}
+	return nil
+}
+
+func checkKey(c *cli.Context, o *options) error {
+	if !c.IsSet("api-key") {
+		return nil
+	}
+	printable := len(o.apiKey) >= 8
+	for _, r := range o.apiKey {
+		printable = printable && r > ' ' && r < 0x7f
+	}
+	if !printable {
+		return usage("leave it out to have a key made", "%s: must be 8 or more printable characters without blanks", given(c, "api-key"))
+	}
+	return nil
+}
+
+func checkPublicURL(c *cli.Context, o *options) error {
+	if !c.IsSet("public-url") {
+		return nil
+	}
+	if u, err := url.Parse(o.publicURL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return usage("--public-url https://flows.example.org", "%s %s: write an http or https address", given(c, "public-url"), o.publicURL)
+	}
+	return nil
+}
+
+// checkOrigins wants origins as browsers send them; any other would never match.
+func checkOrigins(c *cli.Context, o *options) error {
+	for i, origin := range o.origins {
+		o.origins[i] = strings.TrimSpace(origin)
+		u, err := url.Parse(o.origins[i])
+		if o.origins[i] != "*" && (err != nil || u.Scheme == "" || u.Host == "" || o.origins[i] != strings.ToLower(u.Scheme+"://"+u.Host)) {
+			return usage("--cors-origin https://app.example.org", "%s %s: write scheme://host or scheme://host:port in small letters, with nothing behind it, or *", given(c, "cors-origin"), origin)
+		}
+	}
+	return nil
+}
+
+func checkLimits(c *cli.Context, o *options) error {
+	for _, limit := range []struct {
+		name  string
+		value float64
+		least float64
+	}{
+		{"max-running", float64(o.maxRunning), 1}, {"max-queued", float64(o.maxQueued), 1}, {"max-blueprints", float64(o.maxBlueprints), 0},
+		{"rate-limit", o.rateLimit, 0}, {"rate-burst", float64(o.rateBurst), 0},
+	} {
+		if !(limit.value >= limit.least) || math.IsInf(limit.value, 0) {
+			return usage("leave it out for the default", "%s %v: must be at least %v", given(c, limit.name), limit.value, limit.least)
+		}
+	}
+	if o.syncTimeout <= 0 {
+		return usage("--sync-timeout 30s", "%s %s: must be more than 0", given(c, "sync-timeout"), o.syncTimeout)
+	}
+	return nil
+}
+
+// checkReadyFile makes sure that the ready file can be written, by writing
+// another one beside it.
+func checkReadyFile(c *cli.Context, o *options) error {
+	if !c.IsSet("ready-file") {
+		return nil
+	}
+	refuse := func(reason any) error {
+		return usage("name a file in a folder that exists and is writable", "%s %s: cannot be written: %v", given(c, "ready-file"), o.readyFile, reason)
+	}
+	if info, err := os.Stat(o.readyFile); o.readyFile == "" || err == nil && !info.Mode().IsRegular() {
+		return refuse("it is not a file")
+	}
+	trial, err := os.CreateTemp(filepath.Dir(o.readyFile), filepath.Base(o.readyFile)+".*.tmp")
+	if err != nil {
+		return refuse(cause(err))
+	}
+	trial.Close()
+	if err := os.Remove(trial.Name()); err != nil {
+		return refuse(cause(err))
+	}
+	return nil
+}
+
+// virtualStart is where a virtual clock stands when nothing is said.
+var virtualStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func parseClock(source, text string) (clock.Clock, error) {
+	const hint = "--clock virtual=2030-01-01T00:00:00Z"
+	switch kind, at, given := strings.Cut(text, "="); {
+	case text == "real":
+		return clock.Real{}, nil
+	case text == "virtual":
+		return clock.NewVirtual(virtualStart), nil
+	case kind == "virtual" && given:
+		start, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			return nil, usage(hint, "%s %s: %q is no RFC 3339 time", source, text, at)
+		}
+		return clock.NewVirtual(start), nil
+	}
+	return nil, usage(hint, "%s %s: choose real or virtual[=RFC3339]", source, text)
+}

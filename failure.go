@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+)
+
+// The exit codes, besides 0 for done.
+const (
+	exitFailed = 1
+	exitUsage  = 2
+	exitPaused = 3
+)
+
+// exit is an error that ends the program with a code. Message may be empty
+// when everything was said already.
+type exit struct {
+	code    int
+	message string
+	hint    string
+}
+
+// Error gives the message.
+func (e *exit) Error() string { return e.message }
+
+// usage refuses a command line: exit code 2.
+func usage(hint, format string, args ...any) error {
+	return &exit{code: exitUsage, message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// failed ends a command that could not do its work: exit code 1.
+func failed(hint, format string, args ...any) error {
+	return &exit{code: exitFailed, message: fmt.Sprintf(format, args...), hint: hint}
+}
+
+// hinted adds the next step to an error that reaches the user without one.
+func hinted(err error, hint string) error {
+	var known *blueprint.Error
+	if !errors.As(err, &known) || known.Hint != "" || known.Code == blueprint.CodeInternal {
+		return err
+	}
+	completed := *known
+	completed.Hint = hint
+	return &completed
+}
+
+// report prints an error, one line and perhaps a hint, and gives the exit code.
+func report(out io.Writer, err error) int {
+	code, message, hint := explain(err)
+	for _, line := range []struct{ prefix, text string }{{"blueprintd: ", message}, {"hint: ", hint}} {
+		if text := strings.TrimSpace(line.text); text != "" {
+			fmt.Fprintln(out, line.prefix+strings.ReplaceAll(text, "\n", "; "))
+		}
+	}
+	return code
+}
+
+// explain says an error as its reader needs it: what is meant for users
+// without the operations that it went through, anything else with all of them.
+func explain(err error) (code int, message, hint string) {
+	var end *exit
+	var known *blueprint.Error
+	var library cli.ExitCoder
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &end):
+		return end.code, end.message, end.hint
+	case errors.As(err, &library): // help of a command that does not exist
+		return exitUsage, library.Error(), "blueprintd help lists the commands"
+	case errors.As(err, &known) && (known.Code == blueprint.CodeInternal || known.Code == blueprint.CodeUnavailable):
+		return exitFailed, known.Error(), known.Hint // the machine's fault: its reader is who can mend it
+	case errors.As(err, &known):
+		return exitFailed, known.Message, known.Hint
+	case errors.As(err, &file):
+		hint = "check the path"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "check the owner and the mode of the file and of its folder"
+		}
+		return exitFailed, file.Path + ": " + file.Err.Error(), hint
+	}
+	return exitFailed, err.Error(), ""
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/secret"
+)
+
+// masterKey is the key that encrypts the secrets of a database.
+type masterKey struct {
+	path   string // "" for a key of the moment
+	made   bool   // there was no file
+	sealer *secret.Sealer
+}
+
+// masterKeyFile names the file of a database's key.
+func masterKeyFile(database, chosen string) string {
+	if chosen == "" {
+		return database + ".key"
+	}
+	return chosen
+}
+
+// openMasterKey reads the master key of a database, or makes one where there
+// is none.
+func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, error) {
+	key := masterKey{path: masterKeyFile(database, chosen)}
+	data, err := readFile(key.path, 1<<12)
+	if errors.Is(err, fs.ErrNotExist) {
+		data = []byte(hex.EncodeToString(secret.NewKey()) + "\n")
+		switch err = writeFile(key.path, data, true); {
+		case errors.Is(err, fs.ErrExist): // another process was faster
+			data, err = readFile(key.path, 1<<12)
+		case err != nil:
+			return key, failed("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
+		default:
+			key.made = true
+		}
+	}
+	if err != nil {
+		return key, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
+	}
+	raw, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	if err != nil || len(raw) != secret.KeySize {
+		return key, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits", key.path, 2*secret.KeySize)
+	}
+	if info, err := os.Stat(key.path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+		logger.Warn("other users of this machine can get at the master key", "file", key.path, "hint", "chmod 600 "+quoted(key.path))
+	}
+	key.sealer, err = secret.NewSealer(raw)
+	return key, err
+}
+
+// refused takes a new key back when the database could not be opened with it,
+// and says so when the one that belongs to the database is not there.
+func (k masterKey) refused(err error) error {
+	if !k.made {
+		return err
+	}
+	os.Remove(k.path)
+	var known *blueprint.Error
+	if errors.As(err, &known) && strings.Contains(known.Hint, "--master-key-file") {
+		return failed("restore it from your backup, or say with --master-key-file where it is", "the master key %s is missing, and the database was used with one", k.path)
+	}
+	return err
+}
