@@ -40,8 +40,10 @@ func flagsFirst(app *cli.App, args []string) []string {
 		out = append(out, arg)
 		name, _, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		stands[name] = true
-		if !joined && takesValue(flags, name) && i+1 < len(args) {
-			i++
+		if !joined && takesValue(flags, name) {
+			if i++; i == len(args) {
+				return out // so that nothing is taken for its value
+			}
 			out = append(out, args[i])
 		}
 	}

@@ -25,7 +25,7 @@ func commandServe() *cli.Command {
 			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
 			text("public-url", "", "the `URL` under which others reach this server; webhook addresses begin with it"),
 			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, apiKey and pid"),
-			text("clock", "real", "`real`, or virtual[=RFC3339]: a clock that stands still until POST /clock/advance moves it"),
+			text("clock", "real", "the `CLOCK`: real, or virtual[=RFC3339], which stands still until POST /clock/advance moves it"),
 			allowNetFlag(),
 			&cli.DurationFlag{Name: "sync-timeout", Value: 30 * time.Second, Usage: "how long blueprint.execute and waiting webhooks wait for a run"},
 			text("max-body", "5MiB", "the largest request body, in `BYTES` or as 10MiB"),
@@ -35,7 +35,7 @@ func commandServe() *cli.Command {
 			&cli.IntFlag{Name: "max-running", Value: 1000, Usage: "how many runs work at the same time; more wait for their turn"},
 			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "how many runs may wait for their turn; one more is refused with 503"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the interface; may be repeated"},
-			text("log-format", "text", "`text` or json"),
+			text("log-format", "text", "the `FORMAT` of the log: text or json"),
 		),
 		Action: func(c *cli.Context) error {
 			options, err := serveOptions(c)

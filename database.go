@@ -34,6 +34,9 @@ func checkDatabase(c *cli.Context) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return usage("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
 	}
+	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+		return usage("create the folder, or choose another place with --db", "the folder %s of the database does not exist", filepath.Dir(path))
+	}
 	return nil
 }
 

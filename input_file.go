@@ -20,6 +20,9 @@ type inputs struct {
 
 // read gives the content of a file and what to call it.
 func (in *inputs) read(name string, most int64) (data []byte, called string, err error) {
+	if name == "" {
+		return nil, `""`, fs.ErrNotExist
+	}
 	if name != "-" {
 		data, err = readFile(name, most)
 		return data, name, err

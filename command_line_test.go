@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+)
+
+func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
+	seen := 0
+	var look func(commands []*cli.Command)
+	look = func(commands []*cli.Command) {
+		for _, command := range commands {
+			for _, flag := range command.Flags {
+				seen++
+				names := flag.(cli.DocGenerationFlag).GetEnvVars()
+				if want := variableOf(flag.Names()[0]); !slices.Equal(names, []string{want}) {
+					t.Errorf("--%s of %s has the variables %v, want %s", flag.Names()[0], command.Name, names, want)
+				}
+			}
+			look(command.Subcommands)
+		}
+	}
+	look(application(nil, io.Discard, io.Discard).Commands)
+	if seen < 30 {
+		t.Errorf("only %d flags were seen", seen)
+	}
+}
+
+func TestFlagsFirst(t *testing.T) {
+	for _, c := range []struct{ given, want string }{
+		{"run x.yaml --var a=b", "run --var a=b -- x.yaml"},
+		{"run --var a=b x.yaml", "run --var a=b -- x.yaml"},
+		{"run x.yaml --var=a=-1 --input {}", "run --var=a=-1 --input {} -- x.yaml"},
+		{"run -- --var x", "run -- --var x"},
+		{"run - --var a=-", "run --var a=- -- -"},
+		{"user list --json --db x", "user list --json --db x"},
+		{"serve --rate-limit -5 --ephemeral", "serve --rate-limit -5 --ephemeral"},
+		{"export ID --json --db x", "export --json --db x -- ID"},
+		{"run x.yaml --var", "run --var"},
+		{"help serve", "help serve"},
+		{"", ""},
+	} {
+		args := append([]string{"blueprintd"}, strings.Fields(c.given)...)
+		if got := strings.Join(flagsFirst(application(nil, io.Discard, io.Discard), args)[1:], " "); got != c.want {
+			t.Errorf("flagsFirst(%s) = %s, want %s", c.given, got, c.want)
+		}
+	}
+}
+
+func TestExplain(t *testing.T) {
+	known := &blueprint.Error{Code: blueprint.CodeConflict, Message: "it is taken", Hint: "take another"}
+	for _, c := range []struct {
+		name          string
+		err           error
+		code          int
+		message, hint string
+	}{
+		{"wrapped", fmt.Errorf("store: create thing: %w", known), 1, "it is taken", "take another"},
+		{"joined", errors.Join(fmt.Errorf("store: x: %w", known), errors.New("and more")), 1, "it is taken", "take another"},
+		{"of the machine", fmt.Errorf("store: x: %w", &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is full", Hint: "free some", Err: errors.New("SQL 13")}), 1, "the disk is full: SQL 13", "free some"},
+		{"internal", errors.New("store: open: strange"), 1, "store: open: strange", ""},
+		{"a file", fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "my.db", Err: fs.ErrPermission}), 1, "my.db: permission denied", "check the owner and the mode of the file and of its folder"},
+		{"wrong usage", fmt.Errorf("x: %w", usage("so", "not %s", "thus")), 2, "not thus", "so"},
+		{"without a hint", hinted(fmt.Errorf("store: x: %w", blueprint.Errorf(blueprint.CodeNotFound, "gone")), "look"), 1, "gone", "look"},
+		{"with its own hint", hinted(known, "look"), 1, "it is taken", "take another"},
+	} {
+		if code, message, hint := explain(c.err); code != c.code || message != c.message || hint != c.hint {
+			t.Errorf("%s: explain = %d %q %q, want %d %q %q", c.name, code, message, hint, c.code, c.message, c.hint)
+		}
+	}
+	var out strings.Builder
+	report(&out, errors.New("one\ntwo\n"))
+	if out.String() != "blueprintd: one; two\n" {
+		t.Errorf("report wrote %q", out.String())
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for given, want := range map[string]string{"my.db": "my.db", "": "''", "my data/x.db": "'my data/x.db'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a;b": "'a;b'"} {
+		if got := quoted(given); got != want {
+			t.Errorf("quoted(%q) = %s, want %s", given, got, want)
+		}
+	}
+}
+
+// TestImportIsAllOrNothing stores two files where there is room for one.
+func TestImportIsAllOrNothing(t *testing.T) {
+	s := newService(t, func(o *options) { o.maxBlueprints = 1 })
+	var files []*blueprintFile
+	for i := range 2 {
+		document, err := file.Parse(fmt.Sprintf("%d.yaml", i), sample)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &fileReader{b: &blueprintFile{document: document}}
+		r.read()
+		files = append(files, r.b)
+	}
+	ctx := context.Background()
+	user, err := s.store.FirstUser(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := blueprint.Principal{UserID: user.ID}
+	_, err = importAll(ctx, s.store, owner, files)
+	if err == nil || !strings.HasPrefix(err.Error(), "1.yaml cannot be stored: blueprint limit") {
+		t.Errorf("importAll = %v", err)
+	}
+	if _, total, err := s.store.ListBlueprints(ctx, owner, blueprint.BlueprintFilter{Scope: "own", Page: 1, Limit: 10}); err != nil || total != 0 {
+		t.Errorf("%d blueprints are left (%v)", total, err)
+	}
+	if done, err := importAll(ctx, s.store, owner, files[:1]); err != nil || len(done) != 1 {
+		t.Errorf("importAll of one file = %v, %v", done, err)
+	}
+}

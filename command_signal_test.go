@@ -1,0 +1,142 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// interrupt sends a signal over and over until the process has ended, and
+// gives the signal that ended it, 0 when it ended by itself.
+func interrupt(t *testing.T, process *os.Process, ended <-chan error, signal syscall.Signal) syscall.Signal {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	patience := time.NewTimer(8 * time.Second) // less than a drain
+	defer patience.Stop()
+	for {
+		select {
+		case err := <-ended:
+			if ended, ok := err.(*exec.ExitError); ok {
+				if status := ended.Sys().(syscall.WaitStatus); status.Signaled() {
+					return status.Signal()
+				}
+			}
+			return 0
+		case <-again.C:
+			process.Signal(signal)
+		case <-patience.C:
+			t.Fatalf("the process does not end at %v", signal)
+		}
+	}
+}
+
+// TestFirstSignalEndsATool interrupts a command that waits for its input.
+func TestFirstSignalEndsATool(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"validate", "run", "import"} {
+		for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			pipe := filepath.Join(t.TempDir(), "pipe")
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			writer, err := os.OpenFile(pipe, os.O_RDWR, 0) // somebody who never writes
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer writer.Close()
+			cmd := exec.Command(path, command, pipe)
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			ended := make(chan error, 1)
+			go func() { ended <- cmd.Wait() }()
+			select {
+			case err := <-ended:
+				t.Fatalf("%s did not wait: %v", command, err)
+			case <-time.After(100 * time.Millisecond): // it is at its pipe, most likely
+			}
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-ended:
+				if code := cmd.ProcessState.ExitCode(); code == 0 {
+					t.Errorf("%s ended with %v at %v", command, err, signal)
+				}
+			case <-time.After(8 * time.Second):
+				cmd.Process.Kill()
+				t.Errorf("%s does not end at %v", command, signal)
+			}
+		}
+	}
+}
+
+// TestSecondSignalKillsTheServer drains a server whose run hangs, and loses
+// patience.
+func TestSecondSignalKillsTheServer(t *testing.T) {
+	world := newOutside(t)
+	defer close(world.release)
+	s := startServer(t, "--ephemeral", "--allow-net", "127.0.0.0/8")
+	call := node("call", "http-request", object{"method": "POST", "url": world.URL + "/hang"})
+	s.launch(s.create("hang", call), call)
+	<-world.arrived
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for { // until it has heard it
+		response, err := http.Get(s.host + "/readyz")
+		if err != nil {
+			break
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			break
+		}
+	}
+	if by := interrupt(t, s.cmd.Process, s.ended, syscall.SIGTERM); by != syscall.SIGTERM {
+		t.Errorf("the second SIGTERM did not end the server; what did: %v", by)
+	}
+}
+
+// TestInterruptedRunTellsWhatItDid cancels a run of a file.
+func TestInterruptedRunTellsWhatItDid(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	world := newOutside(t)
+	defer close(world.release)
+	name := filepath.Join(t.TempDir(), "hang.yaml")
+	text := "title: Hang\nblueprint_map:\n  nodes:\n    - {id: call, type: http-request, title: Call, config: {method: POST, url: '" + world.URL + "/hang'}}\n"
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(path, "run", name, "--allow-net", "127.0.0.0/8")
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-world.arrived
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitFailed {
+		t.Errorf("exit code %d, want %d", code, exitFailed)
+	}
+	if !containsAll(stdout.String(), `"status": "failed"`) || !containsAll(stderr.String(), "blueprintd: the run failed: cancelled", "interrupted", "hint: ") {
+		t.Errorf("it said:\n%s%s", stdout.String(), stderr.String())
+	}
+}

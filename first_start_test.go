@@ -1,0 +1,78 @@
+package main
+
+import (
+	"io"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blueprintd/clock"
+)
+
+// announced starts a server on a database and gives what it prints.
+func announced(t *testing.T, database string, change ...func(*options)) string {
+	t.Helper()
+	out := &lockedBuffer{}
+	o := options{addr: "127.0.0.1:0", db: database, clock: clock.Real{}, logger: slog.New(slog.NewTextHandler(io.Discard, nil)), out: out}
+	for _, f := range change {
+		f(&o)
+	}
+	s, err := newServer(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.listener.Close()
+	if err := s.announce(); err != nil {
+		t.Error(err)
+	}
+	if err := s.store.Close(); err != nil {
+		t.Error(err)
+	}
+	return out.String()
+}
+
+// command runs a command of the program, which must succeed, and gives what it
+// prints.
+func command(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr := &lockedBuffer{}, &lockedBuffer{}
+	if code := run(append([]string{"blueprintd"}, args...), nil, stdout, stderr); code != 0 {
+		t.Fatalf("blueprintd %s: exit code %d\n%s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout.String()
+}
+
+func TestFirstStartShowsTheKeyOnce(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "my.db")
+	if text := announced(t, database); !containsAll(text, "API key   bpd_", "Try the sample blueprint") {
+		t.Errorf("the first start says:\n%s", text)
+	}
+	if text := announced(t, database); strings.Contains(strings.ToLower(text), "api key") || strings.Contains(text, "Try") {
+		t.Errorf("the second start says:\n%s", text)
+	}
+}
+
+func TestStartWithAUserWithoutKeySaysHowToMakeOne(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "my.db")
+	command(t, "user", "add", "--email", "ada@example.org", "--db", database)
+	text := announced(t, database)
+	_, line, found := strings.Cut(text, "ada@example.org has none yet; make one: blueprintd ")
+	if !found {
+		t.Fatalf("the start says:\n%s", text)
+	}
+	line, _, _ = strings.Cut(line, "\n")
+	if key := command(t, strings.Fields(line)...); !strings.HasPrefix(key, "bpd_") {
+		t.Errorf("blueprintd %s printed %q", line, key)
+	}
+	if text := announced(t, database); strings.Contains(text, "key create") {
+		t.Errorf("with a key there the start says:\n%s", text)
+	}
+}
+
+func TestStartBehindAPublicAddressNamesBoth(t *testing.T) {
+	text := announced(t, filepath.Join(t.TempDir(), "my.db"), func(o *options) { o.publicURL = "https://flows.example.org" })
+	if !containsAll(text, "is ready on https://flows.example.org\n", "\n  listens   http://127.0.0.1:") || strings.Contains(text, "127.0.0.1:0\n") {
+		t.Errorf("the start says:\n%s", text)
+	}
+}
