@@ -21,3 +21,16 @@ func PathText(path []any) string {
 	}
 	return text.String()
 }
+
+// InvalidInput is the CodeBadRequest error for these issues; its message names
+// each by its path.
+func InvalidInput(issues []Issue) *Error {
+	parts := make([]string, len(issues))
+	for i, issue := range issues {
+		parts[i] = issue.Message
+		if path := PathText(issue.Path); path != "" {
+			parts[i] = path + ": " + issue.Message
+		}
+	}
+	return &Error{Code: CodeBadRequest, Message: strings.Join(parts, "; "), Issues: issues}
+}

@@ -152,16 +152,10 @@ func (r *run) setUp(p *program, b *begin) error {
 }
 
 func variableError(issues []blueprint.Issue) error {
-	out := &blueprint.Error{Code: blueprint.CodeBadRequest}
-	for i, issue := range issues {
-		issue.Path = append([]any{"variables"}, issue.Path...)
-		out.Issues = append(out.Issues, issue)
-		if i > 0 {
-			out.Message += "; "
-		}
-		out.Message += blueprint.PathText(issue.Path) + ": " + issue.Message
+	for i := range issues {
+		issues[i].Path = append([]any{"variables"}, issues[i].Path...)
 	}
-	return out
+	return blueprint.InvalidInput(issues)
 }
 
 // reuse settles the nodes that an earlier run had finished, in the order of

@@ -131,12 +131,5 @@ func parse(m any, variables []any) (parsed *blueprint.Map, declared []blueprint.
 	if len(issues) == 0 {
 		return parsed, declared, nil
 	}
-	refused := &blueprint.Error{Code: blueprint.CodeBadRequest, Issues: issues}
-	for i, issue := range issues {
-		if i > 0 {
-			refused.Message += "; "
-		}
-		refused.Message += blueprint.PathText(issue.Path) + ": " + issue.Message
-	}
-	return nil, nil, refused
+	return nil, nil, blueprint.InvalidInput(issues)
 }

@@ -158,5 +158,5 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 	for i := range issues {
 		issues[i].Path = append([]any{"inputData"}, issues[i].Path...)
 	}
-	return issuesError(issues)
+	return blueprint.InvalidInput(issues)
 }

@@ -76,7 +76,7 @@ func TestCheck(t *testing.T) {
 		config := value.(map[string]any)
 		got := ""
 		if issues := (*Service)(nil).Check(c.kind, config); len(issues) > 0 {
-			got = issuesError(issues).Message
+			got = blueprint.InvalidInput(issues).Message
 		}
 		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)

@@ -33,7 +33,7 @@ func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 	one.timing, issues = readSchedule(row.Trigger.Config)
 	if len(issues) > 0 {
 		one.schedule = nil
-		s.Logger.Error("a schedule cannot be read and does not fire; update its config", "trigger", row.Trigger.ID, "error", issuesError(issues))
+		s.Logger.Error("a schedule cannot be read and does not fire; update its config", "trigger", row.Trigger.ID, "error", blueprint.InvalidInput(issues))
 	}
 	now := s.Clock.Now()
 	if ahead := row.Cursor.Time().Sub(now); ahead > farAhead {

@@ -81,7 +81,7 @@ func preview(expression, timezone string, count int, now time.Time) ([]string, e
 		issues = append(issues, blueprint.Issue{Path: []any{"count"}, Message: "must be from 1 to 100"})
 	}
 	if len(issues) > 0 {
-		return nil, issuesError(issues)
+		return nil, blueprint.InvalidInput(issues)
 	}
 	ticks := make([]string, 0, count)
 	for len(ticks) < count {
@@ -93,19 +93,4 @@ func preview(expression, timezone string, count int, now time.Time) ([]string, e
 		now = next
 	}
 	return ticks, nil
-}
-
-// issuesError is a CodeBadRequest error whose message names every issue.
-func issuesError(issues []blueprint.Issue) *blueprint.Error {
-	out := &blueprint.Error{Code: blueprint.CodeBadRequest, Issues: issues}
-	for i, issue := range issues {
-		if i > 0 {
-			out.Message += "; "
-		}
-		if path := blueprint.PathText(issue.Path); path != "" {
-			out.Message += path + ": "
-		}
-		out.Message += issue.Message
-	}
-	return out
 }
