@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
@@ -67,11 +68,12 @@ type Engine struct {
 	watchers map[string]map[chan struct{}]struct{}
 }
 
-// parked is what stays in memory of a run at rest.
+// parked is what stays in memory of a run at rest. Its handle is there only as
+// long as somebody has it.
 type parked struct {
 	timer   *clock.Timer
 	timerAt blueprint.Time
-	handle  *Handle
+	handle  weak.Pointer[Handle]
 }
 
 // New makes an engine. Nothing runs before Run.
@@ -92,14 +94,20 @@ func New(options Options) *Engine {
 // come to rest on the disk. It first takes up every run that an earlier
 // process left unfinished, then calls ready. From the end of ctx on nothing
 // new starts: nodes under way may finish within Options.Drain; one that does
-// not is treated at the next start as after a crash.
+// not is treated at the next start as after a crash. When ctx ends because the
+// journal has failed (its cause is CodeUnavailable) nobody waits for them, for
+// what they did could not be written down.
 func (e *Engine) Run(ctx context.Context, ready func()) error {
 	if err := e.recoverAll(ctx); err != nil {
 		return err
 	}
 	ready()
 	<-ctx.Done()
-	deadline := time.NewTimer(e.Drain)
+	drain := e.Drain
+	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable {
+		drain = 0
+	}
+	deadline := time.NewTimer(drain)
 	defer deadline.Stop()
 	e.stop()
 	select {
@@ -138,8 +146,8 @@ func (e *Engine) forget() {
 	e.mu.Unlock()
 	for id, p := range resting {
 		p.timer.Stop()
-		if p.handle != nil {
-			p.handle.tell(e.standing(id))
+		if handle := p.handle.Value(); handle != nil {
+			handle.tell(e.standing(id))
 		}
 	}
 }
