@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/clock"
+	"blueprintd/store"
 )
 
 func commandServe() *cli.Command {
@@ -19,7 +21,7 @@ func commandServe() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "run the server",
 		Description: "With no flags it listens on 127.0.0.1:8787 and keeps everything in ./blueprintd.db.\nEvery flag has an environment variable, BLUEPRINTD_<FLAG>.",
-		Flags: append(databaseFlags(),
+		Flags: append(append(databaseFlags(), historyFlags()...),
 			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free one, an empty host is 127.0.0.1"),
 			&cli.BoolFlag{Name: "ephemeral", Usage: "keep everything in memory, nothing on disk"},
 			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
@@ -34,7 +36,9 @@ func commandServe() *cli.Command {
 			&cli.IntFlag{Name: "max-blueprints", Usage: "how many blueprints a user may have; 0 = any number"},
 			&cli.IntFlag{Name: "max-running", Value: 1000, Usage: "how many runs work at the same time; more wait for their turn"},
 			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "how many runs may wait for their turn; one more is refused with 503"},
+			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "how many connections may be open; one more is refused with 503"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the interface; may be repeated"},
+			text("min-free", "", "refuse new runs while less than this many `BYTES` are free on the disk (default: 64MiB, on a small disk a twentieth); 0 = never"),
 			text("log-format", "text", "the `FORMAT` of the log: text or json"),
 		),
 		Action: func(c *cli.Context) error {
@@ -49,31 +53,39 @@ func commandServe() *cli.Command {
 
 // options are what the command line says about a server.
 type options struct {
-	addr          string
-	db            string
-	masterKeyFile string
-	ephemeral     bool
-	apiKey        string
-	publicURL     string
-	readyFile     string
-	clock         clock.Clock
-	allowNet      []string
-	syncTimeout   time.Duration
-	maxBody       int64
-	rateLimit     float64
-	rateBurst     int
-	maxBlueprints int
-	maxRunning    int
-	maxQueued     int
-	origins       []string
-	logger        *slog.Logger
-	out           io.Writer
+	addr           string
+	db             string
+	masterKeyFile  string
+	ephemeral      bool
+	apiKey         string
+	publicURL      string
+	readyFile      string
+	clock          clock.Clock
+	allowNet       []string
+	syncTimeout    time.Duration
+	maxBody        int64
+	rateLimit      float64
+	rateBurst      int
+	maxBlueprints  int
+	maxRunning     int
+	maxQueued      int
+	maxConnections int
+	readTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
+	origins        []string
+	allowNetworkFS bool
+	minFree        int64 // negative = no bound, 0 = the default
+	maxDisk        int64 // 0 = no bound
+	keepExecutions store.Keep
+	keepFirings    store.Keep
+	logger         *slog.Logger
+	out            io.Writer
 }
 
 // serve runs a server until it is told to stop.
 func serve(ctx context.Context, o options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
+	defer runtime.KeepAlive(ballast())
 	s, err := newServer(ctx, o)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to stop before it was ready
