@@ -23,7 +23,7 @@ func serveOptions(c *cli.Context) (o options, err error) {
 		db: c.String("db"), masterKeyFile: c.String("master-key-file"), ephemeral: c.Bool("ephemeral"), apiKey: c.String("api-key"),
 		publicURL: strings.TrimRight(c.String("public-url"), "/"), readyFile: c.String("ready-file"), allowNet: c.StringSlice("allow-net"),
 		syncTimeout: c.Duration("sync-timeout"), rateLimit: c.Float64("rate-limit"), rateBurst: c.Int("rate-burst"), maxBlueprints: c.Int("max-blueprints"),
-		maxRunning: c.Int("max-running"), maxQueued: c.Int("max-queued"), origins: c.StringSlice("cors-origin"), out: c.App.Writer,
+		maxRunning: c.Int("max-running"), maxQueued: c.Int("max-queued"), maxConnections: c.Int("max-connections"), origins: c.StringSlice("cors-origin"), out: c.App.Writer,
 	}
 	if o.addr, err = parseAddr(c); err != nil {
 		return o, err
@@ -40,12 +40,27 @@ func serveOptions(c *cli.Context) (o options, err error) {
 	if _, err := prefixes(given(c, "allow-net"), o.allowNet); err != nil {
 		return o, err
 	}
-	for _, check := range []func(*cli.Context, *options) error{chooseLog, checkPlace, checkKey, checkPublicURL, checkOrigins, checkLimits, checkReadyFile} {
+	o.allowNetworkFS = c.Bool("allow-network-fs")
+	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, checkOrigins, checkLimits, chooseHistory, checkReadyFile} {
 		if err := check(c, &o); err != nil {
 			return o, err
 		}
 	}
 	return o, nil
+}
+
+// parseMinFree reads how much of the disk stays free.
+func parseMinFree(c *cli.Context, o *options) (err error) {
+	if !c.IsSet("min-free") || c.String("min-free") == "" {
+		return nil
+	}
+	if o.minFree, err = parseSize(c.String("min-free")); err != nil {
+		return usage("--min-free 64MiB", "%s %s: is no size", given(c, "min-free"), c.String("min-free"))
+	}
+	if o.minFree == 0 {
+		o.minFree = -1
+	}
+	return nil
 }
 
 func parseAddr(c *cli.Context) (string, error) {
@@ -131,7 +146,7 @@ func checkLimits(c *cli.Context, o *options) error {
 		value float64
 		least float64
 	}{
-		{"max-running", float64(o.maxRunning), 1}, {"max-queued", float64(o.maxQueued), 1}, {"max-blueprints", float64(o.maxBlueprints), 0},
+		{"max-running", float64(o.maxRunning), 1}, {"max-queued", float64(o.maxQueued), 1}, {"max-connections", float64(o.maxConnections), 1}, {"max-blueprints", float64(o.maxBlueprints), 0},
 		{"rate-limit", o.rateLimit, 0}, {"rate-burst", float64(o.rateBurst), 0},
 	} {
 		if !(limit.value >= limit.least) || math.IsInf(limit.value, 0) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
+	"blueprintd/front"
 	"blueprintd/ids"
 	"blueprintd/outbound"
 	"blueprintd/rpc"
@@ -22,6 +24,10 @@ import (
 	"blueprintd/store"
 	"blueprintd/triggers"
 )
+
+// leastBodies is how many bytes of request bodies may be in memory at once, or
+// four of the largest.
+const leastBodies = 64 << 20
 
 // server is everything that serve runs, wired.
 type server struct {
@@ -32,17 +38,22 @@ type server struct {
 	triggers *triggers.Service
 	rpc      *rpc.Handler
 	http     *http.Server
+	doors    *front.Connections
+	bodies   *front.Bodies
 	ids      *ids.Source
 	draining chan struct{} // closes when the server begins to stop
 	ready    atomic.Bool
+	manager  notifier
 	welcome  welcome
 }
 
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once the server is ready.
 func newServer(ctx context.Context, o options) (_ *server, err error) {
-	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{})}
-	if s.listener, err = net.Listen("tcp", o.addr); err != nil {
+	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), manager: newNotifier(o.logger)}
+	var listening net.ListenConfig
+	listening.SetMultipathTCP(false) // whose sockets cannot be told to admit no more connections
+	if s.listener, err = listening.Listen(context.WithoutCancel(ctx), "tcp", o.addr); err != nil {
 		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
 	}
 	defer func() {
@@ -63,6 +74,8 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	}
 	s.store, err = store.Open(ctx, store.Options{
 		Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: key.sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
+		KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, MaxDisk: o.maxDisk,
+		AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree,
 	})
 	if err != nil {
 		return nil, key.refused(err)
@@ -86,9 +99,11 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
 		Authenticator: s.store, Limiter: rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst), MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger,
 	})
+	s.doors = front.NewConnections(s.listener, o.maxConnections)
+	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
 	s.http = &http.Server{
-		Handler: s.routes(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: nil,
+		Handler: s.bodies.Handler(front.Readers(s.routes(), s.draining)), ReadHeaderTimeout: cmp.Or(o.readTimeout, 10*time.Second), ReadTimeout: cmp.Or(o.readTimeout, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: nil, ConnState: front.State,
 	}
 	return s, nil
 }
@@ -154,7 +169,15 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		}
 	})
+	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.manager.watch(watching, s.store.Ping)
+	}()
 	err := group.Wait()
+	stopWatching()
+	<-watched
 	stopStore()
 	err = errors.Join(err, <-storeEnded, s.store.Close())
 	s.removeReadyFile()
@@ -171,21 +194,28 @@ func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{
 		return s.listener.Close()
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(s.listener) }()
+	go func() { failed <- s.http.Serve(s.doors) }()
 	if err := s.announce(); err != nil {
 		return errors.Join(err, s.http.Close())
 	}
 	s.ready.Store(true)
+	s.manager.ready(s.apiHost())
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
 	}
 	s.ready.Store(false)
+	s.manager.stopping()
 	close(s.draining)
 	<-atRest
-	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	most := 15 * time.Second
+	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable {
+		most = 200 * time.Millisecond // the disk has failed: there is nothing left to answer but that
+	}
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
+	s.doors.Leave(patience)
 	if err := s.http.Shutdown(patience); err != nil {
 		s.options.logger.Warn("some requests did not end in time", "error", err)
 		return s.http.Close()

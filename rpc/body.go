@@ -81,11 +81,15 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
+		// The length is only claimed, so memory beyond this comes with the bytes.
+		body.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
 	var timeout net.Error
+	var refused *blueprint.Error
 	switch {
+	case errors.As(err, &refused): // by who stands before this handler
+		return nil, refused
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return nil, &blueprint.Error{Code: blueprint.CodeTimeout, Message: "the body took too long to arrive", Err: err}
 	case err != nil:

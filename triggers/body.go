@@ -29,7 +29,10 @@ func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, t.MaxBody+1))
 	var network net.Error
+	var refused *blueprint.Error
 	switch {
+	case errors.As(err, &refused): // by who stands before this handler
+		return nil, refused
 	case errors.As(err, &network) && network.Timeout():
 		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
 	case err != nil:

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package front
+
+import "net"
+
+// admitNoMore does nothing: who connects between the last look at the queue
+// and the end of the listener is reset.
+func admitNoMore(net.Listener) {}

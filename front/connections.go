@@ -1,0 +1,132 @@
+package front
+
+import (
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blueprintd/clock"
+)
+
+// Connections bounds how many connections of a listener are open. One more is
+// told so in HTTP and closed, which costs less than any request and never
+// keeps those that are open from being served.
+type Connections struct {
+	net.Listener
+	limit   int64
+	open    atomic.Int64
+	refused atomic.Int64
+	turning chan struct{} // a place for each that is just being told
+
+	leaving  atomic.Bool   // Leave was called
+	shut     chan struct{} // closed when nobody is let in any more
+	shutOnce sync.Once
+	mu       sync.Mutex
+	opened   map[*connection]struct{} // the connections
+}
+
+// maxTurning bounds how many connections are told at the same time why they are
+// refused. Those beyond are closed without a word.
+const maxTurning = 64
+
+// NewConnections lets at most limit connections of listener be open; 0 is any
+// number.
+func NewConnections(listener net.Listener, limit int) *Connections {
+	return &Connections{
+		Listener: listener, limit: int64(limit), turning: make(chan struct{}, maxTurning), shut: make(chan struct{}), opened: map[*connection]struct{}{},
+	}
+}
+
+// Open is how many connections are open.
+func (c *Connections) Open() int64 { return c.open.Load() }
+
+// Refused is how many connections were refused so far.
+func (c *Connections) Refused() int64 { return c.refused.Load() }
+
+// Accept gives the next connection that may stay.
+func (c *Connections) Accept() (net.Conn, error) {
+	for {
+		conn, err := c.Listener.Accept()
+		if err != nil && c.leaving.Load() {
+			conn, err = c.lastAccepts()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if open := c.open.Add(1); open <= c.limit || c.limit == 0 {
+			return c.keep(conn), nil
+		}
+		c.open.Add(-1)
+		c.refused.Add(1)
+		select {
+		case c.turning <- struct{}{}:
+			go func() {
+				turnAway(conn)
+				<-c.turning
+			}()
+		default:
+			_ = conn.Close()
+		}
+	}
+}
+
+const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 2\r\nConnection: close\r\nContent-Length: 78\r\n\r\n" +
+	`{"error":{"code":"SERVICE_UNAVAILABLE","message":"too many open connections"}}`
+
+// turnAway tells a client that there is no room. It reads what the client has
+// sent meanwhile: closing a socket with something unread in it would destroy
+// the answer on its way.
+func turnAway(conn net.Conn) {
+	defer conn.Close()
+	_ = conn.SetDeadline(clock.Real{}.Now().Add(time.Second))
+	if _, err := io.WriteString(conn, refusal); err != nil {
+		return
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+	_, _ = io.CopyN(io.Discard, conn, 64<<10)
+}
+
+// connection leaves room for another when it is closed.
+type connection struct {
+	net.Conn
+	all  *Connections
+	once sync.Once
+
+	mu       sync.Mutex
+	resting  time.Time // since when no request is under way; zero = one is
+	deadline time.Time // of reading, as it was asked for
+}
+
+// keep takes in a connection.
+func (c *Connections) keep(conn net.Conn) *connection {
+	one := &connection{Conn: conn, all: c, resting: clock.Real{}.Now()}
+	c.mu.Lock()
+	c.opened[one] = struct{}{}
+	c.mu.Unlock()
+	return one
+}
+
+// Close closes it.
+func (c *connection) Close() error {
+	c.once.Do(func() {
+		c.all.open.Add(-1)
+		c.all.mu.Lock()
+		delete(c.all.opened, c)
+		c.all.mu.Unlock()
+	})
+	return c.Conn.Close()
+}
+
+// CloseWrite ends the sending side alone, so that the other side can still read
+// what was sent. net/http does so before it closes on a client that is still
+// sending.
+func (c *connection) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}

@@ -1,0 +1,150 @@
+package front
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// refused is the error of a body for which there was no room.
+func refused(t *testing.T, err error) *blueprint.Error {
+	t.Helper()
+	var e *blueprint.Error
+	if !errors.As(err, &e) || e.Code != blueprint.CodeUnavailable || e.RetryAfter <= 0 {
+		t.Fatalf("error %v, want CodeUnavailable with a time to wait", err)
+	}
+	return e
+}
+
+func TestBodiesHaveRoomTogether(t *testing.T) {
+	bodies := NewBodies(100)
+	// The first request holds 60 bytes while a second one tries.
+	second := func(size int) (err error) {
+		bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, err = io.ReadAll(r.Body)
+		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size))))
+		return err
+	}
+	bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err != nil {
+			t.Fatal(err)
+		}
+		if held := bodies.Held(); held != 60 {
+			t.Errorf("%d bytes are held, want 60", held)
+		}
+		if err := second(40); err != nil {
+			t.Errorf("a body that fits exactly: %v", err)
+		}
+		refused(t, second(41))
+	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", 60))))
+	if held := bodies.Held(); held != 0 {
+		t.Errorf("%d bytes are held when all is answered", held)
+	}
+	if err := second(100); err != nil {
+		t.Errorf("a body of the whole size: %v", err)
+	}
+}
+
+func TestOneConnectionMoreIsTurnedAway(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors := NewConnections(listener, 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "in") })}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(doors) }()
+	defer func() {
+		server.Close()
+		<-served
+	}()
+	dial := func() (net.Conn, *bufio.Reader) {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn, bufio.NewReader(conn)
+	}
+	ask := func(conn net.Conn, r *bufio.Reader) *http.Response {
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, response.Body)
+		return response
+	}
+	first, firstReader := dial()
+	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
+		t.Fatalf("the first connection: status %d", got.StatusCode)
+	}
+	second, secondReader := dial()
+	got := ask(second, secondReader)
+	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || !got.Close {
+		t.Fatalf("the second connection: status %d, header %v", got.StatusCode, got.Header)
+	}
+	if doors.Open() != 1 || doors.Refused() != 1 {
+		t.Errorf("open %d, refused %d, want 1 and 1", doors.Open(), doors.Refused())
+	}
+	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
+		t.Errorf("the first connection goes on: status %d", got.StatusCode)
+	}
+}
+
+// slowWriter is a connection that notes how it is written to.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	pieces    []int
+	deadlines []time.Time
+	fail      error
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	w.pieces = append(w.pieces, len(p))
+	if w.fail != nil && len(w.pieces) == 2 {
+		return 7, w.fail
+	}
+	return w.ResponseRecorder.Write(p)
+}
+
+func (w *slowWriter) SetWriteDeadline(at time.Time) error {
+	w.deadlines = append(w.deadlines, at)
+	return nil
+}
+
+func TestAnswersAreWrittenInPiecesThatHaveTheirTime(t *testing.T) {
+	answer := strings.Repeat("y", 2*piece+5)
+	var written int
+	var failure error
+	handler := Readers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		written, failure = io.WriteString(w, answer)
+		if _, err := w.Write(nil); err != nil && failure == nil {
+			t.Error(err)
+		}
+	}), nil)
+	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if written != len(answer) || failure != nil || w.Body.String() != answer {
+		t.Errorf("wrote %d of %d bytes: %v", written, len(answer), failure)
+	}
+	if want := []int{piece, piece, 5, 0}; !slices.Equal(w.pieces, want) || len(w.deadlines) != len(want) {
+		t.Errorf("pieces %v with %d deadlines, want %v with one each", w.pieces, len(w.deadlines), want)
+	}
+	w = &slowWriter{ResponseRecorder: httptest.NewRecorder(), fail: io.ErrClosedPipe}
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if written != piece+7 || !errors.Is(failure, io.ErrClosedPipe) {
+		t.Errorf("a reader that is gone: wrote %d, %v", written, failure)
+	}
+}
