@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"weak"
 
 	"blueprintd/blueprint"
+	"blueprintd/planted"
 )
 
 // maxParallel is how many nodes of one run work at once.
@@ -14,6 +16,10 @@ const maxParallel = 64
 // drive works on a run until nothing of it can go on, and gives back the unit
 // of the run with which it was entered. Only a fork starts more goroutines.
 func (e *Engine) drive(r *run) {
+	if r.storeFirst() && r.flush() != nil {
+		e.leave(r)
+		return
+	}
 	for {
 		r.mu.Lock()
 		attempts := r.take()
@@ -39,6 +45,15 @@ func (e *Engine) drive(r *run) {
 	e.leave(r)
 }
 
+// storeFirst tells whether the run must be on the disk before its first node
+// starts, and is not. A run that waited for its turn may have it before the
+// disk is done.
+func (r *run) storeFirst() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.atOnce && !r.durable
+}
+
 // take starts the nodes that may start now. r.mu is held.
 func (r *run) take() []*attempt {
 	if r.broken != nil || r.engine.stopping.Load() {
@@ -48,11 +63,9 @@ func (r *run) take() []*attempt {
 	for len(r.again) > 0 && r.count[working] < maxParallel {
 		attempts = append(attempts, r.startNode(r.again[0]))
 	}
-	if !r.plan.CanStart() || r.count[working] == maxParallel {
-		return attempts
-	}
-	for _, i := range r.plan.Ready() {
-		if r.count[working] == maxParallel {
+	for r.count[working] < maxParallel {
+		i, ok := r.plan.First()
+		if !ok {
 			break
 		}
 		attempts = append(attempts, r.startNode(i))
@@ -63,7 +76,7 @@ func (r *run) take() []*attempt {
 // try makes one attempt of a node and records what came of it. It gives false
 // when the run cannot go on in this process.
 func (e *Engine) try(r *run, a *attempt) bool {
-	if a.node.effect != blueprint.EffectPure {
+	if a.node.effect != blueprint.EffectPure && !planted.Is(planted.JournalAfterAct) {
 		// What led here, and that it is about to happen, must be on the disk first.
 		if r.flush() != nil {
 			return false
@@ -195,7 +208,7 @@ func (r *run) evict() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !over && (r.timer != nil || r.handle != nil) {
-		e.parked[r.id] = &parked{timer: r.timer, timerAt: r.timerAt, handle: r.handle}
+		e.parked[r.id] = &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle)}
 	}
 	delete(e.runs, r.id)
 	if r.counted {
@@ -234,7 +247,7 @@ func (r *run) setTimer(at blueprint.Time) {
 	r.timer.Stop()
 	r.timer, r.timerAt = nil, at
 	if at != 0 && !r.engine.stopping.Load() {
-		id := r.id
-		r.timer = r.engine.Clock.At(at.Time(), func() { r.engine.wake(id) })
+		e, id := r.engine, r.id // the timer of a run at rest must not keep the run
+		r.timer = e.Clock.At(at.Time(), func() { e.wake(id) })
 	}
 }

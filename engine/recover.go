@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/planted"
 )
 
 // acquire gives the run of that id, locked and with a unit for the caller,
@@ -61,7 +62,7 @@ func (e *Engine) unpark(id string) *run {
 	e.runs[id] = r
 	if p := e.parked[id]; p != nil {
 		delete(e.parked, id)
-		r.timer, r.timerAt, r.handle = p.timer, p.timerAt, p.handle
+		r.timer, r.timerAt, r.handle = p.timer, p.timerAt, p.handle.Value()
 	}
 	return r
 }
@@ -150,29 +151,43 @@ func (e *Engine) programOf(definition *blueprint.Definition, b *begin) (*program
 // recoverAll takes up every run that is not finished on the disk.
 func (e *Engine) recoverAll(ctx context.Context) error {
 	rows, err := e.Journal.Unfinished(ctx)
-	if err != nil {
+	if err != nil || planted.Is(planted.NoRecovery) {
 		return err
 	}
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			return nil // what is left is taken up at the next start
 		}
-		r, err := e.acquire(ctx, row.ID)
-		if err != nil {
-			// One unreadable run must not keep all the others, and the server, down.
-			e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
-			continue
-		}
-		if row.BlueprintDeleted && r.canceled == nil {
-			// The process ended after the deletion and before it had cancelled this.
-			r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
-		}
-		e.release(r)
+		e.recoverOne(ctx, row)
 	}
 	if len(rows) > 0 {
 		e.Logger.Info("took up unfinished runs", "count", len(rows))
 	}
 	return nil
+}
+
+// recoverOne takes up a run that an earlier process left. One that the disk
+// does not give back now is asked for again later.
+func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
+	r, err := e.acquire(ctx, row.ID)
+	switch {
+	case err == nil:
+	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
+		return
+	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
+		e.Logger.Warn("a run waits for the disk", "execution", row.ID, "error", err)
+		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.recoverOne(e.ctx, row) })
+		return
+	default:
+		// One unreadable run must not keep all the others, and the server, down.
+		e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
+		return
+	}
+	if row.BlueprintDeleted && r.canceled == nil {
+		// The process ended after the deletion and before it had cancelled this.
+		r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
+	}
+	e.release(r)
 }
 
 // takeUp decides about the nodes that were at work when the last process

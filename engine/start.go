@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/planted"
 )
 
 // Urgency says how long a new run may work before it must be on the disk.
@@ -75,6 +76,12 @@ func (e *Engine) launch(p *program, b *begin, l ledger, urgency Urgency) (*Handl
 	handle.FiringID = r.row.FiringID
 	r.handle, r.units, r.unhold = handle, 1, e.Clock.Hold()
 
+	if planted.Is(planted.AckBeforeCommit) && (l.firing == nil || l.firing.Key == l.firing.ID) {
+		handle.accept(nil)
+	}
+
+	r.atOnce = urgency == AtOnce
+
 	hasTurn, err := e.admit(r)
 	switch {
 	case err != nil:
@@ -84,13 +91,7 @@ func (e *Engine) launch(p *program, b *begin, l ledger, urgency Urgency) (*Handl
 	case !hasTurn:
 		go r.flush()
 	case urgency == AtOnce:
-		go func() {
-			if r.flush() != nil {
-				e.leave(r)
-				return
-			}
-			e.drive(r)
-		}()
+		go e.drive(r)
 	default:
 		r.mu.Lock()
 		r.soon(urgency)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,16 +14,20 @@ import (
 type book struct {
 	scene      string
 	out        io.Writer
-	clockSteps bool // the server's clock may step back: times prove no order
+	clockSteps bool     // the server's clock may step back: times prove no order
+	stop       func()   // called at the first violation, the last that is noted; nil = go on
+	signs      []string // only at one of these invariants; none = at any
 
 	mu         sync.Mutex
 	runs       map[string]*run
 	open       []*run // not known to have ended, and not left to a silent person
+	closed     []*run // the others
 	deliveries map[string]*delivery
 	keys       []string // of deliveries, for sending some again
 	counts     counts
 	outages    []outage
 	violations []violation
+	stopped    bool
 
 	kinds map[string]int // how many violations there are of a format
 }
@@ -51,6 +56,16 @@ type counts struct {
 	Retried        int `json:"retried"`
 	Refused        int `json:"refused503"`
 	Ticks          int `json:"ticks"`
+
+	Logged    int `json:"logged"`
+	Executed  int `json:"executed"`
+	Fired     int `json:"fired"`
+	Delivered int `json:"delivered"`
+	Waited    int `json:"waited"`
+	Updates   int `json:"updates"`
+	Streams   int `json:"streams"`
+	Events    int `json:"events"`
+	Intruders int `json:"secondServersRefused"`
 }
 
 // outage is the time from the order to kill to the start of the next process.
@@ -86,12 +101,16 @@ const mostViolations = 5
 func (b *book) violated(invariant, run, format string, args ...any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.kinds[format]++; b.kinds[format] > mostViolations {
+	if b.kinds[format]++; b.kinds[format] > mostViolations || b.stopped {
 		return
 	}
 	v := violation{invariant, b.scene, run, fmt.Sprintf(format, args...)}
 	b.violations = append(b.violations, v)
 	fmt.Fprintln(b.out, "VIOLATED", v)
+	if b.stop != nil && (len(b.signs) == 0 || slices.Contains(b.signs, invariant)) {
+		b.stopped = true
+		b.stop()
+	}
 }
 
 // knows gives the run of that id. acked says how it was acknowledged, "" that
@@ -130,9 +149,27 @@ func (b *book) close(r *run) {
 		if other == r {
 			b.open[i] = b.open[len(b.open)-1]
 			b.open = b.open[:len(b.open)-1]
+			b.closed = append(b.closed, r)
 			return
 		}
 	}
+}
+
+// past gives a random run that is not open any more, nil when there is none.
+func (b *book) past(random *rand.Rand) *run {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.closed) == 0 {
+		return nil
+	}
+	return b.closed[random.IntN(len(b.closed))]
+}
+
+// atLeast notes the edition that was published before the run began.
+func (r *run) atLeast(edition int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.least = edition
 }
 
 // run gives the run of that id, or nil.

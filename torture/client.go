@@ -38,6 +38,9 @@ func (c *client) work(ctx, loaded context.Context) {
 		for _, r := range c.book.some(c.random, 4) {
 			c.tend(ctx, r, false)
 		}
+		if r := c.book.past(c.random); r != nil {
+			c.look(ctx, r)
+		}
 	}
 }
 
@@ -93,22 +96,22 @@ func (c *client) start(ctx context.Context) {
 	switch dice := c.random.IntN(100); {
 	case dice < 25:
 		s := c.choose(every)
-		options := object{"blueprintId": s.id, "inputData": c.input()}
-		input := object{"nodes": s.nodes, "options": options}
-		if s.edges != nil {
-			input["edges"] = s.edges
-		}
+		input := s.blueprintMap()
+		input["options"] = object{"blueprintId": s.id, "inputData": c.input()}
 		a := c.door.mutate(ctx, "execution.executeBlueprintWithLogging", input)
 		if c.heard(a, "executeBlueprintWithLogging") {
 			c.book.knows(a.text("executionId"), "logged", s)
+			c.book.count(func(n *counts) { n.Logged++ })
 		}
 	case dice < 35:
 		c.execute(ctx)
 	case dice < 42:
 		s := c.choose(every)
+		least, _ := s.editions()
 		a := c.door.mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
 		if c.heard(a, "fire") {
-			c.book.knows(a.text("executionId"), "fired", s)
+			c.book.knows(a.text("executionId"), "fired", s).atLeast(least)
+			c.book.count(func(n *counts) { n.Fired++ })
 		}
 	case dice < 52:
 		c.again(ctx)
@@ -120,11 +123,14 @@ func (c *client) start(ctx context.Context) {
 // execute runs a blueprint and waits for its end.
 func (c *client) execute(ctx context.Context) {
 	s := c.choose(func(s *shape) bool { return s.name != "human" && s.name != "approval" })
+	least, _ := s.editions()
 	a := c.door.mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
 	if !c.heard(a, "blueprint.execute") {
 		return
 	}
 	r := c.book.knows(a.text("executionId"), "executed", s)
+	r.atLeast(least)
+	c.book.count(func(n *counts) { n.Executed++ })
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch status := a.text("result", "status"); {
@@ -236,6 +242,13 @@ func (c *client) acknowledged(d *delivery, a answer, id string) *run {
 	if d.id != "" {
 		c.book.delivered(d, id)
 	}
+	c.book.count(func(n *counts) {
+		if d.mode == "wait" {
+			n.Waited++
+		} else {
+			n.Delivered++
+		}
+	})
 	if a.status == 200 && d.mode != "wait" {
 		c.book.count(func(n *counts) { n.Duplicates++ })
 	}

@@ -8,6 +8,13 @@
 // what the server says.
 //
 //	go run ./torture -kills 100 -seed 1
+//	go run ./torture -selftest
+//
+// The load: webhooks that answer at once and at the end, runs that are logged,
+// synchronous or fired, waits, questions to people and their answers,
+// cancellations, retries, deliveries that come again, a blueprint that changes
+// while runs of it are under way, and subscribers. Now and then somebody starts
+// a second server on the database.
 //
 // Three quarters of the kills hit a server under the real clock, the others one
 // under a virtual clock that fires schedules, and that steps back or leaps
@@ -25,11 +32,20 @@
 //	I7   one delivery, key or tick starts one run
 //	I8   the counts of a record are those of its steps
 //	I9   the database passes integrity_check and foreign_key_check
-//	I10  the server did real work all the while
-//	up   every start that was not cut off becomes ready, without an error logged
+//	I10  the server did real work of every kind all the while
+//	I11  a run stays on the version of its blueprint with which it began
+//	I12  what a subscriber is told agrees with the status, before and after
+//	up   every start that was not cut off becomes ready, without an error
+//	     logged, and a second server on the same database is refused
 //
 // The seed decides the load, the moments of the kills and the moods of the
 // ledger. It repeats the plan of a test, not the timing of the machine.
+//
+// A test that finds nothing proves something only if it would find what is
+// there. With -selftest the server is built with bugs in it (see package
+// planted), and each must be found, by an invariant that it breaks, within some
+// kills; a server without a bug must pass. One of them shows only at a power
+// cut, which torture/sweep makes.
 //
 // Exit code 1 means that an invariant was violated; the database, the logs of
 // the server and the ledger are then kept, and the report says where.

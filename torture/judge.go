@@ -123,15 +123,60 @@ func (s *scene) judgeLog() error {
 	return nil
 }
 
-// The floors of I10, for each start that became ready.
+// The floors of I10. Of the load itself one run in six or so is made to fail;
+// one request in fifty meets a kill, and some hundred each end that was asked
+// for.
 const (
-	fewestBegun     = 4
-	fewestCompleted = 2
+	fewestBegun      = 4  // for each start that became ready
+	fewestCompleted  = 2  // for each start that became ready
+	leastServed      = 50 // percent of the requests
+	leastSuccessRate = 50 // percent of the runs that ended
 )
+
+// served and successRate give percents; of nothing, none.
+func (c *counts) served() int { return 100 * (c.Requests - c.Lost - c.Refused) / max(1, c.Requests) }
+
+func (c *counts) successRate() int { return 100 * c.Completed / max(1, c.Completed+c.Failed) }
 
 func (s *scene) judgeWork() {
 	c, starts := s.book.counts, len(s.ready)
 	if begun := c.Acknowledged + c.Ticks; begun < starts*fewestBegun || c.Completed < starts*fewestCompleted {
 		s.book.violated("I10", "", "in %d lives of the server only %d runs were acknowledged or begun by a tick, and %d completed", starts, begun, c.Completed)
 	}
+	if c.served() < leastServed || c.successRate() < leastSuccessRate {
+		s.book.violated("I10", "", "of %d requests %d %% were served, at least %d %% are wanted; of %d runs that ended %d %% completed, at least %d %% are wanted",
+			c.Requests, c.served(), leastServed, c.Completed+c.Failed, c.successRate(), leastSuccessRate)
+	}
+	if starts < enoughForAll {
+		return
+	}
+	for _, part := range s.parts() {
+		if part.times == 0 {
+			s.book.violated("I10", "", "in %d lives of the server there was not one of these: %s", starts, part.name)
+		}
+	}
+}
+
+// enoughForAll is after how many starts every part of the load must have been
+// at work.
+const enoughForAll = 20
+
+type part struct {
+	name  string
+	times int
+}
+
+// parts gives what the load consists of, so that nothing drops out of it
+// unnoticed.
+func (s *scene) parts() []part {
+	c := &s.book.counts
+	always := []part{{"completed run", c.Completed}, {"subscription", c.Streams}, {"event of a subscription", c.Events}, {"refused second server", c.Intruders}}
+	if s.ticking != nil {
+		return append(always, part{"tick", c.Ticks})
+	}
+	return append(always, []part{
+		{"logged run", c.Logged}, {"synchronous run", c.Executed}, {"fired run", c.Fired}, {"accepted delivery", c.Delivered}, {"delivery answered at the end", c.Waited},
+		{"duplicate delivery", c.Duplicates}, {"answer of a person", c.Answers}, {"decision on an unknown outcome", c.UnknownOutcome},
+		{"cancelled run", c.Cancelled}, {"retried run", c.Retried}, {"failed run", c.Failed}, {"changed blueprint", c.Updates},
+	}...)
 }

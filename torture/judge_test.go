@@ -40,7 +40,7 @@ func TestJudgeCalls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			begin := time.Unix(1_900_000_000, 0)
 			after := func(ms int) time.Time { return begin.Add(time.Duration(ms) * 10 * time.Millisecond) }
-			s := newScene(options{}, "test", t.TempDir(), io.Discard)
+			s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
 			r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"call": c.once}})
 			r.retries["call"] = c.retries
 			if c.done > 0 {

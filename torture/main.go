@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -22,6 +23,10 @@ type options struct {
 	keep     bool
 	binary   string
 	json     bool
+	first    bool
+	signs    []string // at which violations first stops; none = any
+	selftest bool
+	cuts     int
 }
 
 func main() {
@@ -33,18 +38,26 @@ func main() {
 		return
 	}
 	var o options
-	flag.IntVar(&o.kills, "kills", 100, "how often to kill the server")
+	flag.IntVar(&o.kills, "kills", 0, "how often to kill the server; of -selftest at most, for each bug; 0 = 100, or 120 with -selftest")
 	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "plan of the load and of the kills; each run takes another unless it is given")
 	flag.IntVar(&o.clients, "clients", 6, "how many clients load the server")
 	flag.DurationVar(&o.duration, "duration", 0, "stop killing after this time, whatever -kills says; 0 = no limit")
 	flag.BoolVar(&o.keep, "keep", false, "keep the database and the logs also when all is well")
 	flag.StringVar(&o.binary, "binary", "", "the server to torture; without it, one is built from the sources here")
 	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
+	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
+	flag.BoolVar(&o.selftest, "selftest", false, "put known bugs into the server, one after the other, and look whether each is found")
+	flag.IntVar(&o.cuts, "cuts", 60, "how many power cuts -selftest tries at most")
 	flag.Parse()
-	if flag.NArg() > 0 || o.kills < 1 || o.clients < 1 || o.duration < 0 {
-		fmt.Fprintln(os.Stderr, "torture takes flags only, -kills and -clients from 1 on; see -help")
+	if flag.NArg() > 0 || o.kills < 0 || o.clients < 1 || o.duration < 0 || o.cuts < 1 || o.selftest && o.binary != "" {
+		fmt.Fprintln(os.Stderr, "torture takes flags only, -clients and -cuts from 1 on, and -selftest builds its own server; see -help")
 		os.Exit(2)
 	}
+	if o.selftest {
+		o.kills = cmp.Or(o.kills, 120)
+		os.Exit(selftest(o))
+	}
+	o.kills = cmp.Or(o.kills, 100)
 	os.Exit(torture(o))
 }
 
@@ -57,7 +70,9 @@ func torture(o options) int {
 		fmt.Fprintln(os.Stderr, "torture:", err)
 		return 1
 	}
-	r, err := tortureIn(ctx, o, folder)
+	watched := newScreen(os.Stderr, o.kills)
+	r, err := tortureIn(ctx, o, folder, watched)
+	watched.close()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "torture: %v\nhint: the database and the logs are in %s\n", err, folder)
 		return 1
@@ -68,9 +83,7 @@ func torture(o options) int {
 		r.Folder = ""
 	}
 	if o.json {
-		out := json.NewEncoder(os.Stdout)
-		out.SetIndent("", "  ")
-		out.Encode(r)
+		printJSON(r)
 	} else {
 		fmt.Print(r.text())
 	}
@@ -80,23 +93,29 @@ func torture(o options) int {
 	return 0
 }
 
+func printJSON(value any) {
+	out := json.NewEncoder(os.Stdout)
+	out.SetIndent("", "  ")
+	out.Encode(value)
+}
+
 var ledgerLine = regexp.MustCompile(`^(http://\S+)$`)
 
 // tortureIn does all of it in a folder of its own: first a server under the
 // real clock, and for a quarter of the kills one under a virtual clock, with
 // schedules. An error is one of this program or of the machine, not of the
 // server.
-func tortureIn(ctx context.Context, o options, folder string) (*report, error) {
+func tortureIn(ctx context.Context, o options, folder string, watched *screen) (*report, error) {
 	var err error
 	if o.binary == "" {
-		o.binary, err = build(ctx, folder)
+		o.binary, err = build(ctx, folder, "blueprintd")
 	} else {
 		o.binary, err = filepath.Abs(o.binary)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &report{Seed: o.seed, Clients: o.clients, Violations: []violation{}}
+	r := newReport(ctx, o)
 	for _, name := range []string{"real clock", "virtual clock"} {
 		part := o
 		part.kills, part.duration = o.kills/4, o.duration/4
@@ -106,17 +125,20 @@ func tortureIn(ctx context.Context, o options, folder string) (*report, error) {
 		if part.kills == 0 {
 			continue
 		}
-		s, err := perform(ctx, part, name, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")))
+		s, err := perform(ctx, part, name, filepath.Join(folder, strings.ReplaceAll(name, " ", "-")), watched)
 		if err != nil {
 			return nil, err
 		}
-		r.add(s)
+		watched.done += s.kills
+		if r.add(s); s.book.stopped {
+			break
+		}
 	}
 	return r, nil
 }
 
 // perform plays one scene, with a ledger of its own, and judges it.
-func perform(ctx context.Context, o options, name, folder string) (*scene, error) {
+func perform(ctx context.Context, o options, name, folder string, watched *screen) (*scene, error) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return nil, err
 	}
@@ -134,14 +156,24 @@ func perform(ctx context.Context, o options, name, folder string) (*scene, error
 	if err != nil {
 		return nil, fmt.Errorf("the ledger: %w", err)
 	}
-	s := newScene(o, name, folder, os.Stderr)
+	s := newScene(o, name, folder, watched)
+	s.ledger = address
 	if name == "virtual clock" {
 		s.ticking, s.shapes = newTicking(o.seed, address)
 		s.book.clockSteps = true
 	} else {
 		s.shapes = shapes(address)
 	}
-	if err := s.play(ctx); err != nil {
+	played, stop := context.WithCancel(ctx)
+	defer stop()
+	if o.first {
+		s.book.stop, s.book.signs = stop, o.signs
+	}
+	err = s.play(played)
+	if s.book.stopped && ctx.Err() == nil {
+		return s, nil // it stopped in the middle, where nothing more can be judged
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, s.judge(calls)

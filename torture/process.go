@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -18,10 +19,10 @@ const apiKey = "key-of-the-torturer"
 
 var readyLine = regexp.MustCompile(`is ready on (http://\S+)`)
 
-// build compiles the server of the module in the working directory.
-func build(ctx context.Context, folder string) (string, error) {
-	path := filepath.Join(folder, "blueprintd")
-	command := exec.CommandContext(ctx, "go", "build", "-o", path, "blueprintd")
+// build compiles a program of the module in the working directory.
+func build(ctx context.Context, folder, program string, flags ...string) (string, error) {
+	path := filepath.Join(folder, filepath.Base(program))
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{program})...)
 	command.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"os/exec"
 	"strings"
+	"time"
 )
 
 // report is what came of it.
 type report struct {
 	Seed       uint64      `json:"seed"`
+	Commit     string      `json:"commit,omitempty"` // of the working directory; with "+" when files differ from it
+	Date       string      `json:"date"`
+	Kills      int         `json:"kills"`
 	Clients    int         `json:"clients"`
 	Scenes     []figures   `json:"scenes"`
 	Violations []violation `json:"violations"`
@@ -30,7 +37,25 @@ type figures struct {
 	counts
 }
 
+func newReport(ctx context.Context, o options) *report {
+	return &report{Seed: o.seed, Clients: o.clients, Commit: commit(ctx), Date: now().UTC().Format(time.RFC3339), Violations: []violation{}}
+}
+
+// commit names what the working directory holds, "" when git does not know.
+func commit(ctx context.Context) string {
+	head, err := exec.CommandContext(ctx, "git", "rev-parse", "--short", "HEAD").Output()
+	if err != nil {
+		return ""
+	}
+	name := strings.TrimSpace(string(head))
+	if changes, err := exec.CommandContext(ctx, "git", "status", "--porcelain").Output(); err != nil || len(changes) > 0 {
+		name += "+"
+	}
+	return name
+}
+
 func (r *report) add(s *scene) {
+	r.Kills += s.kills
 	r.Scenes = append(r.Scenes, figures{
 		Name: s.name, Duration: now().Sub(s.began).Milliseconds(), Kills: s.kills, Stops: s.stops, KillsBeforeReady: s.early, Starts: len(s.ready),
 		ReadyMedian: percentile(s.ready, 50).Milliseconds(), ReadyMost: percentile(s.ready, 100).Milliseconds(),
@@ -41,12 +66,15 @@ func (r *report) add(s *scene) {
 
 func (r *report) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d, %d clients\n", r.Seed, r.Clients)
+	fmt.Fprintf(&b, "seed %d, commit %s, %s, %d kills, %d clients\n", r.Seed, cmp.Or(r.Commit, "unknown"), r.Date, r.Kills, r.Clients)
 	for _, f := range r.Scenes {
 		fmt.Fprintf(&b, "%s: %d kills (%d before the server was ready) and %d stops in %.0f s\n", f.Name, f.Kills, f.KillsBeforeReady, f.Stops, float64(f.Duration)/1000)
 		fmt.Fprintf(&b, "  starts    %d became ready, in %d ms (median), %d ms at most\n", f.Starts, f.ReadyMedian, f.ReadyMost)
 		fmt.Fprintf(&b, "  requests  %d, of them %d without an answer, %d answered 503\n", f.Requests, f.Lost, f.Refused)
 		fmt.Fprintf(&b, "  runs      %d, of them %d acknowledged; %d completed, %d failed; %d cancelled, %d retried, %d by ticks\n", f.Runs, f.Acknowledged, f.Completed, f.Failed, f.Cancelled, f.Retried, f.Ticks)
+		fmt.Fprintf(&b, "  success   %d %% of the requests were served, %d %% of the runs that ended completed\n", f.served(), f.successRate())
+		fmt.Fprintf(&b, "  begun     %d logged, %d synchronous, %d fired, %d deliveries accepted, %d answered at the end\n", f.Logged, f.Executed, f.Fired, f.Delivered, f.Waited)
+		fmt.Fprintf(&b, "  beside    %d changes of a blueprint, %d subscriptions with %d events, %d second servers\n", f.Updates, f.Streams, f.Events, f.Intruders)
 		fmt.Fprintf(&b, "  people    %d answers, %d unknown outcomes decided\n", f.Answers, f.UnknownOutcome)
 		fmt.Fprintf(&b, "  repeats   %d deliveries answered as duplicates; of %d calls %d were repetitions\n", f.Duplicates, f.Calls, f.CallsRepeated)
 	}

@@ -63,6 +63,7 @@ type run struct {
 	cancelled bool            // a cancellation was acknowledged
 	left      bool            // the person whom it asks never answers
 	mustEnd   string          // it was answered with this end
+	least     int             // the edition that was published before it began; 0 = any
 }
 
 // finished is a step that was seen to have ended well.
@@ -103,7 +104,7 @@ func (b *book) observe(r *run, a answer) *record {
 	if (rec.Progress == 100) != (rec.Status == "completed") {
 		b.violated("I6", r.id, "its progress is %v, its status %s", rec.Progress, rec.Status)
 	}
-	b.observeSteps(r, rec, heard)
+	b.observeSteps(r, rec, heard, false)
 	if rec.terminal() {
 		r.ended = string(data)
 		b.ended(r, rec)
@@ -112,8 +113,10 @@ func (b *book) observe(r *run, a answer) *record {
 }
 
 // observeSteps checks the steps of a record: their order, their counts, and
-// that what had ended well stays as it was.
-func (b *book) observeSteps(r *run, rec *record, heard time.Time) {
+// that what had ended well stays as it was. Of a record that may be older than
+// what was seen already (past) nothing is said about steps that it does not
+// know to have ended.
+func (b *book) observeSteps(r *run, rec *record, heard time.Time, past bool) {
 	steps := map[string]*step{}
 	completed, failed := 0, 0
 	for i := range rec.Steps {
@@ -133,6 +136,7 @@ func (b *book) observeSteps(r *run, rec *record, heard time.Time) {
 		data, _ := json.Marshal(s)
 		old, known := r.done[id]
 		switch {
+		case known && past && s.Status != "completed":
 		case known && old.step != string(data):
 			b.violated("I4", r.id, "the finished step %s (%s) changed from %s to %s", id, s.NodeType, old.step, data)
 			delete(r.done, id) // it is told once
@@ -177,11 +181,19 @@ func (b *book) ended(r *run, rec *record) {
 	if r.shape == nil || r.acked == "" || r.acked == "retry" || rec.Status != "completed" {
 		return // a retried run holds the outputs of another
 	}
-	var output struct{ Text string }
+	var output, said struct{ Text string }
 	for _, s := range rec.Steps {
-		if s.NodeID == r.shape.last && s.Status == "completed" {
+		switch {
+		case s.Status != "completed":
+		case s.NodeID == r.shape.last:
 			json.Unmarshal(s.Output, &output)
+		case s.NodeID == "edition":
+			json.Unmarshal(s.Output, &said)
 		}
+	}
+	if r.shape.name == edited {
+		_, tried := r.shape.editions()
+		b.judgeEdition(r, said.Text, tried)
 	}
 	if want := r.id + " done"; output.Text != want {
 		b.violated("I3", r.id, "its last step says %q, want %q", output.Text, want)

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -18,8 +16,10 @@ type scene struct {
 	folder string
 	random *rand.Rand // of the kills; each client has its own
 	book   *book
+	screen *screen
 	door   *door
 	shapes []*shape
+	ledger string // its address
 	// Of a scene under a virtual clock; else nil.
 	ticking *ticking
 
@@ -33,9 +33,9 @@ type scene struct {
 }
 
 // newScene makes a scene in a folder that exists. Progress and violations are
-// told to out.
-func newScene(o options, name, folder string, out io.Writer) *scene {
-	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, out), door: newDoor(), began: now()}
+// told to the screen.
+func newScene(o options, name, folder string, screen *screen) *scene {
+	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, screen), screen: screen, door: newDoor(), began: now()}
 }
 
 // client makes a client with a number of its own.
@@ -49,8 +49,13 @@ func (s *scene) serverLog() string { return filepath.Join(s.folder, "server.log"
 // mostToReady is how long a start may take.
 const mostToReady = 30 * time.Second
 
+// arguments are those of every server on the database.
+func (s *scene) arguments() []string {
+	return []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
+}
+
 func (s *scene) launch() (*process, error) {
-	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
+	args := s.arguments()
 	if s.random.IntN(2) == 0 {
 		args = append(args, "--max-running", "8")
 	}
@@ -138,9 +143,21 @@ func (s *scene) play(ctx context.Context) error {
 		c := s.client(-1)
 		clients.Go(func() { s.ticking.work(ctx, loaded, c) })
 	}
+	for i := range subscribers {
+		c := s.client(500 + i)
+		clients.Go(func() { c.follow(ctx, loaded) })
+	}
+	if shape := s.edited(); shape != nil {
+		c := s.client(600)
+		e := &editor{random: c.random, ledger: s.ledger}
+		clients.Go(func() { e.work(ctx, loaded, c, shape) })
+	}
 	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
 		if !pause(ctx, s.life()) {
 			return ctx.Err()
+		}
+		if s.random.IntN(8) == 0 {
+			s.intrude(ctx)
 		}
 		select {
 		case <-p.ended:
@@ -166,6 +183,20 @@ func (s *scene) play(ctx context.Context) error {
 	return nil
 }
 
+// subscribers is how many clients follow runs as they change.
+const subscribers = 2
+
+// edited gives the shape whose blueprint changes meanwhile, nil when there is
+// none.
+func (s *scene) edited() *shape {
+	for _, shape := range s.shapes {
+		if shape.name == edited {
+			return shape
+		}
+	}
+	return nil
+}
+
 // life is how long the server lives this time: often about a second, sometimes
 // it dies while it takes up what the last one left.
 func (s *scene) life() time.Duration {
@@ -184,9 +215,7 @@ func (s *scene) replace(ctx context.Context, p *process) (*process, error) {
 		if polite {
 			break
 		}
-		if s.kills/10 != (s.kills-1)/10 {
-			s.progress()
-		}
+		s.progress("")
 		if s.random.IntN(5) > 0 || s.kills >= s.options.kills {
 			break
 		}
@@ -204,15 +233,6 @@ func (s *scene) replace(ctx context.Context, p *process) (*process, error) {
 		s.restarted(next)
 	}
 	return next, err
-}
-
-// progress tells how far it is.
-func (s *scene) progress() {
-	s.book.mu.Lock()
-	defer s.book.mu.Unlock()
-	c := s.book.counts
-	fmt.Fprintf(s.book.out, "%s  %3d kills  %4s  acknowledged %d  completed %d  failed %d  open %d  duplicates %d  lost answers %d  unknown outcomes %d  ready in %s\n",
-		s.name, s.kills, now().Sub(s.began).Round(time.Second), c.Acknowledged, c.Completed, c.Failed, len(s.book.open), c.Duplicates, c.Lost, c.UnknownOutcome, percentile(s.ready, 50))
 }
 
 // percentile gives the value below which so many percent lie.

@@ -2,11 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
-// mostToSettle is how long runs may take to end once the faults have stopped.
-const mostToSettle = 60 * time.Second
+// How long runs may take to end once the faults have stopped: all of them, and
+// until the next change of any. No wait and no call of the load takes a tenth
+// of that.
+const (
+	mostToSettle = 60 * time.Second
+	mostQuiet    = 15 * time.Second
+)
 
 // settle lets all runs end, lists those that nobody was told of, stops the
 // server well, starts it once more and reads every run again.
@@ -16,17 +22,23 @@ func (s *scene) settle(ctx context.Context, p *process) (*process, error) {
 		s.ticking.rest(ctx, c)
 	}
 	c.list(ctx, 0)
-	deadline := now().Add(mostToSettle)
-	for len(s.book.opened()) > 0 && now().Before(deadline) {
+	faultless, changed, before := now(), now(), ""
+	for len(s.book.opened()) > 0 && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
+		s.progress("settling")
+		standing := ""
 		for _, r := range s.book.opened() {
 			c.tend(ctx, r, true)
+			standing += fmt.Sprintln(r.id, r.status, r.progress)
+		}
+		if standing != before {
+			changed, before = now(), standing
 		}
 		if !pause(ctx, 100*time.Millisecond) {
 			return p, ctx.Err()
 		}
 	}
 	for _, r := range s.book.opened() {
-		s.book.violated("I2", r.id, "%s after the faults stopped it is still %q: %s", mostToSettle, r.status, c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).body)
+		s.book.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).body)
 	}
 	s.door.open("")
 	if err := p.stop(); err != nil {
@@ -47,6 +59,9 @@ func (s *scene) settle(ctx context.Context, p *process) (*process, error) {
 	}
 	if s.ticking != nil {
 		s.ticking.judge(ctx, c)
+	}
+	if shape := s.edited(); shape != nil {
+		c.judgeStored(ctx, shape)
 	}
 	for _, shape := range s.shapes {
 		for _, trigger := range shape.triggers() {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 )
 
 type object = map[string]any
@@ -21,6 +22,11 @@ type shape struct {
 	follows  map[string][]string
 	once     map[string]bool // nodes with effect once
 	last     string          // the node whose text names the execution
+
+	// Of the shape whose blueprint changes; mu guards nodes too.
+	mu        sync.Mutex
+	published int // the latest edition that was acknowledged
+	tried     int // the latest that was sent
 }
 
 func node(id, kind string, config object, more ...any) object {
@@ -64,6 +70,7 @@ func shapes(ledger string) []*shape {
 		{name: "expire", weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), node("ask", "human", object{"prompt": "Too late?", "expiresMs": 400, "onExpire": "continue"}), call("second", ""), after}},
 		{name: "approval", weight: 2, modes: []string{""}, nodes: []any{before, node("ask", "approval-gate", object{"prompt": "Go on?"}), call("yes", ""), call("no", ""), node("join", "merge", object{"mode": "first"}), after},
 			edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
+		{name: edited, weight: 3, modes: []string{""}, nodes: edition(ledger, 1), published: 1, tried: 1},
 		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), node("join", "merge", object{}), after},
 			edges: []any{edge("before", "left"), edge("before", "right"), edge("before", "pause"), edge("pause", "once"), edge("left", "join"), edge("right", "join"), edge("once", "join"), edge("join", "after")}},
 	}
@@ -108,6 +115,8 @@ func (s *shape) triggers() []string {
 
 // blueprintMap gives the map as create takes it.
 func (s *shape) blueprintMap() object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	m := object{"nodes": s.nodes}
 	if s.edges != nil {
 		m["edges"] = s.edges

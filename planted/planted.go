@@ -1,0 +1,37 @@
+//go:build planted
+
+package planted
+
+import (
+	"fmt"
+	"os"
+	"slices"
+)
+
+// Possible tells whether this build can have bugs.
+const Possible = true
+
+// chosen is the bug of this process, "" for none.
+var chosen = Bug(os.Getenv(Variable))
+
+// Nobody may take such a build for a good one, nor a misspelt bug for one that
+// was planted and not found.
+func init() {
+	known := slices.ContainsFunc(All(), func(d Description) bool { return d.Bug == chosen })
+	switch {
+	case chosen == "":
+		fmt.Fprintf(os.Stderr, "!!! THIS BUILD CAN HAVE BUGS PLANTED (-tags planted). None is. Never use it for real work.\n")
+	case known:
+		fmt.Fprintf(os.Stderr, "!!! THIS PROCESS HAS A BUG PLANTED: %s. IT LOSES DATA ON PURPOSE. Never use it for real work.\n", chosen)
+	default:
+		fmt.Fprintf(os.Stderr, "%s=%s: there is no such bug\nhint: choose one of these:", Variable, chosen)
+		for _, d := range All() {
+			fmt.Fprintf(os.Stderr, " %s", d.Bug)
+		}
+		fmt.Fprintln(os.Stderr)
+		os.Exit(2)
+	}
+}
+
+// Is tells whether this process has the bug.
+func Is(bug Bug) bool { return bug == chosen }

@@ -1,0 +1,9 @@
+//go:build !planted
+
+package planted
+
+// Possible tells whether this build can have bugs.
+const Possible = false
+
+// Is tells whether this process has the bug: never, in this build.
+func Is(Bug) bool { return false }

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"blueprintd/planted"
+)
+
+// TestNormalBuildHasNoPlantedBugs reads the program as a release is built.
+func TestNormalBuildHasNoPlantedBugs(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces := []string{"planted", planted.Variable}
+	for _, bug := range planted.All() {
+		traces = append(traces, string(bug.Bug))
+	}
+	for _, trace := range traces {
+		if bytes.Contains(data, []byte(trace)) {
+			t.Errorf("the program holds %q", trace)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// edited is the name of the shape whose blueprint is changed while runs of it
+// are under way.
+const edited = "edited"
+
+// edition gives the nodes of the nth edition of the edited shape. A run says at
+// its end with which edition it began and with which it goes on.
+func edition(ledger string, n int) []any {
+	return []any{
+		node("before", "set", object{"values": object{"kept": "{{execution.id}}", "edition": n}}),
+		node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"}),
+		node("call", "http-request", object{"method": "POST", "url": ledger + "/call?node=call", "body": object{"edition": n}}),
+		node("edition", "template", object{"text": fmt.Sprintf("edition {{edition}} of %d", n)}),
+		node("after", "template", object{"text": "{{kept}} done"}),
+	}
+}
+
+// editor changes the edited shape again and again.
+type editor struct {
+	random *rand.Rand
+	ledger string
+}
+
+// work publishes editions until loaded ends.
+func (e *editor) work(ctx, loaded context.Context, c *client, s *shape) {
+	for pause(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
+		e.publish(ctx, c, s)
+	}
+}
+
+func (e *editor) publish(ctx context.Context, c *client, s *shape) {
+	s.mu.Lock()
+	s.tried++
+	n := s.tried
+	s.mu.Unlock()
+	nodes := edition(e.ledger, n)
+	a := c.door.mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
+	if !c.heard(a, "blueprint.update") {
+		return
+	}
+	s.mu.Lock()
+	s.nodes, s.published = nodes, n
+	s.mu.Unlock()
+	c.book.count(func(n *counts) { n.Updates++ })
+}
+
+// editions gives the latest edition that was acknowledged and the latest that
+// was sent; both 0 for a shape that is not edited.
+func (s *shape) editions() (published, tried int) {
+	if s == nil {
+		return 0, 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.published, s.tried
+}
+
+// judgeEdition reads what a completed run of the edited shape says. It began
+// with no older edition than least, and kept it.
+func (b *book) judgeEdition(r *run, text string, tried int) {
+	var began, ended int
+	if _, err := fmt.Sscanf(text, "edition %d of %d", &began, &ended); err != nil {
+		b.violated("I11", r.id, "its edition step says %q", text)
+		return
+	}
+	if began != ended {
+		b.violated("I11", r.id, "it began with edition %d and went on with edition %d", began, ended)
+	}
+	if began < r.least || began > tried {
+		b.violated("I11", r.id, "it ran edition %d, when %d was published before and %d was the latest sent", began, r.least, tried)
+	}
+}
+
+// judgeStored reads the stored blueprint of the edited shape: an acknowledged
+// change is there.
+func (c *client) judgeStored(ctx context.Context, s *shape) {
+	a := c.door.query(ctx, "blueprint.get", object{"id": s.id})
+	if !c.heard(a, "blueprint.get") {
+		return
+	}
+	nodes, _ := at(a.value, "blueprint_map", "nodes").([]any)
+	published, tried := s.editions()
+	c.book.judgeStored(nodes, published, tried)
+}
+
+func (b *book) judgeStored(nodes []any, published, tried int) {
+	stored := -1.0
+	if len(nodes) > 0 {
+		stored, _ = at(nodes[0], "config", "values", "edition").(float64)
+	}
+	if stored < float64(published) || stored > float64(tried) {
+		b.violated("I1", "", "edition %d of the blueprint was acknowledged, %d was the latest sent, and %v is stored", published, tried, stored)
+	}
+}

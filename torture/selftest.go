@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"blueprintd/planted"
+)
+
+// verdict is what became of one bug. Without a bug, nothing may be found.
+type verdict struct {
+	Bug     planted.Bug `json:"bug"` // "" = none
+	Does    string      `json:"does"`
+	Fault   string      `json:"fault"` // what was done to the server: "kill" or "power cut"
+	Seed    uint64      `json:"seed"`
+	Caught  bool        `json:"caught"`
+	By      string      `json:"by,omitempty"` // the invariant
+	Text    string      `json:"text,omitempty"`
+	Faults  int         `json:"faults"` // kills or power cuts
+	Seconds float64     `json:"seconds"`
+	Failure string      `json:"failure,omitempty"` // why there is no verdict
+}
+
+// good tells whether it is as it should be.
+func (v *verdict) good() bool { return v.Failure == "" && v.Caught == (v.Bug != "") }
+
+// signs are the invariants that a bug may be found by. By any other, something
+// else was found.
+var signs = map[planted.Bug][]string{
+	planted.AckBeforeCommit: {"I1"},
+	planted.NoRecovery:      {"I2"},
+	planted.JournalAfterAct: {"I1", "I4"},
+	planted.NoFiringKey:     {"I7"},
+	planted.StatusRewritten: {"I5"},
+}
+
+// selftest looks whether the harnesses find what they are for, and gives the
+// exit code.
+func selftest(o options) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	folder, err := os.MkdirTemp("", "torture-selftest")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		return 1
+	}
+	verdicts, err := selftestIn(ctx, o, folder)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "torture:", err)
+		return 1
+	}
+	if !o.keep {
+		os.RemoveAll(folder)
+	}
+	wrong := slices.ContainsFunc(verdicts, func(v *verdict) bool { return !v.good() })
+	if o.json {
+		head := newReport(ctx, o)
+		printJSON(object{"seed": o.seed, "commit": head.Commit, "date": head.Date, "good": !wrong, "verdicts": verdicts})
+	} else {
+		head := newReport(ctx, o)
+		fmt.Printf("seed %d, commit %s, %s\n%s", o.seed, head.Commit, head.Date, table(verdicts))
+	}
+	if wrong {
+		return 1
+	}
+	return 0
+}
+
+// selftestIn tries the server without a bug and with each.
+func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, error) {
+	var err error
+	if o.binary, err = build(ctx, folder, "blueprintd", "-tags", "planted"); err != nil {
+		return nil, err
+	}
+	o.first = true
+	control := planted.Description{Does: "nothing is wrong: nothing may be found"}
+	var verdicts []*verdict
+	for i, d := range append([]planted.Description{control, control}, planted.All()...) {
+		v := &verdict{Bug: d.Bug, Does: d.Does, Fault: "kill", Seed: o.seed + uint64(i)*1000}
+		if i == 1 || d.Bug == planted.SynchronousOff {
+			v.Fault = "power cut"
+		}
+		began := now()
+		fmt.Fprintf(os.Stderr, "--- %s (%s)\n", name(d.Bug), v.Fault)
+		// The servers of this program, and those of the other, take it from here.
+		if err := os.Setenv(planted.Variable, string(d.Bug)); err != nil {
+			return nil, err
+		}
+		if v.Fault == "kill" {
+			err = v.kill(ctx, o, filepath.Join(folder, fmt.Sprint("try-", i)))
+		} else {
+			err = v.cut(ctx, o, folder)
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			v.Failure = err.Error()
+		}
+		v.Seconds = now().Sub(began).Round(100 * time.Millisecond).Seconds()
+		verdicts = append(verdicts, v)
+	}
+	return verdicts, nil
+}
+
+// killsOfRound is after how many kills everything is judged, and begun anew.
+const killsOfRound = 12
+
+// kill tortures the server round after round, until the bug is found or there
+// were enough kills. Two rounds are enough for a server without one.
+func (v *verdict) kill(ctx context.Context, o options, folder string) error {
+	most := o.kills
+	if v.Bug == "" {
+		most = min(most, 2*killsOfRound)
+	}
+	watched := newScreen(os.Stderr, most)
+	defer watched.close()
+	for round := 0; v.Faults < most; round++ {
+		part := o
+		part.kills, part.seed, part.signs = min(killsOfRound, most-v.Faults), v.Seed+uint64(round), signs[v.Bug]
+		at := fmt.Sprint(folder, "-", round)
+		if err := os.Mkdir(at, 0o700); err != nil {
+			return err
+		}
+		r, err := tortureIn(ctx, part, at, watched)
+		if err != nil {
+			return err
+		}
+		v.Faults += r.Kills
+		if n := len(r.Violations); n > 0 {
+			return v.found(r.Violations[n-1].Invariant, r.Violations[n-1].String())
+		}
+		if !o.keep {
+			os.RemoveAll(at)
+		}
+	}
+	return nil
+}
+
+// found notes what was found, which must be a sign of the bug.
+func (v *verdict) found(invariant, text string) error {
+	v.By, v.Text = invariant, text
+	if may, known := signs[v.Bug]; known && !slices.Contains(may, invariant) {
+		return fmt.Errorf("%s is no sign of this bug: %s", invariant, text)
+	}
+	v.Caught = true
+	return nil
+}
+
+// mostForCut is how long one power cut may take.
+const mostForCut = 5 * time.Second
+
+// cut has the sweep cut the power, which no kill can stand for: what a killed
+// process has written is still with the system.
+func (v *verdict) cut(ctx context.Context, o options, folder string) error {
+	sweep, err := build(ctx, folder, "blueprintd/torture/sweep")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute+time.Duration(o.cuts)*mostForCut)
+	defer cancel()
+	command := exec.CommandContext(ctx, sweep, "-binary", o.binary, "-cuts", fmt.Sprint(o.cuts), "-seed", fmt.Sprint(v.Seed), "-first", "-json")
+	command.Stderr = os.Stderr
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) } // it has something mounted
+	command.WaitDelay = 20 * time.Second
+	out, err := command.Output()
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
+		return fmt.Errorf("the sweep did not work: %w", err)
+	}
+	return v.swept(out)
+}
+
+// swept reads the report of the sweep, which has no names for what does not
+// hold. All its cases end with a power cut, the rehearsal once everybody is
+// done.
+func (v *verdict) swept(data []byte) error {
+	var report struct {
+		Cases      map[string]int                 `json:"cases"`
+		Violations []struct{ Where, Text string } `json:"violations"`
+	}
+	if err := json.Unmarshal(data, &report); err != nil {
+		return fmt.Errorf("the report of the sweep: %w", err)
+	}
+	for _, n := range report.Cases {
+		v.Faults += n
+	}
+	if v.Faults == 0 {
+		return errors.New("the sweep cut no power")
+	}
+	if len(report.Violations) > 0 {
+		return v.found("sweep", report.Violations[0].Where+": "+report.Violations[0].Text)
+	}
+	return nil
+}
+
+func name(bug planted.Bug) string {
+	if bug == "" {
+		return "(none)"
+	}
+	return string(bug)
+}
+
+// table shows the verdicts to people.
+func table(verdicts []*verdict) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "bug\twhat the server does\tcaught\tby\tafter\tseconds\t")
+	for _, v := range verdicts {
+		caught := "no"
+		if v.Caught {
+			caught = "yes"
+		}
+		if !v.good() {
+			caught += " (WRONG)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d %ss\t%.1f\t\n", name(v.Bug), v.Does, caught, v.By, v.Faults, v.Fault, v.Seconds)
+	}
+	w.Flush()
+	for _, v := range verdicts {
+		switch {
+		case v.Failure != "":
+			fmt.Fprintf(&b, "%s: %s\n", name(v.Bug), shorten(v.Failure))
+		case v.Text != "":
+			fmt.Fprintf(&b, "%s: %s\n", name(v.Bug), shorten(v.Text))
+		}
+	}
+	return b.String()
+}
+
+func shorten(text string) string {
+	if at := 300; len(text) > at {
+		return text[:at] + "..."
+	}
+	return text
+}

@@ -1,0 +1,305 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// first gives the invariant of the first violation, "" when there is none.
+func first(b *book) string {
+	if len(b.violations) == 0 {
+		return ""
+	}
+	return b.violations[0].Invariant
+}
+
+// told makes the record of a run of the nodes a and b.
+func told(status string, progress string, a, b string) string {
+	step := func(id, status, start, end string) string {
+		return `{"nodeId":"` + id + `","status":"` + status + `","startTime":"` + start + `","endTime":"` + end + `"}`
+	}
+	return fmt.Sprintf(`{"id":"exec_1","status":%q,"progress":%s,"completedSteps":%d,"failedSteps":%d,"startTime":"1","endTime":"9","steps":[%s,%s]}`,
+		status, progress, strings.Count(a+b, "completed"), strings.Count(a+b, "failed"), step("a", a, "2", "3"), step("b", b, "4", "5"))
+}
+
+// TestListen hears streams of a run of which a status may have been seen
+// before.
+func TestListen(t *testing.T) {
+	begun, half, done := told("running", "0", "running", "pending"), told("running", "50", "completed", "running"), told("completed", "100", "completed", "completed")
+	failed := told("failed", "50", "completed", "skipped")
+	event := func(records ...string) string {
+		text := "event: connected\ndata: {}\n\n"
+		for _, r := range records {
+			text += "data: {\"json\":" + r + "}\n\nevent: ping\ndata: \n\n"
+		}
+		return text
+	}
+	const end = "event: return\ndata: \n\n"
+	cases := []struct {
+		name, seen, stream, want string
+		over                     bool
+	}{
+		{"to the end", "", event(begun, half, done) + end, "", true},
+		{"cut off", "", event(begun, half), "", false},
+		{"cut off in a line", "", event(begun) + "data: {\"js", "", false},
+		{"the server ends", "", event(begun) + "event: serialized-error\ndata: {\"json\":{\"data\":{\"httpStatus\":503}}}\n\n", "", false},
+		{"older than the status", half, event(begun, half), "", false},
+		{"older than the end", done, event(half, done) + end, "", true},
+		{"falls", "", event(half, begun), "I12", false},
+		{"goes on after the end", "", event(done, half), "I12", false},
+		{"returns before the end", "", event(half) + end, "I12", true},
+		{"another end than the status", done, event(failed) + end, "I12", true},
+		{"a step that the status denies", told("failed", "0", "failed", "skipped"), event(half), "I12", false},
+		{"a step that changes", half, event(strings.Replace(half, `"endTime":"3"`, `"endTime":"4"`, 1)), "I4", false},
+		{"another run", "", event(strings.Replace(half, "exec_1", "exec_2", 1)), "I12", false},
+		{"no JSON", "", "data: {\n\n", "I12", false},
+		{"refused", "", "event: serialized-error\ndata: {\"json\":{\"data\":{\"httpStatus\":500}}}\n\n", "I12", false},
+		{"out of order", "", event(told("running", "50", "running", "completed")), "I3", false},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			r := b.knows("exec_1", "", &shape{follows: map[string][]string{"b": {"a"}}})
+			if c.seen != "" {
+				b.observe(r, read(t, c.seen))
+			}
+			over := b.listen(r, strings.NewReader(c.stream))
+			if got := first(b); got != c.want || over != c.over {
+				t.Errorf("over %v, violations %v, want %v and %q", over, b.violations, c.over, c.want)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, text string) (a answer) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &a.value); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// TestStreamBindsTheStatus asks for the status after a stream told of more.
+func TestStreamBindsTheStatus(t *testing.T) {
+	half, done := told("running", "50", "completed", "running"), told("completed", "100", "completed", "completed")
+	cases := []struct{ name, stream, status, want string }{
+		{"goes on", half, done, ""},
+		{"forgets a step", half, told("running", "50", "running", "pending"), "I4"},
+		{"falls", half, told("running", "0", "completed", "running"), "I6"},
+		{"takes the end back", done, half, "I5"},
+		{"has another end", done, told("failed", "50", "completed", "failed"), "I5"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBook("test", io.Discard)
+			r := b.knows("exec_1", "", &shape{})
+			b.listen(r, strings.NewReader("data: {\"json\":"+c.stream+"}\n\n"))
+			b.observe(r, read(t, c.status))
+			if got := first(b); got != c.want {
+				t.Errorf("violations %v, want %q", b.violations, c.want)
+			}
+		})
+	}
+}
+
+func TestJudgeEdition(t *testing.T) {
+	cases := []struct {
+		text  string
+		least int
+		tried int
+		want  string
+	}{
+		{"edition 3 of 3", 0, 5, ""},
+		{"edition 3 of 3", 3, 3, ""},
+		{"edition 3 of 4", 0, 5, "I11"},
+		{"edition 3 of 3", 4, 5, "I11"},
+		{"edition 6 of 6", 0, 5, "I11"},
+		{"", 0, 5, "I11"},
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		r := b.knows("exec_1", "fired", &shape{name: edited})
+		r.least = c.least
+		b.judgeEdition(r, c.text, c.tried)
+		if got := first(b); got != c.want {
+			t.Errorf("%+v: violations %v", c, b.violations)
+		}
+	}
+}
+
+// TestEndedReadsTheEdition makes sure that a run's last record is what is
+// judged.
+func TestEndedReadsTheEdition(t *testing.T) {
+	record := `{"id":"exec_1","status":"completed","progress":100,"completedSteps":2,"startTime":"1","endTime":"9","steps":[
+		{"nodeId":"edition","status":"completed","output":{"text":"edition 1 of 2"}},{"nodeId":"after","status":"completed","output":{"text":"exec_1 done"}}]}`
+	b := newBook("test", io.Discard)
+	b.observe(b.knows("exec_1", "fired", &shape{name: edited, last: "after", tried: 2}), read(t, record))
+	if first(b) != "I11" {
+		t.Errorf("violations %v", b.violations)
+	}
+}
+
+func TestJudgeStored(t *testing.T) {
+	cases := []struct {
+		stored, published, tried int
+		want                     string
+	}{{3, 3, 3, ""}, {4, 3, 4, ""}, {2, 3, 4, "I1"}, {5, 3, 4, "I1"}}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		a := read(t, `[{"config":{"values":{"edition":`+string(rune('0'+c.stored))+`}}}]`)
+		b.judgeStored(a.value.([]any), c.published, c.tried)
+		if got := first(b); got != c.want {
+			t.Errorf("%+v: violations %v", c, b.violations)
+		}
+	}
+	b := newBook("test", io.Discard)
+	if b.judgeStored(nil, 1, 1); first(b) != "I1" {
+		t.Error("a blueprint without nodes passes")
+	}
+}
+
+func TestJudgeIntruder(t *testing.T) {
+	const refusal = "error: a server has this database already: process 7 holds /x/blueprintd.db.lock\nhint: stop that server\n"
+	cases := []struct {
+		name string
+		code int
+		text string
+		want string
+	}{
+		{"refused", 1, refusal, ""},
+		{"served", 0, "blueprintd is ready on http://127.0.0.1:1\n", "up"},
+		{"had to be killed", -1, refusal, "up"},
+		{"without a hint", 1, "a server has /x/blueprintd.db\n", "up"},
+		{"ready, then refused", 1, "is ready on http://127.0.0.1:1\n" + refusal, "up"},
+		{"another complaint", 1, "error: port in use\nhint: choose another\n", "up"},
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		b.judgeIntruder("/x/blueprintd.db", c.code, c.text)
+		if got := first(b); got != c.want {
+			t.Errorf("%s: violations %v", c.name, b.violations)
+		}
+	}
+}
+
+// TestJudgeWork takes the parts of the load away one by one.
+func TestJudgeWork(t *testing.T) {
+	full := counts{Requests: 100, Acknowledged: 1000, Completed: 500, Failed: 1, Duplicates: 1, Answers: 1, UnknownOutcome: 1, Cancelled: 1, Retried: 1,
+		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1}
+	judge := func(starts int, virtual bool, change func(*counts)) string {
+		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
+		if virtual {
+			s.ticking = &ticking{}
+		}
+		s.book.counts = full
+		change(&s.book.counts)
+		for range starts {
+			s.ready = append(s.ready, 1)
+		}
+		s.judgeWork()
+		return first(s.book)
+	}
+	cases := []struct {
+		name   string
+		change func(*counts)
+		want   string
+		later  string // under a virtual clock
+	}{
+		{"all", func(*counts) {}, "", ""},
+		{"nothing begun", func(c *counts) { c.Acknowledged, c.Ticks = 0, 0 }, "I10", "I10"},
+		{"little begun", func(c *counts) { c.Acknowledged, c.Ticks = enoughForAll*fewestBegun-1, 0 }, "I10", "I10"},
+		{"nothing completed", func(c *counts) { c.Completed = 0 }, "I10", "I10"},
+		{"nothing answered", func(c *counts) { c.Requests = 0 }, "I10", "I10"},
+		{"many answers lost", func(c *counts) { c.Lost = 51 }, "I10", "I10"},
+		{"many refused", func(c *counts) { c.Refused = 51 }, "I10", "I10"},
+		{"some lost and refused", func(c *counts) { c.Lost, c.Refused = 10, 10 }, "", ""},
+		{"many fail", func(c *counts) { c.Failed = 600 }, "I10", "I10"},
+		{"no logged runs", func(c *counts) { c.Logged = 0 }, "I10", ""},
+		{"no synchronous runs", func(c *counts) { c.Executed = 0 }, "I10", ""},
+		{"nothing fired", func(c *counts) { c.Fired = 0 }, "I10", ""},
+		{"no deliveries", func(c *counts) { c.Delivered = 0 }, "I10", ""},
+		{"no waiting deliveries", func(c *counts) { c.Waited = 0 }, "I10", ""},
+		{"no duplicates", func(c *counts) { c.Duplicates = 0 }, "I10", ""},
+		{"nobody answers", func(c *counts) { c.Answers = 0 }, "I10", ""},
+		{"nothing in doubt", func(c *counts) { c.UnknownOutcome = 0 }, "I10", ""},
+		{"nothing cancelled", func(c *counts) { c.Cancelled = 0 }, "I10", ""},
+		{"nothing retried", func(c *counts) { c.Retried = 0 }, "I10", ""},
+		{"nothing fails", func(c *counts) { c.Failed = 0 }, "I10", ""},
+		{"nothing changes", func(c *counts) { c.Updates = 0 }, "I10", ""},
+		{"nobody subscribes", func(c *counts) { c.Streams = 0 }, "I10", "I10"},
+		{"silent subscriptions", func(c *counts) { c.Events = 0 }, "I10", "I10"},
+		{"no second server", func(c *counts) { c.Intruders = 0 }, "I10", "I10"},
+		{"no ticks", func(c *counts) { c.Ticks = 0 }, "", "I10"},
+	}
+	for _, c := range cases {
+		if got := judge(enoughForAll, false, c.change); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if got := judge(enoughForAll, true, c.change); got != c.later {
+			t.Errorf("%s, under a virtual clock: %q, want %q", c.name, got, c.later)
+		}
+	}
+	if got := judge(enoughForAll-1, false, func(c *counts) { c.Updates = 0 }); got != "" {
+		t.Errorf("a short run is held to every part of the load: %s", got)
+	}
+}
+
+// TestFirst stops at the first violation, which stays the only one.
+func TestFirst(t *testing.T) {
+	b := newBook("test", io.Discard)
+	stops := 0
+	b.stop = func() { stops++ }
+	b.violated("I1", "exec_1", "one")
+	b.violated("I2", "exec_1", "two")
+	if stops != 1 || len(b.violations) != 1 || first(b) != "I1" {
+		t.Errorf("%d stops, violations %v", stops, b.violations)
+	}
+
+	b = newBook("test", io.Discard)
+	b.stop, b.signs = func() { stops++ }, []string{"I2"}
+	b.violated("I1", "exec_1", "one")
+	b.violated("I2", "exec_1", "two")
+	b.violated("I3", "exec_1", "three")
+	if stops != 2 || len(b.violations) != 2 || b.violations[1].Invariant != "I2" {
+		t.Errorf("with a sign: %d stops, violations %v", stops, b.violations)
+	}
+}
+
+// TestVerdicts tells a bug that was found from one that was not, and from
+// something else.
+func TestVerdicts(t *testing.T) {
+	v := &verdict{Bug: "no-recovery"}
+	if v.good() {
+		t.Error("a bug that was not found is good")
+	}
+	if err := v.found("I9", "I9 test: text"); err == nil || v.Caught {
+		t.Error("any invariant is a sign of any bug")
+	}
+	if err := v.found("I2", "I2 test: text"); err != nil || !v.good() {
+		t.Errorf("found: %v, %+v", err, v)
+	}
+	none := &verdict{}
+	if !none.good() {
+		t.Error("nothing found in a good server is not good")
+	}
+	if err := none.found("I2", "text"); err != nil || none.good() {
+		t.Error("a violation of a good server is good")
+	}
+	power := &verdict{Bug: "synchronous-off"}
+	if err := power.swept([]byte(`{"cases":{},"violations":[]}`)); err == nil {
+		t.Error("a sweep without a power cut is enough")
+	}
+	if err := power.swept([]byte(`{"cases":{"cut":2,"uncut":1},"violations":[]}`)); err != nil || power.good() || power.Faults != 3 {
+		t.Errorf("nothing found: %v, %+v", err, power)
+	}
+	power = &verdict{Bug: "synchronous-off"}
+	if err := power.swept([]byte(`{"cases":{"cut":3},"violations":[{"mode":"cut","where":"cut 3","text":"a run is lost"}]}`)); err != nil || !power.good() {
+		t.Errorf("found: %v, %+v", err, power)
+	}
+	if text := table([]*verdict{v, none}); strings.Count(text, "WRONG") != 1 {
+		t.Error(text)
+	}
+}
