@@ -1,0 +1,239 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain makes the test binary do the jobs of children as the program does.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 {
+		if code, known := child(os.Args[1]); known {
+			os.Exit(code)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// quick gives the options of -quick and more, in the folder of the module.
+func quick(t *testing.T, args ...string) (options, *bytes.Buffer) {
+	t.Helper()
+	t.Chdir("..")
+	o, err := parse(append([]string{"-quick", "-dir", t.TempDir()}, args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	o.out, o.progress = out, io.Discard
+	return o, out
+}
+
+// TestBench measures everything for a moment, and looks whether every figure is
+// there and possible; whether it is good, a test cannot say.
+func TestBench(t *testing.T) {
+	folder := t.TempDir()
+	page, data := filepath.Join(folder, "page.md"), filepath.Join(folder, "figures.json")
+	if err := os.WriteFile(page, []byte("before\n"+tablesBegin+"\nold\n"+tablesEnd+"\nafter\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, out := quick(t, "-write", page, "-json", data)
+	if err := bench(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "before\n" + tablesBegin + "\n\n" + strings.TrimSpace(out.String()) + "\n\n" + tablesEnd + "\nafter\n"; string(written) != want {
+		t.Errorf("the page is\n%s\nwant\n%s", written, want)
+	}
+	var f figures
+	written, err = os.ReadFile(data)
+	if err == nil {
+		err = json.Unmarshal(written, &f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFigures(t, &f)
+}
+
+func checkFigures(t *testing.T, f *figures) {
+	t.Helper()
+	var names []string
+	for _, row := range f.Rows {
+		names = append(names, row.Name)
+		if len(row.Results) != 1 || row.Connections != 4 {
+			t.Errorf("row %s has %d results for %d connections", row.Name, len(row.Results), row.Connections)
+			continue
+		}
+		r := row.Results[0]
+		if r.Completed < 1 || r.Answered < r.Completed || r.Elapsed < 100*time.Millisecond || r.P50 <= 0 || r.P99 < r.P50 || r.Highest < r.P99 || r.CPU < 0 || r.Peak < 1<<20 {
+			t.Errorf("row %s: %+v", row.Name, r)
+		}
+		// One page holds two runs at most; a file grows by more than one at once.
+		if stores := !slices.Contains([]string{"a", "f"}, row.Name); stores && r.Answered > 100 && r.Growth/r.Answered < int64(f.RunSize)/2 {
+			t.Errorf("row %s: the database grew by %d bytes for %d runs", row.Name, r.Growth, r.Answered)
+		}
+		if inserts := strings.HasPrefix(row.Name, "b"); inserts != (r.Batch > 0) {
+			t.Errorf("row %s: %.1f runs to a commit", row.Name, r.Batch)
+		}
+	}
+	if want := []string{"a", "b1", "b2", "c", "d", "e", "f"}; !slices.Equal(names, want) {
+		t.Errorf("the rows are %v, want %v", names, want)
+	}
+	if len(f.Ratios) != 3 || f.Ratios[0].Name != "c/b1" || len(f.Ratios[0].Values) != 1 || f.Ratios[0].Values[0] <= 0 {
+		t.Errorf("the ratios are %+v", f.Ratios)
+	}
+	if f.Idle < 1<<20 || f.RunSize < 500 || f.RunSize > 10_000 {
+		t.Errorf("idle %d bytes, a run %d bytes", f.Idle, f.RunSize)
+	}
+	if len(f.Starts) != 3 || f.Starts[2].Times[0] <= 0 || f.Starts[2].Size <= f.Starts[1].Size {
+		t.Errorf("the starts are %+v", f.Starts)
+	}
+	if len(f.Waiting) != 2 {
+		t.Fatalf("the waiting runs are %+v", f.Waiting)
+	}
+	for _, w := range f.Waiting {
+		if w.Runs != 50 || w.Before < 1<<20 || w.After < 1<<20 || w.Restored < 1<<20 || w.Idle < 1<<20 || w.Stored <= 0 || w.Ready <= 0 || w.Empty <= 0 {
+			t.Errorf("waiting runs: %+v", w)
+		}
+	}
+	if share := f.loadShare(); share <= 0 || share > 1.5 {
+		t.Errorf("the load generator took %.2f processors", share)
+	}
+	if f.Machine.Cores < 1 || f.Machine.Processor == "" || f.Machine.Date == "" {
+		t.Errorf("the machine is %+v", f.Machine)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, args := range [][]string{{"-rows", "a,z"}, {"-connections", "0"}, {"-connections", "1,x"}, {"-rounds", "0"}, {"-seconds", "0"}, {"-profile", "b"}, {"extra"}} {
+		if _, err := parse(args); err == nil {
+			t.Errorf("%q is taken", args)
+		}
+	}
+	o, err := parse([]string{"-quick", "-rounds", "2"})
+	if err != nil || o.rounds != 2 || o.starts != 1 || o.connections[0] != 4 {
+		t.Errorf("-quick -rounds 2 gives %+v, %v", o, err)
+	}
+}
+
+// TestLoad loads a server that does not always do what it should.
+func TestLoad(t *testing.T) {
+	in, end := io.Pipe()
+	out, lines := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- serveEcho(in, lines) }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(echoLine.FindStringSubmatch(strings.TrimSpace(line))[1], "http://")
+	job := loadJob{Address: address, Connections: 3, Most: 10, Server: os.Getpid(), Requests: [][]byte{postRequest(address, "/", payload())}}
+	r, err := generate(&job)
+	if err != nil || r.Answered != 10 || r.Completed != 10 || r.Failed != 0 || r.P50 <= 0 {
+		t.Errorf("ten requests: %+v, %v", r, err)
+	}
+	job.Requests = [][]byte{postRequest(address, "/", "{")}
+	if r, err = generate(&job); err != nil || r.Failed != 10 || r.Completed != 0 || !strings.HasPrefix(r.Failure, "400 ") {
+		t.Errorf("ten bad requests: %+v, %v", r, err)
+	}
+	end.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := generate(&job); err == nil {
+		t.Error("nobody listens, and all is well")
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h, other histogram
+	for i := range 1000 {
+		h.note(time.Duration(i+1) * time.Microsecond)
+	}
+	other.note(time.Hour)
+	h.add(&other)
+	for q, want := range map[float64]time.Duration{0: time.Microsecond, 0.5: 501 * time.Microsecond, 0.99: 991 * time.Microsecond, 1: time.Hour} {
+		if got := h.quantile(q); float64(got) < float64(want)*0.99 || float64(got) > float64(want)*1.01 {
+			t.Errorf("quantile %v is %s, want about %s", q, got, want)
+		}
+	}
+	for _, value := range []uint64{0, 1, 127, 128, 255, 256, 257, 511, 512, 1 << 20, 1<<63 - 1} {
+		if got := middle(bucket(value)); got < float64(value)*0.99 || got > float64(value)*1.01 {
+			t.Errorf("%d is noted as %.0f", value, got)
+		}
+	}
+	if (&histogram{}).quantile(0.5) != 0 {
+		t.Error("the median of nothing is not 0")
+	}
+}
+
+func TestBetween(t *testing.T) {
+	for _, page := range []string{"", tablesBegin, tablesEnd + tablesBegin} {
+		if _, err := between([]byte(page), "new", tablesBegin, tablesEnd); err == nil {
+			t.Errorf("%q has both markers in order", page)
+		}
+	}
+}
+
+// TestNodeRedFlow has no Node-RED to ask; it keeps the flow from losing a wire.
+func TestNodeRedFlow(t *testing.T) {
+	ids := map[string]bool{}
+	for _, n := range nodeRedFlow() {
+		ids[n["id"].(string)] = true
+	}
+	for _, n := range nodeRedFlow() {
+		wires, _ := n["wires"].([][]string)
+		for _, wire := range wires {
+			if !ids[wire[0]] {
+				t.Errorf("node %s leads to %s, which does not exist", n["id"], wire[0])
+			}
+		}
+	}
+}
+
+// FuzzParseResponse holds the parser against that of net/http: where both find
+// a whole response, it is the same one.
+func FuzzParseResponse(f *testing.F) {
+	for _, seed := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no",
+		"HTTP/1.1 202 Accepted\r\ncontent-length:0\r\nX: y\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\n",
+		"HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.0 200 OK\r\n\r\n", "HTTP/1.1 2", "",
+		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		status, length, err := parseResponse(data)
+		if length < 0 || length > len(data) || err != nil && length != 0 {
+			t.Fatalf("status %d, length %d of %d, %v", status, length, len(data), err)
+		}
+		if length == 0 {
+			return
+		}
+		request, _ := http.NewRequestWithContext(context.Background(), http.MethodPost, "http://localhost/", nil)
+		whole, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(data[:length])), request)
+		if err != nil {
+			return // stricter about what does not matter here
+		}
+		defer whole.Body.Close()
+		if whole.StatusCode != status {
+			t.Errorf("status %d, net/http says %d", status, whole.StatusCode)
+		}
+	})
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+type object = map[string]any
+
+// mutate calls a procedure and gives a text of its answer by name.
+func mutate(ctx context.Context, address, procedure string, input object, name string) (string, error) {
+	data, err := json.Marshal(object{"json": input})
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/api/trpc/"+procedure, bytes.NewReader(data))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+apiKey)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Result struct {
+			Data struct {
+				JSON object `json:"json"`
+			} `json:"data"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %d %.300s", procedure, response.StatusCode, body)
+	}
+	text, ok := answer.Result.Data.JSON[name].(string)
+	if !ok {
+		return "", fmt.Errorf("%s: no %s in %.300s", procedure, name, body)
+	}
+	return text, nil
+}
+
+func node(id, kind string, config object) object {
+	return object{"id": id, "type": kind, "title": id, "config": config}
+}
+
+// three is the flow that is measured: three nodes without side effects, the
+// first of which takes the name from where the run has it.
+func three(name string) []any {
+	return []any{
+		node("a", "set", object{"values": object{"who": name}}),
+		node("b", "template", object{"text": "Hello {{who}}"}),
+		node("c", "transform", object{"expression": "upper(input.text)"}),
+	}
+}
+
+// payload is the body of a webhook, 222 bytes of JSON.
+func payload() string { return `{"name":"Ada","pad":"` + strings.Repeat("x", 200) + `"}` }
+
+// flows are what is stored in the server: blueprints and triggers by id.
+type flows struct {
+	wait, accept string // webhooks of the three nodes, by how they answer
+	execute      string // the blueprint for blueprint.execute
+	pause, ask   string // webhooks of runs that wait for an hour, and for a person
+}
+
+func storeFlows(ctx context.Context, address string) (f flows, err error) {
+	blueprint := func(title string, nodes []any) string {
+		if err != nil {
+			return ""
+		}
+		var id string
+		id, err = mutate(ctx, address, "blueprint.create", object{"title": title, "blueprint_map": object{"nodes": nodes}}, "id")
+		return id
+	}
+	webhook := func(blueprint string, config object) string {
+		if err != nil {
+			return ""
+		}
+		var id string
+		id, err = mutate(ctx, address, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": config}, "id")
+		return id
+	}
+	greet := blueprint("three nodes", three("{{inputData.name}}"))
+	f.wait, f.accept = webhook(greet, object{"respond": "wait"}), webhook(greet, object{})
+	f.execute = blueprint("three nodes, called", three("{{name}}"))
+	f.pause = webhook(blueprint("wait", []any{node("w", "wait", object{"durationMs": 3_600_000})}), object{})
+	f.ask = webhook(blueprint("human", []any{node("h", "human", object{"prompt": "Go on?"})}), object{})
+	return f, err
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// figures are all that one run of the benchmark found.
+type figures struct {
+	Machine machine   `json:"machine"`
+	Seconds float64   `json:"seconds"` // of one measurement
+	Rounds  int       `json:"rounds"`
+	RunSize int       `json:"runBytes"` // of the content that one run of row c leaves, as row b stores it
+	Idle    int64     `json:"idleBytes"`
+	Rows    []figure  `json:"rows"`
+	Ratios  []ratio   `json:"ratios"`
+	Starts  []starts  `json:"starts"`
+	Waiting []waiting `json:"waiting"`
+}
+
+// figure is one row with one number of connections: a result for each round.
+type figure struct {
+	Name        string   `json:"name"`
+	What        string   `json:"what"`
+	Connections int      `json:"connections"`
+	Results     []result `json:"results"`
+}
+
+// ratio holds a row against another of the same round.
+type ratio struct {
+	Name        string    `json:"name"`
+	Connections int       `json:"connections"`
+	Values      []float64 `json:"values"`
+}
+
+// compare measures all rows in turn, again and again, so that a machine that is
+// slower for a while is slower for all of them.
+func compare(ctx context.Context, o options) error {
+	f := &figures{Machine: describeMachine(o.folder), Seconds: o.length.Seconds(), Rounds: o.rounds}
+	watching := watchMachine()
+	s := &stage{folder: o.folder, server: &server{binary: o.binary, folder: o.folder}, quiet: o.quiet()}
+	defer s.close()
+	o.say("starting the server and all that it is compared with")
+	if err := s.prepare(ctx, o.rows); err != nil {
+		return err
+	}
+	f.Idle, f.RunSize = s.server.idle, s.runSize
+	if err := f.measure(ctx, &o, s.measurements(o.rows), s.server.pid()); err != nil {
+		return err
+	}
+	for _, against := range []string{"b1", "b2", "a"} {
+		f.hold(f.Rows, "c", against)
+	}
+	alive, err := cpuTime(s.server.pid())
+	if err != nil {
+		return err
+	}
+	if s.echo != nil {
+		echo, err := cpuTime(s.echo.pid())
+		if err != nil {
+			return err
+		}
+		alive += echo
+	}
+	f.Machine.Foreign, f.Machine.Steal = watching.since(alive)
+	if err := s.server.stop(); err != nil {
+		return fmt.Errorf("the server ended badly: %w", err)
+	}
+	if o.starts > 0 {
+		if f.Starts, err = measureStarts(ctx, &o); err != nil {
+			return err
+		}
+	}
+	if o.waiting > 0 {
+		if f.Waiting, err = measureWaiting(ctx, &o); err != nil {
+			return err
+		}
+	}
+	return f.publish(&o)
+}
+
+// measure fills in the rows. Between two of them the server comes to rest.
+func (f *figures) measure(ctx context.Context, o *options, list []measurement, server int) error {
+	for _, connections := range o.connections {
+		first := len(f.Rows)
+		for _, m := range list {
+			f.Rows = append(f.Rows, figure{Name: m.name, What: m.what, Connections: connections})
+		}
+		for round := range o.rounds {
+			for i, m := range list {
+				warmup := o.warmup
+				if round > 0 {
+					warmup /= 4
+				}
+				r, err := m.measure(ctx, connections, warmup, o.length)
+				if err != nil {
+					return fmt.Errorf("row %s with %d connections: %w", m.name, connections, err)
+				}
+				f.Rows[first+i].Results = append(f.Rows[first+i].Results, *r)
+				o.say("%3d connections, round %d of %d: %-2s %8.0f/s", connections, round+1, o.rounds, m.name, r.rate())
+				if _, err := settled(ctx, server, 0, 2*time.Second); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// hold compares two rows, round by round, wherever both were measured with as
+// many connections.
+func (f *figures) hold(rows []figure, name, against string) {
+	for _, one := range rows {
+		for _, other := range rows {
+			if one.Name != name || other.Name != against || one.Connections != other.Connections {
+				continue
+			}
+			found := ratio{Name: name + "/" + against, Connections: one.Connections}
+			for i, r := range one.Results {
+				found.Values = append(found.Values, r.rate()/max(other.Results[i].rate(), 1e-9))
+			}
+			f.Ratios = append(f.Ratios, found)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+)
+
+// loadArgument makes this program the load generator: it reads a loadJob from
+// its standard input, does it, and writes a loadResult.
+const loadArgument = "generate-load"
+
+// loadJob is one closed loop: so many connections, each of which sends its next
+// request as soon as it has the answer to the last one.
+type loadJob struct {
+	Address     string // host:port
+	Connections int
+	Requests    [][]byte // complete; each connection takes one at random each time
+	Warmup      time.Duration
+	Length      time.Duration
+	Most        int64 // stop after so many answers instead of after Length; 0 = none
+	Server      int   // the process whose processor time is measured
+}
+
+// result is what one measurement found.
+type result struct {
+	Completed int64         `json:"completed"`
+	Answered  int64         `json:"answered"` // that, and what completed before or after the measurement
+	Failed    int64         `json:"failed"`   // answers with another status than 2xx
+	Failure   string        `json:"failure,omitempty"`
+	Elapsed   time.Duration `json:"elapsedNs"`
+	P50       time.Duration `json:"p50Ns"`
+	P99       time.Duration `json:"p99Ns"`
+	Highest   time.Duration `json:"highestNs"`
+	CPU       time.Duration `json:"serverCpuNs"`
+	LoadCPU   time.Duration `json:"loadCpuNs"` // of the load generator itself
+	Batch     float64       `json:"batch,omitempty"`
+	Growth    int64         `json:"growthBytes"` // of the database
+	Peak      int64         `json:"peakBytes"`   // of resident memory
+}
+
+// rate gives how many completed in a second.
+func (r result) rate() float64 {
+	if r.Elapsed <= 0 {
+		return 0
+	}
+	return float64(r.Completed) / r.Elapsed.Seconds()
+}
+
+// per shares something among all that completed.
+func (r result) per(amount float64) float64 { return amount / float64(max(r.Completed, 1)) }
+
+func (r *result) latencies(h *histogram) {
+	r.P50, r.P99, r.Highest = h.quantile(0.5), h.quantile(0.99), h.quantile(1)
+}
+
+func serveLoad(in io.Reader, out io.Writer) error {
+	var job loadJob
+	if err := json.NewDecoder(in).Decode(&job); err != nil {
+		return err
+	}
+	r, err := generate(&job)
+	if err != nil {
+		return err
+	}
+	return json.NewEncoder(out).Encode(r)
+}
+
+// connection is one of the loop's, with one request under way.
+type connection struct {
+	descriptor int
+	sent       time.Time
+	request    []byte
+	received   []byte // of the answer, so far
+	buffer     []byte
+}
+
+// generate does a job in one thread: it must leave the processors to the
+// server, with which it shares them.
+func generate(job *loadJob) (*result, error) {
+	loop, err := newLoop(job.Connections)
+	if err != nil {
+		return nil, err
+	}
+	defer loop.close()
+	started := now()
+	g := &generator{job: job, loop: loop, begin: started.Add(job.Warmup), end: started.Add(job.Warmup + job.Length)}
+	if job.Most > 0 {
+		g.begin = started
+	}
+	for range job.Connections {
+		c, err := loop.connect(job.Address)
+		if err != nil {
+			return nil, fmt.Errorf("connect to %s: %w", job.Address, err)
+		}
+		g.idle = append(g.idle, c)
+	}
+	return g.run()
+}
+
+type generator struct {
+	job        *loadJob
+	loop       *loop
+	idle       []*connection
+	begin, end time.Time
+	sent       int64
+	waiting    int // connections with a request under way
+	measuring  bool
+	over       bool
+	cpu, own   time.Duration // when the measurement began
+	noted      histogram
+	result     result
+}
+
+func (g *generator) run() (*result, error) {
+	at := now()
+	for _, c := range g.idle {
+		if err := g.send(c, at); err != nil {
+			return nil, err
+		}
+	}
+	for late := g.end.Add(30 * time.Second); g.waiting > 0; {
+		ready, err := g.loop.wait(100 * time.Millisecond)
+		if err != nil {
+			return nil, err
+		}
+		if err := g.tick(now()); err != nil {
+			return nil, err
+		}
+		for _, c := range ready {
+			if err := g.receive(c); err != nil {
+				return nil, err
+			}
+		}
+		if g.job.Most == 0 && now().After(late) {
+			return nil, fmt.Errorf("%d requests have no answer 30 s after the end", g.waiting)
+		}
+	}
+	if err := g.finish(now()); err != nil {
+		return nil, err
+	}
+	g.result.latencies(&g.noted)
+	return &g.result, nil
+}
+
+// tick begins and ends the measurement when its time has come.
+func (g *generator) tick(at time.Time) (err error) {
+	if !g.measuring && !g.over && !at.Before(g.begin) {
+		g.measuring, g.begin = true, at
+		if g.cpu, err = cpuTime(g.job.Server); err == nil {
+			g.own = ownCPUTime()
+		}
+		return err
+	}
+	if g.job.Most == 0 && !at.Before(g.end) {
+		return g.finish(at)
+	}
+	return nil
+}
+
+// finish ends the measurement; answers that are still to come do not count.
+func (g *generator) finish(at time.Time) error {
+	if g.over {
+		return nil
+	}
+	g.over, g.measuring = true, false
+	g.result.Elapsed = at.Sub(g.begin)
+	cpu, err := cpuTime(g.job.Server)
+	g.result.CPU, g.result.LoadCPU = cpu-g.cpu, ownCPUTime()-g.own
+	return err
+}
+
+func (g *generator) send(c *connection, at time.Time) error {
+	if g.over || g.job.Most > 0 && g.sent == g.job.Most {
+		return nil
+	}
+	g.sent++
+	g.waiting++
+	c.sent = at
+	c.request = g.job.Requests[0]
+	if n := len(g.job.Requests); n > 1 {
+		c.request = g.job.Requests[rand.IntN(n)]
+	}
+	return g.loop.write(c)
+}
+
+// receive takes what has arrived for a connection, and sends its next request
+// when that completes the answer.
+func (g *generator) receive(c *connection) error {
+	if err := g.loop.read(c); err != nil {
+		return err
+	}
+	status, length, err := parseResponse(c.received)
+	if err != nil {
+		return err
+	}
+	if length == 0 {
+		return nil
+	}
+	if length != len(c.received) {
+		return fmt.Errorf("%d bytes follow the answer", len(c.received)-length)
+	}
+	at := now()
+	g.waiting--
+	switch {
+	case status/100 != 2:
+		g.result.Failed++
+		g.result.Failure = fmt.Sprintf("%d %.300s", status, c.received[max(0, length-300):])
+	default:
+		g.result.Answered++
+		if g.measuring {
+			g.result.Completed++
+			g.noted.note(at.Sub(c.sent))
+		}
+	}
+	c.received = c.buffer[:0]
+	return g.send(c, at)
+}

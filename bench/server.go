@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const apiKey = "key-of-the-benchmark"
+
+var readyLine = regexp.MustCompile(`is ready on (http://\S+)`)
+
+// server is the program that is measured, on a database file of its own.
+type server struct {
+	binary, folder string
+	environment    []string
+	*process
+	address string        // http://host:port
+	up      time.Duration // from its start to the first 200 of /readyz
+	idle    int64         // resident memory at rest before any work
+}
+
+func (s *server) database() string { return filepath.Join(s.folder, "bench.db") }
+
+// start starts the server and waits until it says that it is ready.
+func (s *server) start(ctx context.Context) (err error) {
+	s.process, err = launch(program{
+		path: s.binary, folder: s.folder, environment: s.environment, log: filepath.Join(s.folder, "server.log"), ready: readyLine,
+		args: []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0"},
+	})
+	if err != nil {
+		return err
+	}
+	if s.address, err = s.process.address(ctx, time.Minute); err == nil {
+		err = s.awaitReady(ctx)
+	}
+	if err != nil {
+		s.kill()
+		return fmt.Errorf("the server, see %s: %w", filepath.Join(s.folder, "server.log"), err)
+	}
+	s.up = now().Sub(s.started)
+	return nil
+}
+
+func (s *server) awaitReady(ctx context.Context) error {
+	for end := now().Add(time.Minute); ; {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.address+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		if response.StatusCode == http.StatusOK {
+			return nil
+		}
+		if now().After(end) || !pause(ctx, time.Millisecond) {
+			return fmt.Errorf("/readyz answers %d", response.StatusCode)
+		}
+	}
+}
+
+// host is the address as the load generator takes it.
+func (s *server) host() string { return strings.TrimPrefix(s.address, "http://") }

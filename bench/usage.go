@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ticksPerSecond is the unit of times in /proc, the same on every Linux that Go
+// runs on.
+const ticksPerSecond = 100
+
+// cpuTime gives the processor time that a process has used so far, of all its
+// threads, in steps of 10 ms.
+func cpuTime(pid int) (time.Duration, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name in parentheses may hold blanks; the state follows it.
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 13 {
+		return 0, fmt.Errorf("/proc/%d/stat has an unknown form", pid)
+	}
+	var ticks int64
+	for _, field := range fields[11:13] { // utime, stime
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
+}
+
+// memory gives two sizes of a process in bytes: what is resident, and the most
+// that was since it started or since forgetPeak.
+func memory(pid int) (resident, peak int64, err error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(data)) {
+		name, rest, _ := strings.Cut(line, ":")
+		into := map[string]*int64{"VmRSS": &resident, "VmHWM": &peak}[name]
+		if into == nil {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+		if err != nil {
+			return 0, 0, err
+		}
+		*into = n << 10
+	}
+	if resident == 0 {
+		return 0, 0, fmt.Errorf("/proc/%d/status tells no size", pid)
+	}
+	return resident, peak, nil
+}
+
+// forgetPeak makes the kernel forget the most memory that a process ever had.
+// Where it refuses, peaks are those since the start.
+func forgetPeak(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
+}
+
+// settled waits until a process rests, that is until its resident memory has
+// changed by less than a hundredth for quiet and it used almost no processor,
+// or until most has passed, and gives its size. It forces no collection of
+// garbage: what a server keeps is what its user pays for.
+func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, error) {
+	const step = 100 * time.Millisecond
+	var size int64
+	var used time.Duration
+	since := now()
+	for end := now().Add(most); ; {
+		resident, _, err := memory(pid)
+		if err != nil {
+			return 0, err
+		}
+		cpu, err := cpuTime(pid)
+		if err != nil {
+			return 0, err
+		}
+		if max(resident-size, size-resident) > size/100 || cpu-used > step/5 {
+			size, since = resident, now()
+		}
+		used = cpu
+		if now().Sub(since) >= quiet || now().After(end) {
+			return resident, nil
+		}
+		if !pause(ctx, step) {
+			return 0, ctx.Err()
+		}
+	}
+}
