@@ -1,11 +1,11 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"net"
 	"net/http"
-	"strconv"
-	"strings"
-	"time"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
@@ -19,17 +19,17 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Cal
 	if !ok {
 		return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server runs on real time; start it with --clock virtual"}
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
+	data, err := clockBody(w, r)
 	if err != nil {
-		return blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is too large")
+		return err
 	}
 	value, err := blueprint.Decode(data)
 	if err != nil {
 		return err
 	}
-	to, err := clockTarget(value, virtual.Now())
+	to, err := clock.Target(value, virtual.Now())
 	if err != nil {
-		return err
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
 	}
 	s.triggers.Changed() // let the schedules be read before the clock moves past them
 	before := s.triggers.Started()
@@ -39,44 +39,25 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Cal
 	return writeJSON(w, http.StatusOK, map[string]any{"now": blueprint.TimeOf(virtual.Now()), "fired": s.triggers.Started() - before})
 }
 
-func clockTarget(value any, now time.Time) (time.Time, error) {
-	bad := func(format string, args ...any) (time.Time, error) {
-		return time.Time{}, blueprint.Errorf(blueprint.CodeBadRequest, format, args...)
+// clockBody reads the little that moves a clock.
+func clockBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
+	var refused *blueprint.Error
+	var large *http.MaxBytesError
+	var network net.Error
+	switch {
+	case errors.As(err, &refused): // by who stands before this handler
+		return nil, refused
+	case errors.As(err, &large):
+		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", large.Limit)
+	case errors.As(err, &network) && network.Timeout():
+		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
+	case err != nil:
+		return nil, blueprint.Errorf(blueprint.CodeClientClosed, "the body ended early")
+	case !utf8.Valid(data):
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
 	}
-	object, ok := value.(map[string]any)
-	by, hasBy := object["by"]
-	to, hasTo := object["to"]
-	if !ok || hasBy == hasTo {
-		return bad(`write {"by": "36h"} or {"to": "2030-01-01T00:00:00Z"}`)
-	}
-	if hasTo {
-		text, _ := to.(string)
-		at, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
-			return bad("to: %q is no RFC 3339 time", text)
-		}
-		if at.Before(now) {
-			return bad("to: the clock stands at %s and cannot go backwards", now.Format(blueprint.TimeFormat))
-		}
-		return at, nil
-	}
-	text, _ := by.(string)
-	step, err := parseDays(text)
-	if err != nil || step < 0 {
-		return bad(`by: %q is no duration forwards; write "36h", "90s" or "7d"`, text)
-	}
-	return now.Add(step), nil
-}
-
-// parseDays reads a Go duration, or a whole number of days as in 7d.
-func parseDays(text string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		n, err := strconv.Atoi(days)
-		if err == nil && n >= 0 && n <= 36_500 {
-			return time.Duration(n) * 24 * time.Hour, nil
-		}
-	}
-	return time.ParseDuration(text)
+	return data, nil
 }
 
 // writeJSON answers with a JSON value.

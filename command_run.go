@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"time"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -49,6 +50,9 @@ func runFile(c *cli.Context) error {
 	variables, err := parseVars(given(c, "var"), declared, c.Generic("var").(*list).items)
 	if err != nil {
 		return err
+	}
+	if !utf8.ValidString(c.String("input")) {
+		return usage(inputHint, "%s: is not valid UTF-8", given(c, "input"))
 	}
 	input, err := blueprint.Decode([]byte(c.String("input")))
 	if err != nil {

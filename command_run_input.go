@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -72,6 +73,9 @@ func parseVars(source string, declared []blueprint.Variable, pairs []string) (ma
 	out := map[string]any{}
 	for _, pair := range pairs {
 		name, text, ok := strings.Cut(pair, "=")
+		if !utf8.ValidString(pair) {
+			return nil, usage("--var name=World", "%s %q: is not valid UTF-8", source, pair)
+		}
 		if !ok || name == "" {
 			return nil, usage("--var name=World", "%s %s: write NAME=VALUE", source, pair)
 		}

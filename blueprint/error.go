@@ -61,6 +61,10 @@ func (c Code) row() struct{ number, status int } {
 	return codes[CodeInternal]
 }
 
+// MaxIssues is how many things that are wrong are told at once. A text can hold
+// millions of mistakes, and each takes far more room to tell than to make.
+const MaxIssues = 1000
+
 // Issue is one thing that is wrong with an input or a blueprint.
 type Issue struct {
 	// Path leads to the offending value: object keys (string) and positions (int).

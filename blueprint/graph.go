@@ -14,6 +14,8 @@ type Graph struct {
 	edges      []link
 	in, out    [][]int // node -> its edges, in the order of the map
 	index      map[string]int
+	order      []int // the nodes, each behind all that lead to it
+	rank       []int // per node: where it stands in order
 }
 
 type link struct {
@@ -34,6 +36,7 @@ func Compile(m *Map) (*Graph, []Issue) {
 		for i := 1; i < len(g.nodes); i++ {
 			g.join(link{from: i - 1, to: i})
 		}
+		g.sort()
 		return g, nil
 	}
 	for _, edge := range m.Edges {
@@ -42,6 +45,7 @@ func Compile(m *Map) (*Graph, []Issue) {
 	if cycle := g.cycle(); cycle != nil {
 		return nil, []Issue{{Path: []any{"edges"}, NodeID: g.nodes[cycle[0]].ID, Message: "form a cycle: " + g.route(cycle)}}
 	}
+	g.sort()
 	return g, nil
 }
 

@@ -11,7 +11,8 @@ import (
 // ParseMap reads a blueprint_map as Decode gives it. The issues it returns
 // break the shape that every map must have (nodes is an array, each node has
 // id, type, title and config, ids differ, edges join known nodes); their
-// paths start at the map. With issues the map is nil.
+// paths start at the map. With issues the map is nil; behind the first
+// MaxIssues nothing is read any more.
 func ParseMap(value any) (*Map, []Issue) {
 	raw, ok := value.(map[string]any)
 	if !ok {
@@ -26,6 +27,9 @@ func ParseMap(value any) (*Map, []Issue) {
 		return nil, []Issue{{Path: []any{"nodes"}, Message: fmt.Sprintf("must hold at most %d nodes", MaxNodes)}}
 	}
 	for i, node := range nodes {
+		if p.full() {
+			break
+		}
 		p.node(i, node)
 	}
 	if edges, given := raw["edges"]; given && edges != nil {
@@ -34,11 +38,14 @@ func ParseMap(value any) (*Map, []Issue) {
 			p.issue("must be an array", "edges")
 		}
 		for i, edge := range list {
+			if p.full() {
+				break
+			}
 			p.edge(i, edge)
 		}
 	}
 	if len(p.issues) > 0 {
-		return nil, p.issues
+		return nil, p.issues[:min(len(p.issues), MaxIssues)]
 	}
 	return p.m, nil
 }
@@ -48,6 +55,8 @@ type mapParser struct {
 	index  map[string]int
 	issues []Issue
 }
+
+func (p *mapParser) full() bool { return len(p.issues) >= MaxIssues }
 
 func (p *mapParser) issue(message string, path ...any) {
 	p.issues = append(p.issues, Issue{Path: path, Message: message})

@@ -33,6 +33,7 @@ type Plan struct {
 	ready   []int  // ascending
 	started int
 	halted  bool
+	led     [][]uint64 // per node: who led to it, one bit each; nil until asked
 }
 
 // NewPlan begins a walk.
@@ -97,6 +98,52 @@ func (p *Plan) Ready() []int {
 		return nil
 	}
 	return slices.Clone(p.ready)
+}
+
+// First gives the first node of Ready.
+func (p *Plan) First() (i int, ok bool) {
+	if !p.CanStart() {
+		return 0, false
+	}
+	return p.ready[0], true
+}
+
+// LedTo tells whether edges that were taken lead from one node to another, which
+// must be ready or beyond: what led to it is final then.
+func (p *Plan) LedTo(from, to int) bool {
+	return from < len(p.state) && p.ledTo(to)[from/64]>>(from%64)&1 == 1
+}
+
+// ledTo gives the nodes that led to one, as bits. It goes back no further than
+// to nodes that were asked about before.
+func (p *Plan) ledTo(to int) []uint64 {
+	if p.led == nil {
+		p.led = make([][]uint64, len(p.state))
+	}
+	if p.led[to] != nil {
+		return p.led[to]
+	}
+	found := make([]uint64, (len(p.state)+63)/64)
+	for open := []int{to}; len(open) > 0; {
+		i := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, e := range p.graph.in[i] {
+			from := p.graph.edges[e].from
+			if !p.taken[e] || found[from/64]>>(from%64)&1 == 1 {
+				continue
+			}
+			found[from/64] |= 1 << (from % 64)
+			if p.led[from] == nil {
+				open = append(open, from)
+				continue
+			}
+			for word, bits := range p.led[from] {
+				found[word] |= bits
+			}
+		}
+	}
+	p.led[to] = found
+	return found
 }
 
 // CanStart tells whether Ready gives any node.

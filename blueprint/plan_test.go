@@ -119,6 +119,10 @@ func (x *example) walk(t *rapid.T, label string) walked {
 			running = append(running, i)
 			seen[i] = x.graph.MergeWriters(x.before(plan, seen, i)...)
 			out.Writers[i] = seen[i].All()
+			ledTo(t, plan, n, i)
+		}
+		if first, ok := plan.First(); ok != plan.CanStart() || ok && first != plan.Ready()[0] {
+			t.Fatalf("the first ready node is %d, %v of %v", first, ok, plan.Ready())
 		}
 		if plan.Over() {
 			break
@@ -147,6 +151,22 @@ func (x *example) walk(t *rapid.T, label string) walked {
 	}
 	out.Ends = plan.Ends()
 	return out
+}
+
+// ledTo checks what a plan says about who led to a node, by walking back.
+func ledTo(t *rapid.T, plan *blueprint.Plan, n, to int) {
+	led := make([]bool, n)
+	for queue := plan.Inputs(to); len(queue) > 0; queue = queue[1:] {
+		if from := queue[0]; !led[from] {
+			led[from] = true
+			queue = append(queue, plan.Inputs(from)...)
+		}
+	}
+	for from := range n {
+		if plan.LedTo(from, to) != led[from] {
+			t.Fatalf("node %d led to node %d: %v", from, to, plan.LedTo(from, to))
+		}
+	}
 }
 
 // before gives what the taken predecessors of a node saw and wrote.

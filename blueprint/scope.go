@@ -127,13 +127,18 @@ func shared(a, b *Writers) *Writers {
 // lastOf gives, of the nodes that none of the others lies downstream of, the
 // last in the map.
 func (g *Graph) lastOf(nodes []int) int {
+	// Nothing before the first of them, in the order of the graph, is one of them.
+	first := len(g.nodes)
+	for _, node := range nodes {
+		first = min(first, g.rank[node])
+	}
 	upstream := map[int]bool{}
 	queue := slices.Clone(nodes)
 	for len(queue) > 0 {
 		node := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for _, e := range g.in[node] {
-			if from := g.edges[e].from; !upstream[from] {
+			if from := g.edges[e].from; !upstream[from] && g.rank[from] >= first {
 				upstream[from] = true
 				queue = append(queue, from)
 			}

@@ -44,7 +44,7 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 		v.add(issue, "blueprint_map")
 	}
 	if m == nil {
-		return v.issues
+		return v.all()
 	}
 	v.index = make(map[string]int, len(m.Nodes))
 	for i := range m.Nodes {
@@ -64,11 +64,21 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 			}
 		}
 	}
+	found := make([]checkedConfig, len(m.Nodes))
+	for i, wrong := 0, 0; i < len(m.Nodes); i++ {
+		if wrong > MaxIssues { // more than will be told
+			v.more = SeverityError
+			break
+		}
+		found[i] = v.config(&m.Nodes[i])
+		wrong += len(found[i].issues)
+	}
+	v.ways(found)
 	for i := range m.Nodes {
-		v.node(i, &m.Nodes[i])
+		v.node(i, &m.Nodes[i], &found[i])
 	}
 	v.handles(m)
-	return v.issues
+	return v.all()
 }
 
 type validator struct {
@@ -77,18 +87,71 @@ type validator struct {
 	known     map[string]bool // names that are there without being passed
 	index     map[string]int  // of nodes by id
 	graph     *Graph          // nil when there is a cycle
+	led       map[way]bool    // of the references to nodes, which lead to where they stand
 	issues    []Issue
+	more      string // the severity of what was left out
+}
+
+// all gives what was found, with a last issue for what was left out.
+func (v *validator) all() []Issue {
+	if v.more != "" {
+		v.issues = append(v.issues, Issue{Path: []any{}, Message: fmt.Sprintf("more is wrong; these are the first %d issues", MaxIssues), Severity: v.more})
+	}
+	return v.issues
 }
 
 func (v *validator) add(issue Issue, under ...any) {
-	issue.Path = append(slices.Clone(under), issue.Path...)
 	if issue.Severity == "" {
 		issue.Severity = SeverityError
 	}
+	if len(v.issues) >= MaxIssues {
+		if v.more != SeverityError {
+			v.more = issue.Severity
+		}
+		return
+	}
+	issue.Path = append(slices.Clone(under), issue.Path...)
 	v.issues = append(v.issues, issue)
 }
 
-func (v *validator) node(i int, node *Node) {
+// checkedConfig is what the templates of one node refer to and what is wrong
+// with them.
+type checkedConfig struct {
+	references []Reference
+	issues     []Issue
+}
+
+func (v *validator) config(node *Node) (found checkedConfig) {
+	if kind := v.catalogue[node.Type]; kind != nil {
+		found.references, found.issues = v.check(node.Config, kind.Untouched)
+	}
+	return found
+}
+
+// ways finds out, for all references to nodes at once, which of them lead to the
+// nodes that refer to them.
+func (v *validator) ways(found []checkedConfig) {
+	v.led = map[way]bool{}
+	if v.graph == nil {
+		return
+	}
+	for i := range found {
+		for _, ref := range found[i].references {
+			if from, exists := v.index[ref.NodeID]; exists {
+				v.led[way{from, i}] = false
+			}
+		}
+	}
+	ways := make([]way, 0, len(v.led))
+	for w := range v.led {
+		ways = append(ways, w)
+	}
+	for k, leads := range v.graph.leads(ways) {
+		v.led[ways[k]] = leads
+	}
+}
+
+func (v *validator) node(i int, node *Node, found *checkedConfig) {
 	add := func(issue Issue, under ...any) {
 		issue.NodeID = node.ID
 		v.add(issue, append([]any{"blueprint_map", "nodes", i}, under...)...)
@@ -114,12 +177,11 @@ func (v *validator) node(i int, node *Node) {
 	if node.Timeout > 0 && (kind.Answer != nil || node.Type == "wait") {
 		add(Issue{Message: "has no effect on a node that only waits", Severity: SeverityWarning}, "timeoutMs")
 	}
-	references, issues := v.check(node.Config, kind.Untouched)
-	for _, issue := range issues {
+	for _, issue := range found.issues {
 		add(issue, "config")
 	}
 	warned := map[string]bool{}
-	for _, ref := range references {
+	for _, ref := range found.references {
 		if message, severity := v.reference(i, ref); message != "" && !warned[message] {
 			warned[message] = true
 			add(Issue{Path: ref.Path, Message: message, Severity: severity}, "config")
@@ -138,7 +200,7 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityWarning
 	case !exists:
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityError
-	case v.graph != nil && (to == i || !v.graph.Downstream(to)[i]):
+	case v.graph != nil && !v.led[way{to, i}]:
 		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never there", ref.NodeID), SeverityWarning
 	}
 	return "", ""
@@ -146,12 +208,9 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 
 // handles warns of edges that wait for a handle which their source never chooses.
 func (v *validator) handles(m *Map) {
-	byID := make(map[string]*Node, len(m.Nodes))
-	for i := range m.Nodes {
-		byID[m.Nodes[i].ID] = &m.Nodes[i]
-	}
+	cases := map[*Node]map[string]bool{} // the handles of each node's cases
 	for i, edge := range m.Edges {
-		source := byID[edge.Source]
+		source := &m.Nodes[v.index[edge.Source]]
 		kind := v.catalogue[source.Type]
 		switch {
 		case edge.Handle == "" || kind == nil:
@@ -161,13 +220,26 @@ func (v *validator) handles(m *Map) {
 			}
 		case slices.Contains(kind.Handles, edge.Handle) || slices.Contains(kind.Handles, "*"):
 		default:
-			if cases, ok := source.Config["cases"].([]any); ok && slices.ContainsFunc(cases, func(c any) bool {
-				object, _ := c.(map[string]any)
-				return object["handle"] == edge.Handle
-			}) {
+			if cases[source] == nil {
+				cases[source] = caseHandles(source)
+			}
+			if cases[source][edge.Handle] {
 				continue
 			}
 			v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: fmt.Sprintf("is never taken: %q has no handle %q", source.Type, edge.Handle), Severity: SeverityWarning}, "blueprint_map")
 		}
 	}
+}
+
+// caseHandles gives the handles that the cases of a node choose.
+func caseHandles(node *Node) map[string]bool {
+	handles := map[string]bool{}
+	list, _ := node.Config["cases"].([]any)
+	for _, element := range list {
+		object, _ := element.(map[string]any)
+		if handle, ok := object["handle"].(string); ok {
+			handles[handle] = true
+		}
+	}
+	return handles
 }

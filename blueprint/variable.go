@@ -42,6 +42,9 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 	var issues []Issue
 	seen := map[string]bool{}
 	for i, element := range list {
+		if len(issues) >= MaxIssues {
+			return variables, issues[:MaxIssues]
+		}
 		wrong := func(message string, path ...any) {
 			issues = append(issues, Issue{Path: append([]any{i}, path...), Message: message})
 		}

@@ -18,6 +18,7 @@ type scope struct {
 	input   any
 	weight  int // of input
 	writers *blueprint.Writers
+	nodes   map[string]any // all that led here, once it was asked for
 }
 
 // scopeOf makes the scope of node i. r.mu is held.
@@ -35,7 +36,7 @@ func (s *scope) Lookup(name string) (any, bool) {
 	case "inputData":
 		return s.run.begin.InputData, true
 	case "nodes":
-		return s.upstream(), true
+		return s.all(), true
 	case "execution":
 		return map[string]any{"id": s.run.id}, true
 	case "blueprint":
@@ -63,24 +64,52 @@ func (s *scope) Names() []string {
 	return slices.Compact(names)
 }
 
-// upstream gives {"output": ...} of every node that led to this one. Nodes
-// beside it are left out even when they are done: what a node sees must not
-// depend on which branch was faster.
-func (s *scope) upstream() map[string]any {
+// HasParts tells that nodes is looked up one by one: in a run of ten thousand
+// nodes of which each refers to another, the whole of it would be made ten
+// thousand times.
+func (s *scope) HasParts(name string) bool { return name == "nodes" }
+
+// Part gives {"output": ...} of one node that led to this one. Nodes beside it
+// are left out even when they are done: what a node sees must not depend on
+// which branch was faster.
+func (s *scope) Part(_, id string) (any, bool) {
+	r := s.run
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from := r.program.graph.Index(id)
+	if from < 0 || !r.plan.LedTo(from, s.node) {
+		return nil, false
+	}
+	return map[string]any{"output": r.handed(from).output}, true
+}
+
+// maxNearby is how many of the nodes that led to one an error suggests from.
+const maxNearby = 100
+
+// Nearby gives the nodes that led to this one on the shortest ways.
+func (s *scope) Nearby(string) map[string]any { return s.upstream(maxNearby) }
+
+// all gives every node that led to this one, as Part does.
+func (s *scope) all() map[string]any {
+	if s.nodes == nil {
+		s.nodes = s.upstream(s.run.program.graph.Len())
+	}
+	return s.nodes
+}
+
+// upstream gives the nearest nodes that led to this one, at most a number.
+func (s *scope) upstream(most int) map[string]any {
 	r := s.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := map[string]any{}
-	queue := r.plan.Inputs(s.node)
-	for len(queue) > 0 {
-		from := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		address := r.address(from)
+	for queue := r.plan.Inputs(s.node); len(queue) > 0 && len(out) < most; queue = queue[1:] {
+		address := r.address(queue[0])
 		if _, seen := out[address]; seen {
 			continue
 		}
-		out[address] = map[string]any{"output": r.handed(from).output}
-		queue = append(queue, r.plan.Inputs(from)...)
+		out[address] = map[string]any{"output": r.handed(queue[0]).output}
+		queue = append(queue, r.plan.Inputs(queue[0])...)
 	}
 	return out
 }

@@ -10,26 +10,12 @@ func (c *compiler) member(n *ast.MemberNode, at int) (operation, error) {
 	if n.Method {
 		return nil, failf("values have no methods")
 	}
+	if name, ok := n.Property.(*ast.StringNode); ok {
+		return c.key(n.Node, name.Value, at)
+	}
 	base, err := c.compile(n.Node)
 	if err != nil {
 		return nil, err
-	}
-	if name, ok := n.Property.(*ast.StringNode); ok {
-		key := name.Value
-		return func(e *evaluation) (any, error) {
-			value, err := base(e)
-			if err != nil {
-				return nil, err
-			}
-			switch v := value.(type) {
-			case nil:
-				return nil, nil
-			case map[string]any:
-				return v[key], nil
-			default:
-				return nil, located(at, failf("%s has no key %q", kindOf(value), shorten(key, hintLength)))
-			}
-		}, nil
 	}
 	property, err := c.compile(n.Property)
 	if err != nil {

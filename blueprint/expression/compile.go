@@ -11,6 +11,8 @@ import (
 type compiler struct {
 	count   int             // operations so far
 	names   map[string]*int // top-level names and where evaluations will hold them
+	whole   map[string]bool // those of them that stand for themselves somewhere
+	parts   []member
 	visible []local
 	slots   int // of let variables
 	depth   int // predicates around the node
@@ -103,10 +105,8 @@ func constant(value any) operation {
 }
 
 func (c *compiler) identifier(n *ast.IdentifierNode) (operation, error) {
-	for i := len(c.visible) - 1; i >= 0; i-- {
-		if slot := c.visible[i].slot; c.visible[i].name == n.Value {
-			return func(e *evaluation) (any, error) { return e.locals[slot], nil }, nil
-		}
+	if slot, ok := c.localSlot(n.Value); ok {
+		return func(e *evaluation) (any, error) { return e.locals[slot], nil }, nil
 	}
 	switch n.Value {
 	case "null":
@@ -114,12 +114,27 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (operation, error) {
 	case "$env":
 		return nil, failf("$env does not exist here; write the name itself")
 	}
-	position, ok := c.names[n.Value]
+	c.whole[n.Value] = true
+	return c.topLevel(n.Value), nil
+}
+
+func (c *compiler) localSlot(name string) (slot int, ok bool) {
+	for i := len(c.visible) - 1; i >= 0; i-- {
+		if c.visible[i].name == name {
+			return c.visible[i].slot, true
+		}
+	}
+	return 0, false
+}
+
+// topLevel gives the value of a top-level name.
+func (c *compiler) topLevel(name string) operation {
+	position, ok := c.names[name]
 	if !ok {
 		position = new(int)
-		c.names[n.Value] = position
+		c.names[name] = position
 	}
-	return func(e *evaluation) (any, error) { return e.names[*position], nil }, nil
+	return func(e *evaluation) (any, error) { return e.names[*position], nil }
 }
 
 func (c *compiler) pointer(n *ast.PointerNode) (operation, error) {

@@ -14,6 +14,8 @@ import (
 type Expression struct {
 	source string
 	names  []string // sorted; the operations know them by position
+	whole  []bool   // of names: used other than by a key that is spelled out
+	parts  []member // keys that are spelled out, of top-level names
 	locals int
 	root   operation
 }
@@ -29,7 +31,7 @@ func CompileExpression(source string) (*Expression, error) {
 	if err != nil {
 		return nil, parseError(source, err)
 	}
-	c := &compiler{names: map[string]*int{}}
+	c := &compiler{names: map[string]*int{}, whole: map[string]bool{}}
 	root, err := c.compile(tree.Node)
 	if f := (*failure)(nil); errors.As(err, &f) {
 		f.code = CodeBadExpression
@@ -42,10 +44,12 @@ func CompileExpression(source string) (*Expression, error) {
 		set[name] = true
 	}
 	names := sortedNames(set)
+	whole := make([]bool, len(names))
 	for i, name := range names {
 		*c.names[name] = i
+		whole[i] = c.whole[name]
 	}
-	return &Expression{source: source, names: names, locals: c.slots, root: root}, nil
+	return &Expression{source: source, names: names, whole: whole, parts: c.parts, locals: c.slots, root: root}, nil
 }
 
 // parseError turns the parser's error into an Error.
@@ -91,6 +95,7 @@ func (x *Expression) EvalBool(scope Scope) (bool, error) {
 type evaluation struct {
 	*budget
 	names  []any // values of the top-level names
+	parts  []any // values of the parts, nil where the scope has none
 	locals []any // values of let
 	frames [maxPredicates]frame
 	built  bool // made an array or object, so that the result needs weighing
@@ -121,7 +126,11 @@ func (x *Expression) compute(scope Scope, b *budget) (any, error) {
 	if err := b.work(maxOperations); err != nil {
 		return nil, err
 	}
+	e.lookParts(x.parts, scope)
 	for i, name := range x.names {
+		if _, has := partial(scope, name); has && !x.whole[i] {
+			continue
+		}
 		value, ok := scope.Lookup(name)
 		if !ok {
 			return nil, unknownName(name, name, scope)

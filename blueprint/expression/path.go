@@ -121,21 +121,39 @@ func found(text string) string {
 
 // lookup follows the path through a scope; ok is false when it leads nowhere.
 func (p *path) lookup(scope Scope) (value any, ok bool) {
-	value, ok = scope.Lookup(p.name)
-	for i := 0; ok && i < len(p.segments); i++ {
-		value, ok = p.segments[i].of(value)
+	value, rest, ok := p.enter(scope)
+	for i := 0; ok && i < len(rest); i++ {
+		value, ok = rest[i].of(value)
 	}
 	return value, ok
 }
 
+// enter gives the value that the path begins with and what is left of the path
+// behind it. Of an object that costs much to make whole it is the member.
+func (p *path) enter(scope Scope) (value any, rest []segment, ok bool) {
+	if len(p.segments) > 0 && !p.segments[0].indexed {
+		if parts, has := partial(scope, p.name); has {
+			value, ok = parts.Part(p.name, p.segments[0].key)
+			return value, p.segments[1:], ok
+		}
+	}
+	value, ok = scope.Lookup(p.name)
+	return value, p.segments, ok
+}
+
 // broken tells why the path leads nowhere, and the names known there.
 func (p *path) broken(scope Scope) error {
-	value, ok := scope.Lookup(p.name)
+	value, rest, ok := p.enter(scope)
+	here := p.name
+	if parts, has := partial(scope, p.name); has && len(rest) < len(p.segments) {
+		if here = p.segments[0].key; !ok {
+			value, rest, ok, here = any(parts.Nearby(p.name)), p.segments, true, p.name
+		}
+	}
 	if !ok {
 		return unknownName(p.source, p.name, scope)
 	}
-	here := p.name
-	for _, part := range p.segments {
+	for _, part := range rest {
 		next, ok := part.of(value)
 		if !ok {
 			return &failure{

@@ -17,6 +17,24 @@ type Scope interface {
 	Names() []string
 }
 
+// Partial is what a Scope is besides when one of its names stands for an object
+// that costs much to make whole: what is asked for by a key that the source
+// spells out is then looked up alone.
+type Partial interface {
+	// HasParts tells whether a name stands for such an object.
+	HasParts(name string) bool
+	// Part gives one member of the object, and whether there is one.
+	Part(name, key string) (value any, ok bool)
+	// Nearby gives some members of the object, for errors to suggest from.
+	Nearby(name string) map[string]any
+}
+
+// partial gives the scope as a Partial when a name of it has parts.
+func partial(scope Scope, name string) (Partial, bool) {
+	p, ok := scope.(Partial)
+	return p, ok && p.HasParts(name)
+}
+
 // MapScope is a Scope that holds its values in a map.
 type MapScope map[string]any
 

@@ -1,6 +1,7 @@
 package file_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -143,10 +144,49 @@ func FuzzParse(f *testing.F) {
 	f.Add("x.yaml", []byte("a: &a [1]\nb: *a\n<<: {c: 1}\n"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
 		d, err := file.Parse(name, data)
-		if err == nil {
-			if _, err := blueprint.Encode(d.Value); err != nil {
-				t.Errorf("a parsed file does not encode: %v", err)
+		if err != nil {
+			refusedAtAPlace(t, data, err)
+			return
+		}
+		encoded, err := blueprint.Encode(d.Value)
+		if err != nil {
+			t.Fatalf("a parsed file does not encode: %v", err)
+		}
+		if strings.HasSuffix(name, ".json") {
+			second, err := blueprint.Decode(bytes.TrimPrefix(data, []byte("\ufeff")))
+			if err != nil || !blueprint.Equal(second, d.Value) {
+				t.Fatalf("%q is %s, and to a decoder %v, %v", data, encoded, second, err)
 			}
 		}
+		object, ok := d.Value.(map[string]any)
+		if !ok {
+			return
+		}
+		var members []file.Member
+		for key, value := range object {
+			members = append(members, file.Member{Name: key, Value: value})
+		}
+		text, err := file.Marshal(members, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := file.Parse("again.yaml", text)
+		if err != nil || !blueprint.Equal(again.Value, d.Value) {
+			t.Fatalf("%q is written as %q, which reads back with %v", data, text, err)
+		}
 	})
+}
+
+// refusedAtAPlace checks that an error names a place in the file, and says on
+// one line what is there.
+func refusedAtAPlace(t *testing.T, data []byte, err error) {
+	t.Helper()
+	var syntax *file.SyntaxError
+	if !errors.As(err, &syntax) {
+		t.Fatalf("%q: %v has no place", data, err)
+	}
+	lines := 1 + bytes.Count(data, []byte("\n")) + bytes.Count(data, []byte("\r"))
+	if syntax.Line < 1 || syntax.Line > lines+1 || syntax.Column < 1 || syntax.Message == "" || strings.Contains(syntax.Message, "\n") {
+		t.Fatalf("%q: %+v", data, syntax)
+	}
 }

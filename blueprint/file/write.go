@@ -25,6 +25,9 @@ func Marshal(members []Member, asJSON bool) ([]byte, error) {
 	if asJSON {
 		return w.json(members)
 	}
+	if len(members) == 0 {
+		return []byte("{}\n"), nil
+	}
 	if err := w.members(members, 0); err != nil {
 		return nil, err
 	}

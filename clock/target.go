@@ -1,0 +1,68 @@
+package clock
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// last is as far as a clock may be moved: nothing later can be written.
+var last = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.UTC)
+
+// Target reads where a clock that stands at now is to be moved: {"by": "36h"},
+// a Go duration or whole days as 7d, or {"to": RFC 3339}, as decoded JSON. It
+// is never before now nor behind the year 9999. Errors are short, meant for the
+// caller, and name the key.
+func Target(value any, now time.Time) (time.Time, error) {
+	object, ok := value.(map[string]any)
+	by, hasBy := object["by"]
+	to, hasTo := object["to"]
+	if !ok || hasBy == hasTo {
+		return time.Time{}, errors.New(`write {"by": "36h"} or {"to": "2030-01-01T00:00:00Z"}`)
+	}
+	key, target := "to", time.Time{}
+	if hasTo {
+		text, _ := to.(string)
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("to: %q is no RFC 3339 time", shown(text))
+		}
+		if at.Before(now) {
+			return time.Time{}, fmt.Errorf("to: the clock stands at %s and cannot go backwards", now.UTC().Format("2006-01-02T15:04:05.000Z"))
+		}
+		target = at
+	} else {
+		text, _ := by.(string)
+		step, err := parseDays(text)
+		if err != nil || step < 0 {
+			return time.Time{}, fmt.Errorf(`by: %q is no duration forwards; write "36h", "90s" or "7d"`, shown(text))
+		}
+		key, target = "by", now.Add(step)
+	}
+	if target.After(last) {
+		return time.Time{}, fmt.Errorf("%s: the clock ends with the year 9999", key)
+	}
+	return target, nil
+}
+
+// shown is how much of what a caller sent an error repeats.
+func shown(text string) string {
+	const most = 60
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}
+
+// parseDays reads a Go duration, or a whole number of days as in 7d.
+func parseDays(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err == nil && n >= 0 && n <= 36_500 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	return time.ParseDuration(text)
+}
