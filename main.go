@@ -19,7 +19,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -32,12 +31,17 @@ import (
 )
 
 // version is set by the release build.
-var version = "0.1.0-dev"
+var version = unreleased
+
+// unreleased is the version of any other build.
+const unreleased = "0.1.0-dev"
 
 //go:embed schema.sql
 var schema string
 
-func main() { os.Exit(run(os.Args, os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(profiled(os.Getenv(cpuProfile), os.Stderr, func() int { return run(os.Args, os.Stdin, os.Stdout, os.Stderr) }))
+}
 
 // run is the whole program: it gives the exit code. Tests call it too.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -69,11 +73,9 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints and chooses the code
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{
-			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(),
-			{Name: "version", Usage: "print the version, as --version does", Action: func(c *cli.Context) error {
-				_, err := fmt.Fprintln(c.App.Writer, "blueprintd", version)
-				return err
-			}},
+			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(), commandDoctor(),
+			commandBackup(), commandRestore(),
+			commandVersion(),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {

@@ -30,18 +30,34 @@ func masterKeyFile(database, chosen string) string {
 // openMasterKey reads the master key of a database, or makes one where there
 // is none.
 func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, error) {
+	key, err := readMasterKey(database, chosen, logger)
+	if err != nil || key.sealer != nil {
+		return key, err
+	}
+	data := []byte(hex.EncodeToString(secret.NewKey()) + "\n")
+	switch err = writeFile(key.path, data, true); {
+	case errors.Is(err, fs.ErrExist): // another process was faster
+	case err != nil:
+		return key, failed("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
+	default:
+		key.made = true
+	}
+	made := key.made
+	key, err = readMasterKey(database, chosen, logger)
+	key.made = made
+	if err == nil && key.sealer == nil {
+		err = failed("run the command again", "another process has taken the master key %s away", key.path)
+	}
+	return key, err
+}
+
+// readMasterKey reads the master key of a database. Where there is none, the
+// key that it gives has no sealer.
+func readMasterKey(database, chosen string, logger *slog.Logger) (masterKey, error) {
 	key := masterKey{path: masterKeyFile(database, chosen)}
 	data, err := readFile(key.path, 1<<12)
 	if errors.Is(err, fs.ErrNotExist) {
-		data = []byte(hex.EncodeToString(secret.NewKey()) + "\n")
-		switch err = writeFile(key.path, data, true); {
-		case errors.Is(err, fs.ErrExist): // another process was faster
-			data, err = readFile(key.path, 1<<12)
-		case err != nil:
-			return key, failed("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
-		default:
-			key.made = true
-		}
+		return key, nil
 	}
 	if err != nil {
 		return key, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
@@ -50,7 +66,7 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 	if err != nil || len(raw) != secret.KeySize {
 		return key, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits", key.path, 2*secret.KeySize)
 	}
-	if info, err := os.Stat(key.path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+	if info, err := os.Stat(key.path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !isCredential(key.path) {
 		logger.Warn("other users of this machine can get at the master key", "file", key.path, "hint", "chmod 600 "+quoted(key.path))
 	}
 	key.sealer, err = secret.NewSealer(raw)

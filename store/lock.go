@@ -24,14 +24,16 @@ func lockFile(path string) (*fileLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	free, err := tryLock(file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if !free {
 		defer file.Close()
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock %s: %w", path, err)
-		}
 		holder := "another process"
 		if text, err := io.ReadAll(io.LimitReader(file, 32)); err == nil && len(text) > 0 {
-			holder = "process " + strings.TrimSpace(string(text))
+			number, _, _ := strings.Cut(string(text), "\n")
+			holder = "process " + number
 		}
 		return nil, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("a server has this database already: %s holds %s", holder, path),
@@ -45,16 +47,69 @@ func lockFile(path string) (*fileLock, error) {
 	return lock, nil
 }
 
-// sign writes this process's number into the file, for people.
+// tryLock takes the lock of an open file for as long as it is open, or tells
+// that another process has it.
+func tryLock(file *os.File) (free bool, err error) {
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return true, nil
+}
+
+// sign writes this process's number into the file, for people, and keeps what
+// stands behind it.
 func (l *fileLock) sign() error {
 	if err := l.file.Chmod(0o600); err != nil {
 		return err
 	}
-	if err := l.file.Truncate(0); err != nil {
+	before := make([]byte, 64)
+	n, _ := l.file.ReadAt(before, 0)
+	_, rest, _ := strings.Cut(string(before[:n]), "\n")
+	return l.write(rest)
+}
+
+// usedMark stands in a lock file, behind the number of the process, once the
+// database holds something.
+const usedMark = "used\n"
+
+// markUsed notes that the database is more than an empty file.
+func (l *fileLock) markUsed() error { return l.write(usedMark) }
+
+func (l *fileLock) write(rest string) error {
+	text := fmt.Appendf(nil, "%d\n%s", os.Getpid(), rest)
+	if _, err := l.file.WriteAt(text, 0); err != nil {
 		return err
 	}
-	_, err := l.file.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
-	return err
+	return l.file.Truncate(int64(len(text)))
+}
+
+// holder tells which process holds a lock, if any does. It makes no file.
+func holder(path string) (number string, held bool, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	defer file.Close() // which also drops the lock, if it was free
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
+	if !errors.Is(err, syscall.EWOULDBLOCK) {
+		return "", false, err
+	}
+	text, err := io.ReadAll(io.LimitReader(file, 32))
+	number, _, _ = strings.Cut(string(text), "\n")
+	return number, true, err
+}
+
+// used tells whether a server that held this lock has used its database.
+func used(path string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && strings.HasSuffix(string(text), "\n"+usedMark)
 }
 
 func (l *fileLock) release() error { return l.file.Close() }

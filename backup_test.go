@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/store"
+)
+
+// stock makes a database of some megabytes that belongs to one user, and keeps
+// a log beside it, as a server that was killed leaves it.
+func stock(t *testing.T, folder, owner string, runs int) string {
+	t.Helper()
+	path := filepath.Join(folder, "made.db")
+	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, err := s.CreateUser(t.Context(), owner+"@example.org", owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	principal := blueprint.Principal{UserID: user.ID}
+	b, err := s.CreateBlueprint(t.Context(), principal, blueprint.NewBlueprint{Title: "T", Map: map[string]any{"nodes": []any{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := ids.New(nil)
+	for range runs {
+		now := clock.Real{}.Now()
+		at := blueprint.TimeOf(now)
+		row := blueprint.ExecutionRow{
+			ID: source.ExecutionID(now), LogID: source.ULID(now), BlueprintID: b.ID, BlueprintVersion: b.Version, OrganizationID: b.OrganizationID,
+			UserID: user.ID, Status: blueprint.StatusCompleted, CreatedAt: at, UpdatedAt: at, StartTime: at, EndTime: at,
+		}
+		if err := s.Commit(t.Context(), &blueprint.JournalCommit{Row: row, New: true, Record: bytes.Repeat([]byte("record "), 1<<14)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := filepath.Join(folder, owner+".db")
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(out+suffix, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		os.Remove(path + suffix)
+	}
+	return out
+}
+
+// whose makes sure that a database opens as it is and is sound, and gives its
+// only user and number of runs.
+func whose(t *testing.T, path string) (owner string, runs int) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	if err != nil {
+		t.Fatalf("%s cannot be opened: %v", path, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var sound string
+	if err := db.QueryRow("PRAGMA quick_check").Scan(&sound); err != nil || sound != "ok" {
+		t.Fatalf("%s is not sound: %s %v", path, sound, err)
+	}
+	if err := db.QueryRow("SELECT name, (SELECT count(*) FROM executions) FROM users").Scan(&owner, &runs); err != nil {
+		t.Fatal(err)
+	}
+	return owner, runs
+}
+
+// killed runs the binary, kills it after a while unless it ends before, and
+// tells whether it ended by itself.
+func killed(t *testing.T, after time.Duration, args ...string) bool {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
+	if err != nil && ctx.Err() == nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return err == nil
+}
+
+// timed runs the binary and tells how long it took.
+func timed(t *testing.T, args ...string) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	if !killed(t, time.Minute, args...) {
+		t.Fatalf("%v did not end", args)
+	}
+	return time.Since(begin)
+}
+
+const kills = 30
+
+// A backup that is killed leaves no file that looks like one and is not, and
+// nothing that is in the way of the next.
+func TestKilledBackup(t *testing.T) {
+	folder := t.TempDir()
+	database := stock(t, folder, "ann", 100)
+	target := filepath.Join(folder, "x.backup")
+	whole := timed(t, "backup", target, "--db", database)
+	whole = min(whole, timed(t, "backup", target, "--db", database, "--force"))
+	random := rand.New(rand.NewPCG(1, 1))
+	ended, partial := 0, 0
+	for round := range kills {
+		os.Remove(target)
+		if killed(t, time.Duration(random.Int64N(int64(whole))), "backup", target, "--db", database) {
+			ended++
+		}
+		if _, err := os.Stat(target + ".partial"); err == nil {
+			partial++
+		}
+		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		copied := filepath.Join(t.TempDir(), "r.db")
+		timed(t, "restore", target, "--db", copied)
+		if name, runs := whose(t, copied); name != "ann" || runs != 100 {
+			t.Errorf("kill %d: a backup of %s with %d runs has the name", round, name, runs)
+		}
+	}
+	t.Logf("of %d backups, each of about %v, %d ended before they were killed and %d left a partial file", kills, whole, ended, partial)
+	timed(t, "backup", target, "--db", database, "--force")
+	if _, err := os.Stat(target + ".partial"); err == nil {
+		t.Error("the partial file of a killed backup is left")
+	}
+}
+
+// A restore that is killed leaves the old database or the new one, whole.
+func TestKilledRestore(t *testing.T) {
+	folder := t.TempDir()
+	backup := filepath.Join(folder, "new.backup")
+	timed(t, "backup", backup, "--db", stock(t, folder, "new", 100))
+	old := stock(t, folder, "old", 50)
+	work := func() string {
+		path := filepath.Join(t.TempDir(), "x.db")
+		for _, suffix := range []string{"", "-wal"} {
+			data, err := os.ReadFile(old + suffix)
+			if err == nil {
+				err = os.WriteFile(path+suffix, data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	if name, runs := whose(t, work()); name != "old" || runs != 50 {
+		t.Fatalf("the old database is that of %s with %d runs", name, runs)
+	}
+	whole := min(timed(t, "restore", backup, "--db", work(), "--force"), timed(t, "restore", backup, "--db", work(), "--force"))
+	random := rand.New(rand.NewPCG(1, 1))
+	count := map[string]int{}
+	for round := range kills {
+		path := work()
+		killed(t, time.Duration(random.Int64N(int64(whole)*11/10)), "restore", backup, "--db", path, "--force")
+		name, runs := whose(t, path)
+		count[name]++
+		if want := map[string]int{"old": 50, "new": 100}[name]; runs != want {
+			t.Errorf("kill %d: the database of %q has %d runs, want %d", round, name, runs, want)
+		}
+		timed(t, "restore", backup, "--db", path, "--force")
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), "x.db.restoring") {
+				t.Errorf("kill %d: %s is left", round, entry.Name())
+			}
+		}
+	}
+	t.Logf("of %d restores, each of about %v: %v", kills, whole, count)
+}
+
+// TestBackupBesideServer takes a backup of a server at work, and lets another
+// server go on from it: what had ended is there, what had not goes on.
+func TestBackupBesideServer(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "a.db")
+	s := startServer(t, "--db", database)
+	pure := []any{node("say", "template", object{"text": "done"})}
+	human := []any{node("ask", "human", object{"prompt": "Your name?"}), node("greet", "template", object{"text": "Hello {{input.name}}"})}
+	finished := s.launch(s.create("pure", pure...), pure...)
+	s.until(finished, "completed")
+	paused := s.launch(s.create("human", human...), human...)
+	s.until(paused, "paused")
+
+	backup := filepath.Join(t.TempDir(), "a.backup")
+	timed(t, "backup", backup, "--db", database)
+	later := s.launch(s.create("later", pure...), pure...)
+	s.until(later, "completed")
+	var out lockedBuffer
+	if code := run([]string{"blueprintd", "restore", backup, "--db", database, "--force"}, nil, &out, &out); code != exitFailed || !containsAll(out.String(), "a server has this database already", "hint: stop that server") {
+		t.Errorf("a restore under a running server ended with %d: %s", code, out.String())
+	}
+	s.kill()
+
+	out = lockedBuffer{}
+	if code := run([]string{"blueprintd", "restore", backup, "--db", database, "--force"}, nil, &out, &out); code != 0 {
+		t.Fatal(out.String())
+	}
+	if !containsAll(out.String(), "1 unfinished runs go on", "before-restore-") {
+		t.Errorf("the restore says: %s", out.String())
+	}
+	s = startServer(t, "--db", database)
+	s.until(finished, "completed")
+	s.until(paused, "paused")
+	s.mutate("execution.resume", object{"executionId": paused, "input": object{"name": "Ada"}})
+	s.until(paused, "completed")
+	if status, _ := s.post("/api/trpc/execution.retry", testKey, object{"json": object{"executionId": later}}); status != 404 {
+		t.Errorf("a run after the backup is answered with %d", status)
+	}
+	s.stop()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/store"
+)
+
+func commandBackup() *cli.Command {
+	return &cli.Command{
+		Name: "backup", Usage: "copy the database into one checked file; works while the server runs", ArgsUsage: "FILE",
+		Description: "The copy has everything that was acknowledged before it began. It is checked, row by row and page by page,\n" +
+			"before it gets its name, and ends with a checksum. Secrets in it stay encrypted; the master key is not in it.",
+		Flags: append(databaseFlags(),
+			&cli.BoolFlag{Name: "force", Usage: "replace FILE if it exists"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"},
+		),
+		Action: backup,
+	}
+}
+
+func backup(c *cli.Context) error {
+	if c.NArg() != 1 || c.Args().First() == "" {
+		return usage("blueprintd backup my.backup --db blueprintd.db", "backup takes the name of one file")
+	}
+	if err := checkDatabase(c); err != nil {
+		return err
+	}
+	db := c.String("db")
+	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
+		return usage("name it with --db FILE", "there is no database %s", db)
+	}
+	ctx, stop := untilInterrupted(c.Context)
+	defer stop()
+	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	// Nothing is decrypted, so that whoever makes backups needs no key.
+	s, err := store.Open(ctx, store.Options{Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger})
+	if err != nil {
+		return err
+	}
+	stages := newStages(c.App.ErrWriter)
+	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), Version: version, Progress: stages.show})
+	stages.end()
+	if err = errors.Join(err, s.Close()); err != nil {
+		if ctx.Err() != nil {
+			return failed("run it again", "the backup was interrupted; nothing was left behind")
+		}
+		return err
+	}
+	if together(report.Path, masterKeyFile(db, c.String("master-key-file"))) {
+		logger.Warn("the backup and the master key are in one folder: who gets both can read the secrets",
+			"backup", report.Path, "key", absolute(masterKeyFile(db, c.String("master-key-file"))), "hint", "keep them in different places, and a copy of the key too")
+	}
+	if c.Bool("json") {
+		return printJSON(c, report)
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked\n  sha256 %s\n  The master key is not in it: keep a copy of %s somewhere else.\n",
+		report.Path, report.Size, contents(report), report.Digest, absolute(masterKeyFile(db, c.String("master-key-file"))))
+	return err
+}
+
+// contents says in a few words what a backup holds.
+func contents(r store.BackupReport) string {
+	return fmt.Sprintf("%d blueprints, %d triggers, %d runs (%d unfinished)", r.Rows["blueprints"], r.Rows["triggers"], r.Rows["executions"], r.Unfinished)
+}
+
+// together tells whether a file and a key that exists are in one folder.
+func together(path, key string) bool {
+	if _, err := os.Stat(key); err != nil {
+		return false
+	}
+	one, err := os.Stat(filepath.Dir(path))
+	other, otherErr := os.Stat(filepath.Dir(key))
+	return err == nil && otherErr == nil && os.SameFile(one, other)
+}
+
+// stages shows on a terminal what a long command is doing.
+type stages struct {
+	out   io.Writer // nil when there is no terminal
+	shown string
+}
+
+func newStages(out io.Writer) *stages {
+	if !isTerminal(out) {
+		return &stages{}
+	}
+	return &stages{out: out}
+}
+
+func (s *stages) show(stage string, done, total int64) {
+	if s.out == nil {
+		return
+	}
+	if total > 0 {
+		stage = fmt.Sprintf("%s %3d %%", stage, 100*done/total)
+	}
+	if stage != s.shown {
+		s.shown = stage
+		fmt.Fprint(s.out, eraseLine+stage)
+	}
+}
+
+func (s *stages) end() {
+	if s.shown != "" {
+		fmt.Fprint(s.out, eraseLine)
+	}
+}

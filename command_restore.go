@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/store"
+)
+
+func commandRestore() *cli.Command {
+	return &cli.Command{
+		Name: "restore", Usage: "make a backup the database; the server must be stopped", ArgsUsage: "FILE",
+		Description: "Everything is checked before anything is changed: the checksum, the version, every page and row, the master key.\n" +
+			"An existing database is never replaced without --force, and then kept under another name.",
+		Flags: append(databaseFlags(),
+			&cli.BoolFlag{Name: "force", Usage: "put it in the place of the database that is there; that one is kept as NAME.before-restore-TIME"},
+			&cli.BoolFlag{Name: "pause-triggers", Usage: "switch all triggers off, so that the copy starts nothing by itself"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"},
+		),
+		Action: restore,
+	}
+}
+
+func restore(c *cli.Context) error {
+	if c.NArg() != 1 || c.Args().First() == "" {
+		return usage("blueprintd restore my.backup --db blueprintd.db", "restore takes the name of one file")
+	}
+	if err := checkDatabase(c); err != nil {
+		return err
+	}
+	ctx, stop := untilInterrupted(c.Context)
+	defer stop()
+	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	key, err := readMasterKey(c.String("db"), c.String("master-key-file"), logger)
+	if err != nil {
+		return err
+	}
+	if key.sealer == nil && c.String("master-key-file") != "" {
+		return failed("check the path", "there is no master key %s", key.path)
+	}
+	stages := newStages(c.App.ErrWriter)
+	report, err := store.Restore(ctx, c.Args().First(),
+		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
+		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), Progress: stages.show})
+	stages.end()
+	if err != nil {
+		return err
+	}
+	if c.Bool("json") {
+		return printJSON(c, report)
+	}
+	return printRestored(c, report)
+}
+
+// printRestored says what is there now, and what will happen at the next start.
+func printRestored(c *cli.Context, r store.RestoreReport) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s  restored as of %s: %s\n", r.Database, r.At, contents(r.BackupReport))
+	if r.Before != "" {
+		fmt.Fprintf(&text, "  what was there before is %s\n", r.Before)
+	}
+	if r.Unfinished > 0 {
+		fmt.Fprintf(&text, "  %d unfinished runs go on when the server starts; nodes with effect once that were at work will ask what became of them\n", r.Unfinished)
+	}
+	if c.Bool("pause-triggers") {
+		fmt.Fprintf(&text, "  %d triggers were switched off\n", r.Paused)
+	} else if r.Rows["triggers"] > 0 {
+		fmt.Fprintln(&text, "  schedules then catch up by their own policy")
+	}
+	_, err := c.App.Writer.Write([]byte(text.String()))
+	return err
+}

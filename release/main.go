@@ -1,0 +1,164 @@
+// Command release builds everything that a release consists of: the program
+// for each platform in an archive, a list of what it was made of (SBOM), and
+// checksums of all. It needs Go and a checkout, no network.
+//
+// A second run on the same commit gives the same bytes: paths are trimmed, and
+// every time in an archive is that of the commit, or SOURCE_DATE_EPOCH.
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// platforms are what a release is built for.
+var platforms = []platform{
+	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"windows", "arm64"},
+}
+
+type platform struct{ system, processor string }
+
+// program names the executable.
+func (p platform) program() string {
+	if p.system == "windows" {
+		return "blueprintd.exe"
+	}
+	return "blueprintd"
+}
+
+var versionForm = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+
+func main() {
+	version := flag.String("version", "", "the `VERSION`, such as 0.1.0")
+	out := flag.String("out", "dist", "the `FOLDER` to write to; what was in it is removed")
+	flag.Parse()
+	if !versionForm.MatchString(*version) {
+		fmt.Fprintf(os.Stderr, "release: %q is no version\nhint: make release VERSION=0.1.0\n", *version)
+		os.Exit(2)
+	}
+	if err := release(*version, *out); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// release builds all into a folder that is replaced.
+func release(version, out string) error {
+	at, err := commitTime()
+	if err != nil {
+		return err
+	}
+	if err := empty(out); err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "blueprintd-release")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	bill := newBill(version, at)
+	for _, p := range platforms {
+		program := filepath.Join(work, p.system+"_"+p.processor, p.program())
+		if err := build(p, version, program); err != nil {
+			return err
+		}
+		archive, err := pack(p, version, program, out, at)
+		if err != nil {
+			return err
+		}
+		if err := bill.add(p, program); err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "built", archive)
+	}
+	if err := bill.write(filepath.Join(out, "blueprintd_"+version+"_sbom.cdx.json")); err != nil {
+		return err
+	}
+	return checksums(out)
+}
+
+// build makes the program for a platform.
+func build(p platform, version, program string) error {
+	command := exec.Command("go", "build", "-trimpath", buildvcs(), "-tags", "urfave_cli_no_docs", "-ldflags", "-s -w -buildid= -X main.version="+version, "-o", program, ".")
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.processor, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s/%s: %w\n%s", p.system, p.processor, err, output)
+	}
+	return nil
+}
+
+// buildvcs has the commit written into the program where there is one.
+func buildvcs() string {
+	if _, err := os.Stat(".git"); err != nil {
+		return "-buildvcs=false"
+	}
+	return "-buildvcs=true"
+}
+
+// commitTime is the time that everything in a release has.
+func commitTime() (time.Time, error) {
+	text := os.Getenv("SOURCE_DATE_EPOCH")
+	if text == "" {
+		output, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("the time of the commit is not known; set SOURCE_DATE_EPOCH: %w", err)
+		}
+		text = strings.TrimSpace(string(output))
+	}
+	seconds, err := strconv.ParseInt(text, 10, 64)
+	return time.Unix(seconds, 0).UTC(), err
+}
+
+// mark is a file that says that a folder is ours to empty.
+const mark = "SHA256SUMS"
+
+// empty makes a folder new. One that holds something else than a release is
+// left alone.
+func empty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, os.ErrNotExist) {
+		return os.MkdirAll(folder, 0o755)
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); name != mark && !strings.HasPrefix(name, "blueprintd_") {
+			return fmt.Errorf("%s is not from a release; choose another folder", filepath.Join(folder, name))
+		}
+	}
+	for _, entry := range entries {
+		if err := os.Remove(filepath.Join(folder, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checksums writes the SHA-256 of every file, in the form that sha256sum reads.
+func checksums(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		if err != nil {
+			return err
+		}
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(data), entry.Name()))
+	}
+	slices.Sort(lines)
+	return os.WriteFile(filepath.Join(folder, mark), []byte(strings.Join(lines, "")), 0o644)
+}

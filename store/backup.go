@@ -1,0 +1,282 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+
+	"blueprintd/blueprint"
+)
+
+// BackupOptions say how a backup is made.
+type BackupOptions struct {
+	Force   bool   // replace a file of the same name
+	Version string // of the program, for whoever reads the file
+	// Progress, if not nil, is told what is going on and how far it is: done
+	// of total, 0 of 0 when that is not known.
+	Progress func(stage string, done, total int64)
+}
+
+// BackupReport says what a backup or a restored database holds.
+type BackupReport struct {
+	Manifest
+	Path string `json:"path"`
+	// Size is in bytes, Digest the SHA-256 in hexadecimal of all but itself.
+	Size   int64  `json:"size"`
+	Digest string `json:"sha256"`
+	// Unfinished is how many runs had not ended.
+	Unfinished int64 `json:"unfinished"`
+}
+
+const (
+	// pagesAtOnce is how much is copied between two looks at whether to go on:
+	// 4 MB of the usual pages.
+	pagesAtOnce = 1024
+	// stepsAtOnce is how many of these steps are brought onto the disk
+	// together. All at the end would keep the disk from the server for seconds.
+	stepsAtOnce = 4
+)
+
+// Backup writes all that is committed when it begins into one file, while a
+// server and others go on working. The file is good or it is not there: it is
+// written under another name (path + ".partial"), checked page by page and row
+// by row against the state it was copied from, brought onto the disk, and only
+// then gets its name. What is sealed stays sealed; the master key is not in it.
+//
+// The copy is made in one read transaction, so that no write interrupts it and
+// it interrupts none. While it lasts the write-ahead log grows by what is
+// written; the checking, which takes longer, happens after it. Errors:
+// CodeConflict when the file exists and Force is not set, or when another
+// backup of that name is under way; CodeUnavailable when the disk is full.
+func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r BackupReport, err error) {
+	defer wrap(&err, "back up %s", s.options.name())
+	if s.options.Ephemeral {
+		return r, blueprint.Errorf(blueprint.CodeBadRequest, "an ephemeral database has nothing to back up")
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	if path, err = realPath(path); err != nil {
+		return r, err
+	}
+	for _, own := range []string{"", "-wal", "-shm", ".lock"} {
+		if path == s.options.Path+own {
+			return r, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "a backup cannot replace what it is a copy of", Hint: "choose another name for the backup"}
+		}
+	}
+	if err := mayReplace(path, o.Force); err != nil {
+		return r, err
+	}
+	partial := path + ".partial"
+	file, err := claimPartial(partial)
+	if err != nil {
+		return r, err
+	}
+	defer func() {
+		if err != nil {
+			removeDatabase(partial)
+		}
+		err = errors.Join(noSpace(err, path), file.Close())
+	}()
+	if r, err = s.copyTo(ctx, file, partial, o); err != nil {
+		return r, err
+	}
+	r.Path = path
+	o.Progress("writing the checksum", 0, 0)
+	if r.Size, r.Digest, err = appendTrailer(file, r.Manifest); err != nil {
+		return r, err
+	}
+	if _, _, err := readBackup(file, nil); err != nil {
+		return r, err
+	}
+	return r, publish(partial, path, o.Force)
+}
+
+// copyTo copies the database and checks the copy.
+func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o BackupOptions) (r BackupReport, err error) {
+	r.Manifest = Manifest{Kind: backupKind, Form: backupForm, Schema: schemaVersion, Version: o.Version, At: blueprint.TimeOf(s.options.Clock.Now())}
+	if err := s.copyPages(ctx, file, partial, &r, o.Progress); err != nil {
+		return r, err
+	}
+	if err := leaveWAL(ctx, partial); err != nil {
+		return r, err
+	}
+	o.Progress("checking the copy", 0, 0)
+	found, err := examine(ctx, partial, s.options.Schema)
+	if err != nil {
+		return r, err
+	}
+	if !maps.Equal(found.rows, r.Rows) || found.unfinished != r.Unfinished {
+		return r, fmt.Errorf("the copy does not have the rows of the database: %v, not %v", found.rows, r.Rows)
+	}
+	r.PageSize, r.Pages = found.pageSize, found.pages
+	return r, nil
+}
+
+// copyPages copies the state of one moment, and counts its rows.
+func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r *BackupReport, progress func(string, int64, int64)) (err error) {
+	source, err := newSession(ctx, s.readers.pool)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			source.destroy()
+		} else {
+			err = source.close()
+		}
+	}()
+	if _, err := source.exec("BEGIN"); err != nil {
+		return err
+	}
+	if r.Rows, err = countRows(ctx, source.conn); err != nil {
+		return err
+	}
+	if err := source.row(countUnfinished, nil, &r.Unfinished); err != nil {
+		return err
+	}
+	target := fileURI(partial, []string{"_busy_timeout=5000", "_synchronous=OFF", "_pragma=journal_mode(OFF)", "_pragma=locking_mode(EXCLUSIVE)"})
+	err = source.conn.Raw(func(driverConn any) error {
+		backup, err := driverConn.(interface {
+			NewBackup(string) (*sqlite.Backup, error)
+		}).NewBackup(target)
+		if err != nil {
+			return err
+		}
+		for step, more := 1, true; more && err == nil; step++ {
+			if more, err = backup.Step(pagesAtOnce); err == nil {
+				progress("copying", int64(backup.PageCount()-backup.Remaining()), int64(backup.PageCount()))
+				err = ctx.Err()
+			}
+			if err == nil && step%stepsAtOnce == 0 {
+				err = file.Sync()
+			}
+		}
+		return errors.Join(err, backup.Finish())
+	})
+	if err != nil {
+		return err
+	}
+	_, err = source.exec("COMMIT")
+	return err
+}
+
+// leaveWAL makes the copy a database that needs no second file.
+func leaveWAL(ctx context.Context, path string) error {
+	return withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(conn *sql.Conn) error {
+		var mode string
+		if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode); err != nil {
+			return err
+		}
+		if mode != "delete" {
+			return fmt.Errorf("the copy stays in journal mode %s", mode)
+		}
+		return nil
+	})
+}
+
+// mayReplace refuses a file that is there already.
+func mayReplace(path string, force bool) error {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", path)
+	case !force:
+		return exists(path)
+	}
+	return nil
+}
+
+func exists(path string) error {
+	return &blueprint.Error{Code: blueprint.CodeConflict, Message: path + " exists already", Hint: "choose another name, or replace it with --force"}
+}
+
+// claimPartial makes the file that a backup is written to, for its owner alone,
+// and holds a lock on it. One that an earlier, killed backup left is removed,
+// never written to: it may be another name of a finished one.
+func claimPartial(path string) (*os.File, error) {
+	for range 10 {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		fresh := err == nil
+		if errors.Is(err, fs.ErrExist) {
+			if file, err = os.OpenFile(path, os.O_RDWR, 0); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		free, err := tryLock(file)
+		if err == nil && !free {
+			err = &blueprint.Error{Code: blueprint.CodeConflict, Message: "another backup is being written to " + path, Hint: "wait for it, or choose another name"}
+		}
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		if held(file, path) {
+			if fresh {
+				return file, nil
+			}
+			removeDatabase(path)
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s is made and removed over and over", path)
+}
+
+// held tells whether a name is still that of an open file.
+func held(file *os.File, path string) bool {
+	here, err := file.Stat()
+	there, otherErr := os.Lstat(path)
+	return err == nil && otherErr == nil && os.SameFile(here, there)
+}
+
+// removeDatabase removes a file of ours with what SQLite may have left beside it.
+func removeDatabase(path string) {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		_ = os.Remove(path + suffix) // what is left over is removed by the next one
+	}
+}
+
+// publish gives a finished file its name, whole at once.
+func publish(partial, path string, force bool) error {
+	if force {
+		if err := os.Rename(partial, path); err != nil {
+			return err
+		}
+		return syncFolder(filepath.Dir(path))
+	}
+	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	} else if err != nil { // a file system without links
+		if err := mayReplace(path, false); err != nil {
+			return err
+		}
+		return publish(partial, path, true)
+	}
+	_ = os.Remove(partial)
+	return syncFolder(filepath.Dir(path))
+}
+
+// noSpace says which disk is full when that is the reason.
+func noSpace(err error, path string) error {
+	if resultCode(err)&0xff != sqliteFull && !errors.Is(err, errNoSpace) {
+		return err
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeUnavailable, Message: "there is not enough room in " + filepath.Dir(path), Err: err,
+		Hint: "free some space, or choose another place; nothing was left behind",
+	}
+}

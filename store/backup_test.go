@@ -1,0 +1,227 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"blueprintd/blueprint"
+)
+
+// saved makes a backup with the name copy.backup in a folder of its own.
+func saved(t testing.TB, s *Store) BackupReport {
+	t.Helper()
+	return must(s.Backup(context.Background(), filepath.Join(t.TempDir(), "copy.backup"), BackupOptions{Version: "1.2.3"}))(t)
+}
+
+// restored makes a backup a database of its own and gives its options.
+func restored(t testing.TB, s *Store, path string) Options {
+	t.Helper()
+	options := s.options
+	options.Path = filepath.Join(t.TempDir(), "restored.db")
+	must(Restore(context.Background(), path, options, RestoreOptions{}))(t)
+	return options
+}
+
+// wantRefused checks that an error is for users, and left nothing in a folder.
+func wantRefused(t testing.TB, err error, part string) {
+	t.Helper()
+	var refused *blueprint.Error
+	if !errors.As(err, &refused) || refused.Hint == "" || !strings.Contains(refused.Message, part) {
+		t.Errorf("refused with %v, want %q and a hint", err, part)
+	}
+}
+
+func TestBackup(t *testing.T) {
+	s := open(t, testOptions(t))
+	run(t, s)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	check(t, s.Commit(t.Context(), finished(s, b, ann, []byte("record"))))
+	check(t, s.Commit(t.Context(), &blueprint.JournalCommit{Row: row(s, b, ann), New: true, Entries: [][]byte{[]byte("{}")}}))
+
+	var stages []string
+	path := filepath.Join(t.TempDir(), "a b?mode=ro.backup")
+	report := must(s.Backup(t.Context(), path, BackupOptions{Version: "1.2.3", Progress: func(stage string, done, total int64) {
+		if len(stages) == 0 || stages[len(stages)-1] != stage {
+			stages = append(stages, stage)
+		}
+	}}))(t)
+	if want := []string{"copying", "checking the copy", "writing the checksum"}; !cmp.Equal(stages, want) {
+		t.Errorf("stages %v, want %v", stages, want)
+	}
+	if report.Unfinished != 1 || report.Rows["executions"] != 2 || report.Rows["users"] != 1 || report.At != blueprint.TimeOf(start) || report.Version != "1.2.3" {
+		t.Errorf("report %+v", report)
+	}
+	info := must(os.Stat(path))(t)
+	if info.Size() != report.Size || info.Mode().Perm() != 0o600 {
+		t.Errorf("%d bytes of mode %o", info.Size(), info.Mode().Perm())
+	}
+	if got := files(t, filepath.Dir(path)); len(got) != 1 {
+		t.Errorf("files %v", got)
+	}
+	users := 0
+	check(t, withDatabase(t.Context(), path, nil, func(conn *sql.Conn) error {
+		return conn.QueryRowContext(t.Context(), "SELECT count(*) FROM users").Scan(&users)
+	}))
+	if users != 1 {
+		t.Errorf("as a database it has %d users", users)
+	}
+
+	_, err := s.Backup(t.Context(), path, BackupOptions{})
+	wantRefused(t, err, "exists already")
+	again := must(s.Backup(t.Context(), path, BackupOptions{Force: true}))(t)
+	if again.Digest == report.Digest { // the program's version differs
+		t.Error("the file was not replaced")
+	}
+	for _, name := range []string{s.options.Path, s.options.Path + "-wal", s.options.Path + ".lock"} {
+		_, err := s.Backup(t.Context(), name, BackupOptions{Force: true})
+		wantRefused(t, err, "cannot replace")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.Backup(ended, path+"2", BackupOptions{})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a backup that was called off gives %v", err)
+	}
+	if got := files(t, filepath.Dir(path)); len(got) != 1 {
+		t.Errorf("files %v", got)
+	}
+}
+
+// Only one backup of a name is written at a time; what a killed one left is
+// removed, even when it is a second name of a finished one.
+func TestBackupPartial(t *testing.T) {
+	s := open(t, testOptions(t))
+	path := filepath.Join(t.TempDir(), "x")
+	check(t, os.WriteFile(path+".partial", []byte("left by a killed backup"), 0o600))
+	check(t, os.WriteFile(path+".partial-journal", []byte("this too"), 0o600))
+	must(s.Backup(t.Context(), path, BackupOptions{}))(t)
+	if got := files(t, filepath.Dir(path)); len(got) != 1 {
+		t.Errorf("files %v", got)
+	}
+	check(t, os.Link(path, path+".partial")) // killed between giving the name and taking the other away
+	check(t, os.Link(path, path+".kept"))
+	want := must(os.ReadFile(path))(t)
+	must(s.Backup(t.Context(), path, BackupOptions{Force: true, Version: "2"}))(t)
+	if got := must(os.ReadFile(path + ".kept"))(t); !bytes.Equal(got, want) {
+		t.Error("a finished backup was written to")
+	}
+	other := must(claimPartial(path + ".partial"))(t)
+	_, err := s.Backup(t.Context(), path, BackupOptions{Force: true})
+	wantRefused(t, err, "another backup")
+	check(t, other.Close())
+	must(s.Backup(t.Context(), path, BackupOptions{Force: true}))(t)
+}
+
+// A backup that is taken while many write has all that was acknowledged before
+// it began, and it has the state of one moment: of each writer a first part of
+// what it wrote, and of all of them one without holes.
+func TestBackupUnderLoad(t *testing.T) {
+	const writers, backups = 4, 3
+	s := open(t, testOptions(t))
+	stop := run(t, s)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	var acknowledged [writers]atomic.Int64
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	record := bytes.Repeat([]byte("0123456789abcdef"), 4)
+	for w := range writers {
+		group.Go(func() {
+			for n := int64(1); ; n++ {
+				commit := finished(s, b, ann, record)
+				commit.Row.ID = fmt.Sprintf("%d/%d", w, n)
+				if err := s.Commit(context.Background(), commit); err != nil {
+					t.Error(err)
+					return
+				}
+				acknowledged[w].Store(n)
+				select {
+				case <-done:
+					return
+				default:
+				}
+			}
+		})
+	}
+	tool := beside(t, s)
+	for i := range backups {
+		eventually(t, "something new is written", func() bool { return acknowledged[0].Load() > int64(50*(i+1)) })
+		var before [writers]int64
+		for w := range before {
+			before[w] = acknowledged[w].Load()
+		}
+		report := saved(t, tool)
+		copied := open(t, restored(t, s, report.Path))
+		check(t, copied.read(t.Context(), func(q *session) error {
+			total := int64(0)
+			for w := range before {
+				var count, last int64
+				const query = "SELECT count(*), coalesce(max(CAST(substr(id, 3) AS INTEGER)), 0) FROM executions WHERE id LIKE ? || '/%'"
+				if err := q.row(query, []any{w}, &count, &last); err != nil {
+					return err
+				}
+				if count != last || last < before[w] {
+					t.Errorf("backup %d: writer %d has %d runs up to %d; %d were acknowledged before", i, w, count, last, before[w])
+				}
+				total += count
+			}
+			var last int64
+			if err := q.row("SELECT max(seq) FROM executions", nil, &last); err != nil {
+				return err
+			}
+			if last != total || total != report.Rows["executions"] {
+				t.Errorf("backup %d: %d runs, the last has number %d, reported %d", i, total, last, report.Rows["executions"])
+			}
+			return nil
+		}))
+	}
+	close(done)
+	group.Wait()
+	check(t, stop())
+}
+
+// Nothing that was entrusted as a secret can be read in a backup.
+func TestBackupKeepsSecrets(t *testing.T) {
+	const canary = "canary-5f0c2e81b7"
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	b := must(s.CreateBlueprint(t.Context(), ann, blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), Variables: []any{map[string]any{"name": "TOKEN", "default": canary, "secret": true}}}))(t)
+	must(s.CreateTrigger(t.Context(), ann, b.ID, blueprint.TriggerWebhook, map[string]any{"secret": canary}))(t)
+	must(s.CreateKey(t.Context(), ann.UserID, "key", canary))(t)
+	report := saved(t, s)
+	data := must(os.ReadFile(report.Path))(t)
+	if bytes.Contains(data, []byte(canary)) {
+		t.Error("a secret can be read in the backup")
+	}
+	if bytes.Contains(data, bytes.Repeat([]byte{1}, 32)) {
+		t.Error("the master key is in the backup")
+	}
+
+	options := s.options
+	options.Path, options.Sealer = filepath.Join(t.TempDir(), "r.db"), sealer(t, 2)
+	_, err := Restore(t.Context(), report.Path, options, RestoreOptions{})
+	wantRefused(t, err, "another master key")
+	options.Sealer = nil
+	_, err = Restore(t.Context(), report.Path, options, RestoreOptions{})
+	wantRefused(t, err, "there is no master key")
+	if _, err := os.Stat(options.Path); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("something was restored")
+	}
+	copied := open(t, restored(t, s, report.Path))
+	if got := must(copied.GetBlueprint(t.Context(), ann, b.ID))(t); !strings.Contains(fmt.Sprint(got.EnvironmentVariables), canary) {
+		t.Errorf("restored variables %+v", got.EnvironmentVariables)
+	}
+}

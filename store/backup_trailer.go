@@ -1,0 +1,155 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"blueprintd/blueprint"
+)
+
+// A backup is one file: the pages of an SQLite database, and behind them a
+// trailer of fixed length. SQLite takes the number of pages from its own header
+// and does not look at what follows, so that the file opens as a database too.
+//
+//	pages     the database, its journal mode not WAL
+//	manifest  JSON on one line, filled up with blanks to manifestSize
+//	digest    "sha256 ", the SHA-256 of all before it in hexadecimal, "\n"
+//
+// The digest stands last and covers all but itself; it is compared as text. So
+// any byte that changes, is missing or is added shows.
+const (
+	digestSize   = 72
+	trailerSize  = 1024
+	manifestSize = trailerSize - digestSize
+
+	backupKind = "blueprintd backup"
+	backupForm = 1 // of the trailer
+)
+
+// Manifest is what a backup says of itself.
+type Manifest struct {
+	Kind     string           `json:"kind"`
+	Form     int              `json:"form"`    // of the file
+	Schema   int              `json:"schema"`  // of the database in it
+	Version  string           `json:"version"` // of the program that wrote it
+	At       blueprint.Time   `json:"at"`      // when the copy was begun
+	PageSize int64            `json:"pageSize"`
+	Pages    int64            `json:"pages"`
+	Rows     map[string]int64 `json:"rows"` // of each table
+}
+
+// encode gives the first part of the trailer.
+func (m Manifest) encode() ([]byte, error) {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) >= manifestSize {
+		return nil, fmt.Errorf("a manifest of %d bytes does not fit", len(data))
+	}
+	line := bytes.Repeat([]byte{' '}, manifestSize)
+	copy(line, data)
+	line[manifestSize-1] = '\n'
+	return line, nil
+}
+
+// digestLine is the end of a file whose other bytes have this sum.
+func digestLine(sum []byte) string { return "sha256 " + hex.EncodeToString(sum) + "\n" }
+
+// appendTrailer completes a backup whose pages are in file, and gives its size
+// and digest. What it hashes is what the file gives back, not what was written.
+func appendTrailer(file *os.File, m Manifest) (size int64, digest string, err error) {
+	pages := m.PageSize * m.Pages
+	if info, err := file.Stat(); err != nil || info.Size() != pages {
+		return 0, "", errors.Join(err, fmt.Errorf("the copy is not of %d pages", m.Pages))
+	}
+	line, err := m.encode()
+	if err != nil {
+		return 0, "", err
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(file, 0, pages)); err != nil {
+		return 0, "", err
+	}
+	hash.Write(line)
+	sum := hash.Sum(nil)
+	if _, err := file.WriteAt(append(line, digestLine(sum)...), pages); err != nil {
+		return 0, "", err
+	}
+	return pages + trailerSize, hex.EncodeToString(sum), file.Sync()
+}
+
+// readBackup checks every byte of a backup and gives what it says of itself and
+// its digest. With pages not nil, the pages are written there on the way; they are
+// good for nothing when there is an error. An error that the file causes is a
+// *blueprint.Error with a hint.
+func readBackup(file *os.File, pages io.Writer) (m Manifest, digest string, err error) {
+	info, err := file.Stat()
+	if err != nil {
+		return m, "", err
+	}
+	name := file.Name()
+	if !info.Mode().IsRegular() {
+		return m, "", blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", name)
+	}
+	trailer := make([]byte, trailerSize)
+	body := info.Size() - trailerSize
+	if body < 0 {
+		return m, "", notBackup(name)
+	}
+	if _, err := file.ReadAt(trailer, body); err != nil {
+		return m, "", err
+	}
+	line, given := trailer[:manifestSize], string(trailer[manifestSize:])
+	if !bytes.HasPrefix(line, []byte(`{"kind":"`+backupKind+`"`)) && given[:7] != "sha256 " {
+		return m, "", notBackup(name)
+	}
+	hash := sha256.New()
+	var to io.Writer = hash
+	if pages != nil {
+		to = io.MultiWriter(hash, pages)
+	}
+	if n, err := io.Copy(to, io.NewSectionReader(file, 0, body)); err != nil || n != body {
+		return m, "", errors.Join(err, fmt.Errorf("%d of %d bytes were read", n, body))
+	}
+	hash.Write(line)
+	sum := hash.Sum(nil)
+	if digestLine(sum) != given {
+		return m, "", damaged(name, "its checksum does not fit its content")
+	}
+	if err := json.Unmarshal(line, &m); err != nil {
+		return m, "", damaged(name, "it does not say what it holds")
+	}
+	switch {
+	case m.Kind != backupKind:
+		return m, "", notBackup(name)
+	case m.Form > backupForm || m.Schema > schemaVersion:
+		return m, "", &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schemaVersion),
+			Hint: "restore it with blueprintd " + m.Version + " or newer",
+		}
+	case m.PageSize*m.Pages != body:
+		return m, "", damaged(name, "it does not have the size that it names")
+	}
+	return m, hex.EncodeToString(sum), nil
+}
+
+func notBackup(name string) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: name + " is no whole backup of blueprintd: the end of one is not there",
+		Hint: "name a file that blueprintd backup wrote; when this is one, its copying was cut off, so copy it again",
+	}
+}
+
+func damaged(name, reason string) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: name + " is damaged: " + reason,
+		Hint: "copy the file again from where it was made, or take another backup; nothing was changed",
+	}
+}

@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// inspect looks at what is at a path before anything there is touched, and
+// refuses what cannot be, or must not become, a database of ours. Even closing
+// a connection that may write would copy a write-ahead log into a file that is
+// then refused; so all that can be known beforehand is found out without one.
+func (s *Store) inspect(ctx context.Context, path string) error {
+	folder := filepath.Dir(path)
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		refused := refusal("name a file with --db", "%s is not a file", path)
+		refused.Code = blueprint.CodeBadRequest
+		return refused
+	}
+	if err := s.checkPlace(folder); err != nil {
+		return err
+	}
+	if writable(folder) != nil {
+		return refusal("make the folder writable for the user that runs blueprintd, or choose another place with --db",
+			"the folder %s of the database is not writable", folder)
+	}
+	return steadily(ctx, path, func() error { return s.inspectFile(ctx, path) })
+}
+
+func (s *Store) inspectFile(ctx context.Context, path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return inspectMissing(path)
+	case err != nil:
+		return err
+	case writable(path) != nil:
+		return refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, ownerOf(info))
+	case info.Size() == 0:
+		return inspectEmpty(path)
+	}
+	if err := checkLog(path + "-wal"); err != nil {
+		return err
+	}
+	return s.inspectContent(ctx, path)
+}
+
+// steadyInterval is how long, in real time, the files must have been the same.
+const steadyInterval = 20 * time.Millisecond
+
+// steadily looks at a database until nobody changed its files meanwhile, or all
+// is well: while another process makes the database, or closes it, what is read
+// without locks may be of two moments.
+func steadily(ctx context.Context, path string, look func() error) (err error) {
+	for range 100 {
+		before := snapshot(path)
+		if err = look(); err == nil {
+			return nil
+		}
+		wait := time.NewTimer(steadyInterval)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return ctx.Err()
+		}
+		if snapshot(path) == before {
+			return err
+		}
+	}
+	return err
+}
+
+// snapshot tells a state of the database's files from others.
+func snapshot(path string) (state [4]string) {
+	for i, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+		if info, err := os.Stat(path + suffix); err == nil {
+			state[i] = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	return state
+}
+
+// inspectMissing makes sure that a database which is not there never was.
+func inspectMissing(path string) error {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
+	}
+	for _, suffix := range []string{"-wal", "-journal"} {
+		if size(path+suffix) > 0 {
+			return refusal("put the database back beside it, or restore a backup with blueprintd restore; to begin anew move "+path+suffix+" away",
+				"the database %s is missing, but what was last written to it is there in %s", path, path+suffix)
+		}
+	}
+	return nil
+}
+
+// inspectEmpty tells a file that somebody made for a new database, or whose
+// first start was cut off, from a database that has lost its content.
+func inspectEmpty(path string) error {
+	if size(path+"-wal") == 0 && !used(path+".lock") {
+		return nil
+	}
+	return refusal("restore a backup with blueprintd restore; to begin anew move "+path+" and the files beside it away",
+		"the database %s is empty, but it was not when a server had it", path)
+}
+
+func (s *Store) inspectContent(ctx context.Context, path string) error {
+	if size(path+"-journal") > 0 {
+		return nil // it is being made, or that was cut off: SQLite knows how to wait or to undo
+	}
+	err := look(ctx, path, func(q *session, whole bool) error {
+		if blank, err := marks(q); err != nil || blank {
+			return err
+		}
+		if err := compareSchema(ctx, q.conn, s.options.Schema); err != nil {
+			return err
+		}
+		if whole && size(path+"-wal") > 0 {
+			if err := sameOrigin(ctx, q, path); err != nil {
+				return err
+			}
+		}
+		_, err := s.options.keyFits(q)
+		return err
+	})
+	if resultCode(err)&0xff == sqliteNotADB {
+		return foreign("it is not an SQLite database")
+	}
+	if resultCode(err)&0xff == sqliteCorrupt && size(path+"-wal") > 0 {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the database file is damaged, or its write-ahead log " + path + "-wal is that of another database",
+			Hint: "put back the log that belongs to it, or restore a backup with blueprintd restore", Err: err,
+		}
+	}
+	return err
+}
+
+// sameOrigin makes sure that a write-ahead log belongs to its database. SQLite
+// cannot tell: it would mix the pages of two databases. Both hold when they
+// were made, which never changes; the file has it from the beginning.
+func sameOrigin(ctx context.Context, q *session, path string) error {
+	const query = "SELECT created_at FROM meta WHERE id = 1"
+	var here, there int64
+	if err := q.row(query, nil, &there); err != nil {
+		return err
+	}
+	if err := lookPast(ctx, path, func(q *session) error { return q.row(query, nil, &here) }); err != nil {
+		return nil // a checkpoint was cut off in it: the log alone tells
+	}
+	if here != there {
+		return refusal("put back the log that belongs to it, or restore a backup with blueprintd restore",
+			"the write-ahead log %s is that of another database", path+"-wal")
+	}
+	return nil
+}
+
+// refusal is what stands in the way of opening a database.
+func refusal(hint, format string, args ...any) *blueprint.Error {
+	return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
+}

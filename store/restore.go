@@ -1,0 +1,261 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"blueprintd/blueprint"
+)
+
+// RestoreReport says what was restored.
+type RestoreReport struct {
+	BackupReport
+	// Database is where it is now, Before what the database that was there is
+	// called since, "" when there was none.
+	Database string `json:"database"`
+	Before   string `json:"before,omitempty"`
+	// Paused is how many triggers were switched off on the way.
+	Paused int64 `json:"pausedTriggers"`
+}
+
+// RestoreOptions say how a database is restored.
+type RestoreOptions struct {
+	Force         bool // put it in the place of the database that is there
+	PauseTriggers bool // switch all triggers off
+	// Progress, if not nil, is told what is going on.
+	Progress func(stage string, done, total int64)
+}
+
+// Restore makes a backup the database at options.Path. Of options it uses the
+// path, the schema, the clock and the sealer, which must be the one that the
+// backup's secrets were sealed with.
+//
+// Everything is checked before anything is touched, and the change is one
+// renaming: whenever the process is killed, the database is the old one or the
+// new one, whole. With Force the old one is kept under another name, with the
+// log that belongs to it. Errors: CodeConflict when the file is damaged, newer
+// than this program or no backup, when the database exists and Force is not
+// set, when a server or another program has it open, and when the key is not
+// the backup's; CodeUnavailable when the disk is full.
+func Restore(ctx context.Context, from string, options Options, o RestoreOptions) (r RestoreReport, err error) {
+	defer wrap(&err, "restore %s", from)
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	file, err := os.Open(from)
+	if err != nil {
+		return r, err
+	}
+	defer file.Close()
+	o.Progress("checking the backup", 0, 0)
+	if r.Manifest, r.Digest, err = readBackup(file, nil); err != nil {
+		return r, err
+	}
+	r.Path, r.Size = from, r.PageSize*r.Pages+trailerSize
+	path, err := realPath(options.Path)
+	if err != nil {
+		return r, err
+	}
+	r.Database = path
+	if held(file, path) {
+		return r, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: from + " is the database itself", Hint: "name another database with --db"}
+	}
+	if err := mayRestoreOver(path, o.Force); err != nil {
+		return r, err
+	}
+	lock, err := lockFile(path + ".lock")
+	if err != nil {
+		return r, inUse(err)
+	}
+	defer func() { err = errors.Join(err, lock.release()) }()
+	// From here on no server starts on the database.
+	temporary := path + ".restoring"
+	removeDatabase(temporary)
+	defer func() {
+		if err != nil {
+			removeDatabase(temporary)
+			err = noSpace(err, path)
+		}
+	}()
+	if err := fill(ctx, file, temporary, options, o, &r); err != nil {
+		return r, err
+	}
+	r.Before, err = exchange(ctx, temporary, path, options, o.Force)
+	return r, err
+}
+
+// mayRestoreOver refuses to take the place of a database, or of what is left of
+// one, unless it was asked to.
+func mayRestoreOver(path string, force bool) error {
+	for _, suffix := range []string{"", "-wal", "-journal"} {
+		var refused *blueprint.Error
+		if err := mayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
+			return &blueprint.Error{
+				Code: blueprint.CodeConflict, Message: path + suffix + " exists already",
+				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + ".before-restore-...",
+			}
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func inUse(err error) error {
+	var refused *blueprint.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	return &blueprint.Error{Code: refused.Code, Message: refused.Message, Hint: "stop that server first; nothing was changed"}
+}
+
+// fill copies the database out of the backup and checks what arrived.
+func fill(ctx context.Context, file *os.File, temporary string, options Options, o RestoreOptions, r *RestoreReport) error {
+	o.Progress("copying", 0, 0)
+	if err := copyDatabase(file, temporary, r.Digest); err != nil {
+		return err
+	}
+	o.Progress("checking the database", 0, 0)
+	found, err := examine(ctx, temporary, options.Schema)
+	if err != nil {
+		return err
+	}
+	for table, rows := range r.Rows {
+		if found.rows[table] != rows {
+			return damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
+		}
+	}
+	if err := opens(options, found); err != nil {
+		return err
+	}
+	r.Unfinished = found.unfinished
+	if !o.PauseTriggers {
+		return nil
+	}
+	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(conn *sql.Conn) error {
+		result, err := conn.ExecContext(ctx, "UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL")
+		if err == nil {
+			r.Paused, err = result.RowsAffected()
+		}
+		return err
+	})
+}
+
+// copyDatabase writes the pages of a backup into a file of their own, and onto
+// the disk. They must still be those that were checked.
+func copyDatabase(file *os.File, temporary, digest string) error {
+	to, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, again, err := readBackup(file, to)
+	if err == nil && again != digest {
+		err = damaged(file.Name(), "it changed while it was read")
+	}
+	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// opens makes sure that the key at hand is the one that a server will need.
+func opens(options Options, found examined) error {
+	if found.keyCheck == nil || !found.sealed || options.Sealer != nil && bytes.Equal(found.keyCheck, options.Sealer.Check()) {
+		return nil
+	}
+	message := "the secrets in the backup are encrypted with another master key"
+	if options.Sealer == nil {
+		message = "there is no master key, and the backup has secrets that are encrypted with one"
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: message,
+		Hint: "put the key file that belongs to the backup beside the database, as " + options.Path + ".key, or name it with --master-key-file",
+	}
+}
+
+// exchange puts the new database in the place of the old one, which keeps its
+// content under another name.
+func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
+	if force {
+		aside := path + ".before-restore-" + options.Clock.Now().UTC().Format("20060102T150405.000Z")
+		if before, err = setAside(ctx, path, aside); err != nil {
+			return "", err
+		}
+	}
+	if err := syncFolder(filepath.Dir(path)); err != nil {
+		return before, err
+	}
+	// A log that is still there belongs to a database too damaged to be opened,
+	// and was kept. It goes first: nothing may ever combine it with the new one.
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return before, err
+		}
+	}
+	return before, publish(temporary, path, force)
+}
+
+// setAside gives the files of the old database a second name, under which they
+// outlast its replacement. It gives "" when there are none.
+func setAside(ctx context.Context, path, aside string) (before string, err error) {
+	suffixes := []string{"", "-wal", "-journal"}
+	forget := func(suffixes ...string) {
+		for _, suffix := range suffixes {
+			_ = os.Remove(aside + suffix)
+		}
+	}
+	for i, suffix := range suffixes {
+		switch err := os.Link(path+suffix, aside+suffix); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			forget(suffixes[:i]...)
+			return "", fmt.Errorf("the old database cannot be kept: %w", err)
+		default:
+			before = aside
+		}
+	}
+	folded, err := foldLog(ctx, path)
+	if err != nil {
+		forget(suffixes...)
+		return "", err
+	}
+	if folded {
+		forget("-wal")
+	}
+	return before, nil
+}
+
+// foldLog brings the log of the old database into it, so that it is one file,
+// and makes sure that nobody has it open: a program that closes it later would
+// remove the new one's log. One that cannot be opened is left for the other
+// name of its log to keep.
+func foldLog(ctx context.Context, path string) (folded bool, err error) {
+	if _, err := os.Lstat(path); err != nil {
+		return false, nil
+	}
+	// First the log, in the way of any program, so that a kill in between leaves
+	// what the next one expects; then the question whether there are others.
+	err = withDatabase(ctx, path, nil, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+		return err
+	})
+	if err == nil {
+		err = withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(conn *sql.Conn) error {
+			_, err := conn.ExecContext(ctx, "BEGIN EXCLUSIVE; COMMIT")
+			return err
+		})
+	}
+	switch resultCode(err) & 0xff {
+	case sqliteBusy, sqliteLocked:
+		return false, &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "another program has the database " + path + " open", Err: err,
+			Hint: "end that program first; nothing was changed",
+		}
+	case sqliteFull:
+		return false, err
+	}
+	return err == nil, nil
+}

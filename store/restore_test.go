@@ -1,0 +1,279 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// smallBackup is the content of a backup of a database with some rows.
+func smallBackup(t testing.TB) ([]byte, Options) {
+	t.Helper()
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	for range 20 {
+		check(t, s.Commit(t.Context(), finished(s, b, ann, bytes.Repeat([]byte("record"), 500))))
+	}
+	options := s.options
+	options.Path = filepath.Join(t.TempDir(), "restored.db")
+	return must(os.ReadFile(saved(t, s).Path))(t), options
+}
+
+// resigned gives a backup another manifest and the digest that belongs to it.
+func resigned(t testing.TB, backup []byte, change func(*Manifest)) []byte {
+	t.Helper()
+	file := fileWith(t, backup)
+	m, _, err := readBackup(file, nil)
+	check(t, err)
+	change(&m)
+	data := append(bytes.Clone(backup[:len(backup)-trailerSize]), must(m.encode())(t)...)
+	sum := sha256.Sum256(data)
+	return append(data, digestLine(sum[:])...)
+}
+
+// fileWith is an open file with some content.
+func fileWith(t testing.TB, data []byte) *os.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "file")
+	check(t, os.WriteFile(path, data, 0o600))
+	file := must(os.OpenFile(path, os.O_RDWR, 0))(t)
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+// Every byte of a backup counts: 2,000 anywhere, all of SQLite's header, all of
+// the trailer, and every length but the right one.
+func TestRestoreNoticesEveryByte(t *testing.T) {
+	good, options := smallBackup(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	var offsets []int
+	for range 2000 {
+		offsets = append(offsets, random.IntN(len(good)))
+	}
+	for i := range 100 {
+		offsets = append(offsets, i)
+	}
+	for i := range trailerSize {
+		offsets = append(offsets, len(good)-1-i)
+	}
+	file := fileWith(t, good)
+	if _, _, err := readBackup(file, nil); err != nil {
+		t.Fatal(err)
+	}
+	write := func(offset int, value byte) {
+		_, err := file.WriteAt([]byte{value}, int64(offset))
+		check(t, err)
+	}
+	for i, offset := range offsets {
+		changed := good[offset] ^ byte(1+random.IntN(255))
+		if i%3 == 0 {
+			changed = good[offset] ^ 0x20 // another case of a letter
+		}
+		write(offset, changed)
+		if _, _, err := readBackup(file, nil); err == nil {
+			t.Errorf("a backup whose byte %d is %#x instead of %#x is taken for good", offset, changed, good[offset])
+		}
+		if i%500 == 0 {
+			_, err := Restore(t.Context(), file.Name(), options, RestoreOptions{})
+			wantRefused(t, err, "")
+		}
+		write(offset, good[offset])
+	}
+	for _, length := range append(random.Perm(len(good))[:300], 0, 1, trailerSize-1, trailerSize, len(good)-1, len(good)-trailerSize) {
+		if _, _, err := readBackup(fileWith(t, good[:length]), nil); err == nil {
+			t.Errorf("the first %d of %d bytes are taken for good", length, len(good))
+		}
+	}
+	for _, more := range [][]byte{{0}, {'\n'}, make([]byte, 4096), good[len(good)-trailerSize:], good} {
+		if _, _, err := readBackup(fileWith(t, slices.Concat(good, more)), nil); err == nil {
+			t.Errorf("%d bytes more are taken for good", len(more))
+		}
+	}
+	if got := files(t, filepath.Dir(options.Path)); len(got) != 0 {
+		t.Errorf("refusals left %v", got)
+	}
+	must(Restore(t.Context(), file.Name(), options, RestoreOptions{}))(t)
+}
+
+func TestRestoreRefusesOtherFiles(t *testing.T) {
+	good, options := smallBackup(t)
+	foreign := filepath.Join(t.TempDir(), "foreign.db")
+	foreignDatabase(t, foreign, "CREATE TABLE theirs (x)")
+	theirs := must(os.ReadFile(foreign))(t)
+	crafted := func(pages []byte, change func(*Manifest)) []byte {
+		m := Manifest{Kind: backupKind, Form: backupForm, Schema: schemaVersion, Version: "1.2.3", PageSize: 4096, Pages: int64(len(pages) / 4096)}
+		if change != nil {
+			change(&m)
+		}
+		data := append(bytes.Clone(pages), must(m.encode())(t)...)
+		sum := sha256.Sum256(data)
+		return append(data, digestLine(sum[:])...)
+	}
+	spoiled := bytes.Clone(good[:len(good)-trailerSize])
+	for page := 2; page < len(spoiled)/4096; page++ { // the heads of all pages but the schema's
+		for i := range 12 {
+			spoiled[page*4096+i] ^= 0x5a
+		}
+	}
+	for _, test := range []struct {
+		name, want string
+		data       []byte
+	}{
+		{"nothing", "no whole backup", nil},
+		{"text", "no whole backup", []byte(strings.Repeat("text ", 1000))},
+		{"a database of another program", "no whole backup", theirs},
+		{"a copied database", "no whole backup", good[:len(good)-trailerSize]},
+		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *Manifest) { m.Version, m.Schema = "9.0.0", schemaVersion+1 })},
+		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *Manifest) { m.Version, m.Form = "9.0.0", backupForm+1 })},
+		{"another kind", "no whole backup", resigned(t, good, func(m *Manifest) { m.Kind = "something else" })},
+		{"other rows", "rows of users, not 7", resigned(t, good, func(m *Manifest) { m.Rows["users"] = 7 })},
+		{"another size", "the size that it names", resigned(t, good, func(m *Manifest) { m.Pages++ })},
+		{"a signed database of another program", "no database of blueprintd", crafted(theirs, nil)},
+		{"a damaged database under a good checksum", "damaged", crafted(spoiled, nil)},
+		{"no database under a good checksum", "", crafted(bytes.Repeat([]byte("text"), 4096), nil)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := Restore(t.Context(), fileWith(t, test.data).Name(), options, RestoreOptions{})
+			if test.want != "" {
+				wantRefused(t, err, test.want)
+			} else if err == nil {
+				t.Error("it was restored")
+			}
+			for name := range files(t, filepath.Dir(options.Path)) { // the lock stays
+				if !strings.HasSuffix(name, ".lock") {
+					t.Errorf("it left %s", name)
+				}
+			}
+		})
+	}
+}
+
+// An existing database is not replaced unless it is asked for, and then kept.
+func TestRestoreOverADatabase(t *testing.T) {
+	ctx := t.Context()
+	good, options := smallBackup(t)
+	backup := fileWith(t, good).Name()
+	old := must(Open(ctx, options))(t)
+	user(t, old, "old")
+	_, err := Restore(ctx, backup, options, RestoreOptions{})
+	wantRefused(t, err, "exists already")
+	_, err = Restore(ctx, backup, options, RestoreOptions{Force: true})
+	wantRefused(t, err, "a server has this database already")
+	if must(old.FirstUser(ctx))(t).Name != "old" {
+		t.Error("a refused restore changed the database")
+	}
+	tool := beside(t, old)
+	check(t, old.Close())
+	_, err = Restore(ctx, backup, options, RestoreOptions{Force: true})
+	wantRefused(t, err, "another program has the database")
+	user(t, tool, "late") // in a log that nobody has copied
+	check(t, tool.Close())
+
+	_, err = Restore(ctx, options.Path, options, RestoreOptions{Force: true})
+	wantRefused(t, err, "")
+	report := must(Restore(ctx, backup, options, RestoreOptions{Force: true}))(t)
+	if want := options.Path + ".before-restore-20260301T120000.000Z"; report.Before != want {
+		t.Errorf("the old one is %s, want %s", report.Before, want)
+	}
+	s := open(t, options)
+	if name := must(s.FirstUser(ctx))(t).Name; name != "ann" {
+		t.Errorf("restored the database of %s", name)
+	}
+	kept := options
+	kept.Path = report.Before
+	if users := must(open(t, kept).Users(ctx))(t); len(users) != 2 || users[0].Name != "old" {
+		t.Errorf("kept users %v", users)
+	}
+}
+
+// A log that lies beside the old database never gets into the new one, and is
+// kept with the database that it belongs to, even where that is damaged.
+func TestRestoreOverLeftovers(t *testing.T) {
+	good, options := smallBackup(t)
+	backup := fileWith(t, good).Name()
+	old := must(Open(t.Context(), options))(t)
+	user(t, old, "old")
+	log, pages := must(os.ReadFile(options.Path+"-wal"))(t), must(os.ReadFile(options.Path))(t)
+	check(t, old.Close())
+	for name, broken := range map[string][]byte{"damaged": bytes.Repeat([]byte("x"), len(pages)), "no database": nil, "whole": pages} {
+		t.Run(name, func(t *testing.T) {
+			options := options
+			options.Path = filepath.Join(t.TempDir(), "x.db")
+			if broken != nil {
+				check(t, os.WriteFile(options.Path, broken, 0o600))
+			}
+			check(t, os.WriteFile(options.Path+"-wal", log, 0o600))
+			_, err := Restore(t.Context(), backup, options, RestoreOptions{})
+			wantRefused(t, err, "exists already")
+			report := must(Restore(t.Context(), backup, options, RestoreOptions{Force: true}))(t)
+			if name := must(open(t, options).FirstUser(t.Context()))(t).Name; name != "ann" {
+				t.Errorf("restored the database of %s", name)
+			}
+			if name == "whole" {
+				kept := options
+				kept.Path = report.Before
+				if name := must(open(t, kept).FirstUser(t.Context()))(t).Name; name != "old" {
+					t.Errorf("kept the database of %s", name)
+				}
+			} else if kept := must(os.ReadFile(report.Before + "-wal"))(t); !bytes.Equal(kept, log) {
+				t.Error("the log of the old database was not kept")
+			}
+		})
+	}
+}
+
+// What had not ended is still there to go on, and triggers can be kept from
+// starting anything.
+func TestRestoreUnfinished(t *testing.T) {
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	must(s.CreateTrigger(t.Context(), ann, b.ID, blueprint.TriggerManual, nil))(t)
+	running := row(s, b, ann)
+	check(t, s.Commit(t.Context(), &blueprint.JournalCommit{Row: running, New: true, Entries: [][]byte{[]byte("{}")}}))
+	backup := saved(t, s)
+	for _, pause := range []bool{false, true} {
+		options := s.options
+		options.Path = filepath.Join(t.TempDir(), "r.db")
+		report := must(Restore(t.Context(), backup.Path, options, RestoreOptions{PauseTriggers: pause}))(t)
+		copied := open(t, options)
+		if list := must(copied.Unfinished(t.Context()))(t); report.Unfinished != 1 || len(list) != 1 || list[0].ID != running.ID {
+			t.Errorf("unfinished %v, reported %d", list, report.Unfinished)
+		}
+		triggers := must(copied.ListTriggers(t.Context(), ann, b.ID))(t)
+		if triggers[0].IsActive == pause || (report.Paused == 1) != pause {
+			t.Errorf("paused %t: %+v, reported %d", pause, triggers[0], report.Paused)
+		}
+	}
+}
+
+// FuzzReadBackup: no file makes the reader panic or passes without its checksum.
+func FuzzReadBackup(f *testing.F) {
+	m := Manifest{Kind: backupKind, Form: backupForm, Schema: schemaVersion, Version: "1", Rows: map[string]int64{}}
+	line, err := m.encode()
+	if err != nil {
+		f.Fatal(err)
+	}
+	sum := sha256.Sum256(line)
+	f.Add(append(line, digestLine(sum[:])...))
+	f.Add([]byte(fmt.Sprintf("%*s", trailerSize, digestLine(sum[:]))))
+	f.Add([]byte("SQLite format 3\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file := fileWith(t, data)
+		if _, _, err := readBackup(file, nil); err == nil {
+			sum := sha256.Sum256(data[:len(data)-digestSize])
+			if !bytes.HasSuffix(data, []byte(digestLine(sum[:]))) {
+				t.Error("a file without its checksum is taken for good")
+			}
+		}
+	})
+}
