@@ -22,6 +22,7 @@ func databaseFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "db", Usage: "the database `FILE`", Value: "blueprintd.db"},
 		&cli.StringFlag{Name: "master-key-file", Usage: "the `FILE` with the key that encrypts secrets (default: the database's name + .key)"},
+		&cli.BoolFlag{Name: "allow-network-fs", Usage: "open the database even on a network file system, where it may be destroyed"},
 	}
 }
 
@@ -55,7 +56,7 @@ func openTool(c *cli.Context, create bool) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger})
+	s, err := store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
 	if err != nil {
 		return nil, key.refused(err)
 	}

@@ -98,6 +98,7 @@ CREATE TABLE blueprints (
 ) STRICT;
 
 CREATE INDEX blueprints_creator ON blueprints (created_by, created_at) WHERE deleted_at IS NULL;
+CREATE INDEX blueprints_home ON blueprints (created_by, organization_id) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_organization ON blueprints (organization_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_public ON blueprints (created_at) WHERE deleted_at IS NULL AND visibility = 'public';
 
@@ -179,12 +180,15 @@ CREATE TABLE triggers (
   created_at    INTEGER NOT NULL,
   -- Of a scheduled trigger: every tick up to here has been decided.
   cursor_at     INTEGER NOT NULL,
+  -- The generation that the last change brought; a moved cursor is none.
+  changed       INTEGER NOT NULL,
   deleted_at    INTEGER,
   CHECK ((config IS NULL) <> (sealed_config IS NULL))
 ) STRICT;
 
 CREATE INDEX triggers_blueprint ON triggers (blueprint_id) WHERE deleted_at IS NULL;
 CREATE INDEX triggers_active ON triggers (type) WHERE deleted_at IS NULL AND is_active = 1;
+CREATE INDEX triggers_changed ON triggers (changed) WHERE type = 'scheduled';
 
 -- The ledger: one row for every activation of a trigger, whatever became of it.
 CREATE TABLE firings (
@@ -207,6 +211,23 @@ CREATE TABLE firings (
 CREATE UNIQUE INDEX firings_started ON firings (trigger_id, key) WHERE decision = 'started';
 CREATE INDEX firings_trigger ON firings (trigger_id);
 
+-- How many rows each trigger has, so that a page of them need not count them.
+CREATE TABLE firing_counts (
+  trigger_id TEXT NOT NULL PRIMARY KEY REFERENCES triggers (id),
+  firings    INTEGER NOT NULL CHECK (firings >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER firings_counted AFTER INSERT ON firings
+BEGIN
+  INSERT INTO firing_counts (trigger_id, firings) VALUES (NEW.trigger_id, 1)
+    ON CONFLICT DO UPDATE SET firings = firings + 1;
+END;
+
+CREATE TRIGGER firings_discounted AFTER DELETE ON firings
+BEGIN
+  UPDATE firing_counts SET firings = firings - 1 WHERE trigger_id = OLD.trigger_id;
+END;
+
 -- Executions ----------------------------------------------------------------
 
 -- A short run is this one row, written once. Until a longer one ends, what
@@ -227,8 +248,8 @@ CREATE TABLE executions (
   updated_at          INTEGER NOT NULL,
   start_time          INTEGER NOT NULL,
   end_time            INTEGER,
-  record              BLOB, -- what readers see of a finished run
-  state               BLOB, -- what a retry of a finished run needs; no reader sees it
+  record              BLOB, -- what readers see of a finished run; ends with a checksum of four bytes
+  state               BLOB, -- what a retry of a finished run needs; no reader sees it; ends with a checksum
   CHECK ((status IN ('completed', 'failed')) = (end_time IS NOT NULL)),
   CHECK ((status IN ('completed', 'failed')) = (record IS NOT NULL)),
   CHECK (state IS NULL OR record IS NOT NULL)
@@ -238,6 +259,8 @@ CREATE INDEX executions_blueprint ON executions (blueprint_id, created_at);
 CREATE INDEX executions_organization ON executions (organization_id, created_at);
 CREATE INDEX executions_user ON executions (user_id, created_at);
 CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
+-- What is pruned first: of completed and of failed runs those that ended first.
+CREATE INDEX executions_ended ON executions (status, end_time) WHERE end_time IS NOT NULL;
 
 -- What has ended stays as it ended.
 CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time, record ON executions
@@ -247,7 +270,8 @@ BEGIN
 END;
 
 -- The journal of a run that has not ended: entries in the order in which they
--- were committed. The engine seals those of a run that knows secrets.
+-- were committed, each with a checksum of four bytes at its end. The engine
+-- seals those of a run that knows secrets.
 CREATE TABLE journal (
   execution INTEGER NOT NULL REFERENCES executions (seq),
   position  INTEGER NOT NULL CHECK (position > 0), -- 1, 2, 3 ...

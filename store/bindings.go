@@ -53,16 +53,36 @@ func (s *Store) ActiveTriggers(ctx context.Context, kind blueprint.TriggerType) 
 	})
 }
 
-// ActiveSchedules lists the active scheduled triggers, oldest first, each with
-// its cursor. It asks for no principal: it is for what fires triggers.
-func (s *Store) ActiveSchedules(ctx context.Context) (list []blueprint.Schedule, err error) {
-	defer wrap(&err, "active schedules")
+// Schedules lists the active scheduled triggers, oldest first, each with its
+// cursor, and the generation that they are of. Given an earlier generation, it
+// lists only what has changed since, and with it what is no longer active: its
+// IsActive is false. It asks for no principal: it is for what fires triggers.
+func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
+	defer wrap(&err, "schedules since generation %d", since)
+	const changed = "SELECT " + triggerColumns + `, t.cursor_at, t.deleted_at IS NOT NULL FROM triggers t
+		WHERE t.type = 'scheduled' AND t.changed > ? ORDER BY t.seq`
+	add := func(trigger blueprint.Trigger, cursor blueprint.Time) {
+		list = append(list, blueprint.Schedule{Trigger: trigger, Cursor: cursor})
+	}
 	err = s.read(ctx, func(q *session) error {
-		return s.eachActive(q, blueprint.TriggerScheduled, func(trigger blueprint.Trigger, cursor blueprint.Time) {
-			list = append(list, blueprint.Schedule{Trigger: trigger, Cursor: cursor})
+		if generation, err = readGeneration(q); err != nil {
+			return err
+		}
+		if since == 0 {
+			return s.eachActive(q, blueprint.TriggerScheduled, add)
+		}
+		return q.each(changed, []any{since}, func(scan func(...any) error) error {
+			var cursor blueprint.Time
+			var deleted bool
+			trigger, err := s.scanTrigger(scan, &cursor, &deleted)
+			if err == nil {
+				trigger.IsActive = trigger.IsActive && !deleted
+				add(trigger, cursor)
+			}
+			return err
 		})
 	})
-	return list, err
+	return list, generation, err
 }
 
 func (s *Store) eachActive(q *session, kind blueprint.TriggerType, f func(blueprint.Trigger, blueprint.Time)) error {

@@ -202,7 +202,7 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 		if _, err := t.exec("UPDATE blueprints SET deleted_at = ? WHERE id = ?", now, id); err != nil {
 			return err
 		}
-		if _, err := t.exec("UPDATE triggers SET deleted_at = ? WHERE blueprint_id = ? AND deleted_at IS NULL", now, id); err != nil {
+		if _, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE blueprint_id = ? AND deleted_at IS NULL", now, id); err != nil {
 			return err
 		}
 		unfinished = nil

@@ -26,6 +26,26 @@
 // returns it; see Run. Anything else is a fault of the service. Errors are told
 // apart by SQLite's result codes, never by their texts.
 //
+// # History
+//
+// Run removes what Options.KeepExecutions and KeepFirings no longer want, at
+// instants of the clock, in transactions of at most 200 rows or about a
+// megabyte, which wait for writes that are queued; then free pages go back to
+// the disk in small steps. What has not ended is never removed, nor the records
+// of the runs that an unfinished one began, nor the rows of the ledger that
+// belong to it, that are younger than 72 hours, or whose tick its schedule has
+// not decided. Versions of blueprints stay, and so do deleted blueprints and
+// triggers: they are small beside what ran. A row of the ledger may name a run
+// that is gone.
+//
+// Beyond Options.MaxDisk completed runs go first, then rows of the ledger, then
+// failed runs; when nothing is left to remove, new runs are CodeUnavailable.
+//
+// The log stays below 64 MiB: checkpoints copy it beside the writing, empty it
+// once it has 16 MiB, and end reads that keep them from it for a second. A write
+// that finds 44 MiB waits until the log is empty. Only a long read of another
+// process can hold it up.
+//
 // # Processes
 //
 // One server has a database: it holds a lock on FILE.lock for its life, and
@@ -42,6 +62,26 @@
 // Environment variables with a secret value and trigger configs with a secret
 // are encrypted with the master key, each bound to its row. API keys are kept
 // as SHA-256 only. The files have mode 0600.
+//
+// # Backups
+//
+// A backup is a file with the pages of one moment and a checksum behind them;
+// Backup makes one beside a server, Restore puts one in a database's place.
+// Both check all of it and rename only what is whole, so that a kill at any
+// moment leaves what was there or what was to be. The master key is in no
+// backup.
+//
+// # Bad files and bad disks
+//
+// Before anything is touched, inspect looks at what is there through connections
+// that leave no trace, and refuses what is not ours, not whole or not safe: a
+// foreign or newer file, another database's log, a wrong key, a network file
+// system. A refused file stays as it is to the byte. While it runs, a server
+// looks each second whether its files are still there and the same, and ends
+// when they are not, saving what it can (ground). With little room on the disk
+// it takes no new runs but lets those under way end, until there is room. What
+// runs leave behind carries checksums (checksum), because SQLite does not notice
+// a bit that turns inside a value. Diagnose looks at all of this from outside.
 //
 // # In memory
 //

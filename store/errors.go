@@ -76,9 +76,10 @@ const retryAfter = 5 * time.Second
 
 // refusals say what a passing trouble is and what to do about it.
 var refusals = map[int]struct{ message, hint string }{
-	sqliteFull:     {"the disk is full", "free some space on the disk of the database; nothing has to be restarted"},
-	sqliteReadOnly: {"the database is read-only", "make the database file, its folder and its disk writable; nothing has to be restarted"},
-	sqliteBusy:     {"the database is locked by another program", "end the program that holds the database in a write transaction"},
+	sqliteFull:       {"the disk is full", "free some space on the disk of the database; nothing has to be restarted"},
+	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable; nothing has to be restarted"},
+	sqliteBusy:       {"the database is locked by another program", "end the program that holds the database in a write transaction"},
+	sqliteCannotOpen: {"the database, or a file beside it, cannot be opened", "check the owner and the mode of the database, its folder and the files beside it, and how many files the process may open"},
 }
 
 // explain turns the failure of a whole transaction into what its callers are
@@ -97,10 +98,24 @@ func explain(err error) error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: reason.message, Hint: reason.hint, RetryAfter: retryAfter, Err: err}
 }
 
-// passing explains an error of a read when the same read may succeed later.
+// passing explains an error of a read: the same read may succeed later, or it
+// met a damaged part. Damage that only a read met stops nobody: what else is
+// stored can be read and written, and a write that meets it ends the server.
 func passing(err error) error {
 	var explained *blueprint.Error
-	if severityOf(err) != ofBatch || errors.As(err, &explained) {
+	if errors.As(err, &explained) {
+		return err
+	}
+	switch resultCode(err) & 0xff {
+	case sqliteIOError:
+		return &blueprint.Error{
+			Code: blueprint.CodeUnavailable, Message: "the disk of the database cannot be read", RetryAfter: retryAfter,
+			Hint: "look for disk errors in the system log", Err: err,
+		}
+	case sqliteCorrupt, sqliteNotADB:
+		return damagedPart(err)
+	}
+	if severityOf(err) != ofBatch {
 		return err
 	}
 	return explain(err)
@@ -122,6 +137,13 @@ var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the 
 
 // broken is what everybody is told once the store has failed for good.
 func broken(err error) error {
+	var lost *lostError
+	if errors.As(err, &lost) {
+		return &blueprint.Error{
+			Code: blueprint.CodeUnavailable, Message: "files of the database are gone and the server is stopping", RetryAfter: retryAfter,
+			Hint: "stop a server before you touch its files; the log says what was saved and where", Err: err,
+		}
+	}
 	return &blueprint.Error{
 		Code: blueprint.CodeUnavailable, Message: "the database has failed and the server is stopping", RetryAfter: retryAfter,
 		Hint: "look for disk errors in the system log, then start the server again", Err: err,

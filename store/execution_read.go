@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"blueprintd/blueprint"
+	"blueprintd/planted"
 )
 
 // executionColumns selects the row of execution e.
@@ -37,9 +39,20 @@ func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredEx
 		if err != nil {
 			return err
 		}
-		return q.each("SELECT entry FROM journal WHERE execution = ? ORDER BY position", []any{seq}, func(scan func(...any) error) error {
+		if err := checkedRun(stored); err != nil {
+			return err
+		}
+		return q.each("SELECT position, entry FROM journal WHERE execution = ? ORDER BY position", []any{seq}, func(scan func(...any) error) error {
+			var position int64
 			var entry []byte
-			err := scan(&entry)
+			err := scan(&position, &entry)
+			switch {
+			case err != nil:
+			case position != int64(len(stored.Entries))+1:
+				err = damagedPart(fmt.Errorf("entry %d of the journal of %s is missing", len(stored.Entries)+1, id))
+			default:
+				err = checked(&entry, entryPlace(seq, position))
+			}
 			stored.Entries = append(stored.Entries, entry)
 			return err
 		})
@@ -56,6 +69,11 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	defer wrap(&err, "unfinished executions")
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
 		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
+	if planted.Possible {
+		if err := plantedRecovery(ctx, s); err != nil {
+			return nil, err
+		}
+	}
 	err = s.read(ctx, func(q *session) error {
 		return q.each(query, nil, func(scan func(...any) error) error {
 			var row blueprint.ExecutionRow
@@ -83,7 +101,10 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 		if errors.Is(err, sql.ErrNoRows) || err == nil && !canManage && found.Row.UserID != principal.UserID {
 			return notFound("execution", id)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return checked(&found.Record, recordPlace(found.Row.ID))
 	})
 	if err != nil {
 		return nil, false, err

@@ -20,12 +20,19 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, bluep
 // has ended, its record. Errors: *blueprint.DuplicateFiringError when the
 // firing's key has started a run, CodeConflict when the run is not New and has
 // ended, or is New and exists, CodeNotFound when it is not New and does not
-// exist, or its blueprint is deleted. It asks for no principal: it is for the
+// exist, or its blueprint is deleted, CodeUnavailable when it is New and the
+// database is at its size limit. It asks for no principal: it is for the
 // engine.
 func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
 	defer wrap(&err, "commit execution %s", c.Row.ID)
 	j := &job{size: 512 + len(c.Record) + len(c.State)}
 	ended := c.Row.Status.Terminal()
+	if c.New && c.Row.ParentExecutionID == "" && s.ground.narrow.Load() {
+		return errNoRoom
+	}
+	if c.New && c.Row.ParentExecutionID == "" && s.full.Load() {
+		return errDiskLimit
+	}
 	if !ended {
 		for _, entry := range c.Entries {
 			j.size += 64 + len(entry)
@@ -50,7 +57,7 @@ func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err 
 	r := &c.Row
 	seq, err = t.insert(insertExecution, r.ID, r.LogID, r.BlueprintID, r.BlueprintVersion, r.OrganizationID, r.UserID,
 		textOrNull(r.TriggerID), textOrNull(r.FiringID), textOrNull(r.ParentExecutionID), string(r.Status),
-		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), blobOrNull(c.Record), blobOrNull(c.State))
+		int64(r.CreatedAt), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)))
 	switch {
 	case duplicate(err):
 		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
@@ -86,7 +93,7 @@ func updateExecution(t *transaction, c *blueprint.JournalCommit) error {
 		WHERE id = ? AND end_time IS NULL RETURNING seq`
 	r := &c.Row
 	var seq int64
-	err := t.row(update, []any{string(r.Status), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), blobOrNull(c.Record), blobOrNull(c.State), r.ID}, &seq)
+	err := t.row(update, []any{string(r.Status), int64(r.UpdatedAt), int64(r.StartTime), timeOrNull(r.EndTime), withChecksum(c.Record, recordPlace(r.ID)), withChecksum(c.State, statePlace(r.ID)), r.ID}, &seq)
 	if errors.Is(err, sql.ErrNoRows) {
 		var known bool
 		if err := t.row("SELECT EXISTS (SELECT 1 FROM executions WHERE id = ?)", []any{r.ID}, &known); err != nil {
@@ -116,7 +123,7 @@ func updateExecution(t *transaction, c *blueprint.JournalCommit) error {
 
 func appendJournal(t *transaction, execution, position int64, entries [][]byte) error {
 	for i, entry := range entries {
-		if _, err := t.exec("INSERT INTO journal (execution, position, entry) VALUES (?, ?, ?)", execution, position+int64(i), entry); err != nil {
+		if _, err := t.exec("INSERT INTO journal (execution, position, entry) VALUES (?, ?, ?)", execution, position+int64(i), withChecksum(entry, entryPlace(execution, position+int64(i)))); err != nil {
 			return err
 		}
 	}
@@ -135,11 +142,4 @@ func timeOrNull(t blueprint.Time) any {
 		return nil
 	}
 	return int64(t)
-}
-
-func blobOrNull(data []byte) any {
-	if data == nil {
-		return nil
-	}
-	return data
 }

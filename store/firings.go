@@ -64,6 +64,9 @@ func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err 
 // It asks for no principal: it is for what fires triggers.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
+	if s.ground.narrow.Load() {
+		return errNoRoom // what was refused for want of room must not fill the rest
+	}
 	return s.write(ctx, func(t *transaction) error {
 		for i := range firings {
 			if err := insertFiring(t, &firings[i]); err != nil {
@@ -126,7 +129,7 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 		if _, err := s.managedTrigger(q, principal, triggerID); err != nil {
 			return err
 		}
-		if err := q.row("SELECT count(*) FROM firings WHERE trigger_id = ?", []any{triggerID}, &total); err != nil {
+		if err := q.row("SELECT coalesce((SELECT firings FROM firing_counts WHERE trigger_id = ?), 0)", []any{triggerID}, &total); err != nil {
 			return err
 		}
 		query := "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC LIMIT ? OFFSET ?"

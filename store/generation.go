@@ -65,6 +65,10 @@ func (s *Store) Generation(ctx context.Context) (int64, error) {
 	return generation, passing(err)
 }
 
+// nextGeneration is, in a transaction that changed something, the generation
+// that it brings.
+const nextGeneration = "(SELECT generation + 1 FROM meta WHERE id = 1)"
+
 func readGeneration(q *session) (generation int64, err error) {
 	err = q.row("SELECT generation FROM meta WHERE id = 1", nil, &generation)
 	return generation, err

@@ -117,18 +117,28 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 		return nil // it is being made, or that was cut off: SQLite knows how to wait or to undo
 	}
 	err := look(ctx, path, func(q *session, whole bool) error {
-		if blank, err := marks(q); err != nil || blank {
+		blank, err := marks(q)
+		if !whole {
+			// The log is there and its index is not: the machine failed, perhaps while
+			// the log was being copied. The file alone may be half of something; what
+			// both are together shows once SQLite has recovered them.
+			if resultCode(err)&0xff == sqliteCorrupt {
+				err = nil
+			}
+			return err
+		}
+		if err != nil || blank {
 			return err
 		}
 		if err := compareSchema(ctx, q.conn, s.options.Schema); err != nil {
 			return err
 		}
-		if whole && size(path+"-wal") > 0 {
+		if size(path+"-wal") > 0 {
 			if err := sameOrigin(ctx, q, path); err != nil {
 				return err
 			}
 		}
-		_, err := s.options.keyFits(q)
+		_, err = s.options.keyFits(q)
 		return err
 	})
 	if resultCode(err)&0xff == sqliteNotADB {

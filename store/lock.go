@@ -1,5 +1,3 @@
-//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
-
 package store
 
 import (
@@ -8,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 
 	"blueprintd/blueprint"
 )
@@ -45,19 +42,6 @@ func lockFile(path string) (*fileLock, error) {
 		return nil, errors.Join(err, lock.release())
 	}
 	return lock, nil
-}
-
-// tryLock takes the lock of an open file for as long as it is open, or tells
-// that another process has it.
-func tryLock(file *os.File) (free bool, err error) {
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
-	}
-	return true, nil
 }
 
 // sign writes this process's number into the file, for people, and keeps what
@@ -97,8 +81,8 @@ func holder(path string) (number string, held bool, err error) {
 		return "", false, err
 	}
 	defer file.Close() // which also drops the lock, if it was free
-	err = syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB)
-	if !errors.Is(err, syscall.EWOULDBLOCK) {
+	free, err := tryShared(file)
+	if free || err != nil {
 		return "", false, err
 	}
 	text, err := io.ReadAll(io.LimitReader(file, 32))

@@ -10,10 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"blueprintd/blueprint"
+	"blueprintd/planted"
 )
 
 // maxReaders is how many reads of a file may go on at once.
@@ -80,6 +83,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	path := s.options.Path
+	if err := s.inspect(ctx, path); err != nil {
+		return err
+	}
 	if s.options.Server {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
 			return err
@@ -88,7 +94,11 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	if err := createFile(path); err != nil {
 		return err
 	}
-	if s.pool, err = sql.Open("sqlite", fileURI(path, writerSettings)); err != nil {
+	settings := writerSettings
+	if planted.Possible {
+		settings = plantedSettings(settings)
+	}
+	if s.pool, err = sql.Open("sqlite", fileURI(path, settings)); err != nil {
 		return err
 	}
 	session, err := newSession(ctx, s.pool)
@@ -119,14 +129,46 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	s.gate.read = func() (int64, error) { return readGeneration(s.watch) }
-	return s.take(ctx)
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	if err := s.keepNames(path); err != nil {
+		return err
+	}
+	if s.lock == nil {
+		return nil
+	}
+	s.measure()
+	return errors.Join(s.lock.markUsed(), s.ground.stand(path))
+}
+
+// keepNames brings the names of the database and of its log onto the disk: what
+// is synced into a file without one is lost when the power fails. SQLite does
+// so too, but goes on when it fails.
+func (s *Store) keepNames(path string) error {
+	err := s.options.syncFolder(filepath.Dir(path))
+	if err == nil {
+		return nil
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeUnavailable, Message: "the folder of the database cannot be synced to the disk", RetryAfter: retryAfter,
+		Hint: "look for disk errors in the system log, then start again", Err: err,
+	}
 }
 
 // useWAL is done only once the database is known to be ours: the mode is part
 // of the file.
 func (s *Store) useWAL() error {
 	var mode string
-	if err := s.writer.session.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+	err := errors.New("not tried")
+	for attempt := 0; err != nil && attempt < 50; attempt++ {
+		// SQLite does not wait here for others who do the same at this moment.
+		if err = s.writer.session.row("PRAGMA journal_mode = WAL", nil, &mode); resultCode(err)&0xff != sqliteBusy {
+			break
+		}
+		<-time.After(steadyInterval)
+	}
+	if err != nil {
 		return err
 	}
 	if mode != "wal" {
@@ -149,6 +191,9 @@ func realPath(path string) (string, error) {
 		return "", err
 	}
 	real, err := filepath.EvalSymlinks(absolute)
+	if _, missing := os.Stat(absolute); err != nil && errors.Is(missing, syscall.ELOOP) {
+		return "", refusal("mend the link, or name the file itself with --db", "%s is a link that leads to itself", path)
+	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err
 	}

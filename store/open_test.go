@@ -298,3 +298,23 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("%d rows", got)
 	}
 }
+
+// A database or log without a durable name is lost when the power fails,
+// whatever was synced into it.
+func TestOpenNeedsDurableNames(t *testing.T) {
+	options := testOptions(t)
+	var synced []string
+	options.syncFolder = func(folder string) error {
+		if size(options.Path+"-wal") == 0 {
+			t.Error("the folder was synced before the log was in it")
+		}
+		synced = append(synced, folder)
+		return nil
+	}
+	check(t, must(Open(context.Background(), options))(t).Close())
+	if folder := must(filepath.EvalSymlinks(filepath.Dir(options.Path)))(t); len(synced) != 1 || synced[0] != folder {
+		t.Errorf("synced %q", synced)
+	}
+	options.syncFolder = func(string) error { return errors.New("input/output error") }
+	wantRefusal(t, options, "cannot be synced")
+}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
+	"sync/atomic"
+
+	"blueprintd/blueprint"
 )
 
 // readers is a pool of connections that only read. In WAL mode they neither
@@ -12,10 +16,49 @@ type readers struct {
 	pool   *sql.DB
 	idle   chan *session
 	opened chan struct{} // one for each open session
+
+	age    atomic.Int64 // goes up with each look at the log
+	mu     sync.Mutex
+	active map[*session]int64 // those that read, and the age at which they began
+}
+
+// maxAge is how many looks at the log a read may outlast once the log cannot be
+// emptied because of reads: a second.
+const maxAge = 5
+
+// errSlowRead ends a read that keeps the log from being emptied.
+var errSlowRead = &blueprint.Error{
+	Code: blueprint.CodeUnavailable, Message: "reading this takes too long beside what is being written", RetryAfter: retryAfter,
+	Hint: "ask for a smaller page, or again when the server is less busy",
+}
+
+// expire ends reads that have outlasted a number of looks at the log, at their
+// next row.
+func (r *readers) expire(looks int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for session, begun := range r.active {
+		if r.age.Load()-begun > looks {
+			session.expired.Store(true)
+		}
+	}
+}
+
+func (r *readers) begin(session *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	session.expired.Store(false)
+	r.active[session] = r.age.Load()
+}
+
+func (r *readers) end(session *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.active, session)
 }
 
 func newReaders(pool *sql.DB, size int) *readers {
-	return &readers{pool: pool, idle: make(chan *session, size), opened: make(chan struct{}, size)}
+	return &readers{pool: pool, idle: make(chan *session, size), opened: make(chan struct{}, size), active: map[*session]int64{}}
 }
 
 func (r *readers) take(ctx context.Context) (*session, error) {
@@ -83,6 +126,8 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 			s.readers.drop(session)
 		}
 	}()
+	s.readers.begin(session)
+	defer s.readers.end(session)
 	if _, err := session.exec("BEGIN"); err != nil {
 		return err
 	}

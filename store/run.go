@@ -11,9 +11,7 @@ import (
 // about the disk, not about what the service promises.
 const (
 	checkpointInterval = 200 * time.Millisecond
-	// A checkpoint costs two fsyncs, which so many commits must be worth.
-	checkpointCommits = 32
-	keyUseInterval    = time.Minute
+	keyUseInterval     = time.Minute
 )
 
 // Run lets writes share transactions until ctx ends: one goroutine commits
@@ -37,9 +35,13 @@ func (s *Store) Run(ctx context.Context) (err error) {
 
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
+	hold := s.options.Clock.Hold() // until what is due at the start is pruned
+	group.Go(func() { s.runPruner(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
 	if !s.options.Ephemeral {
+		s.adviseVacuum(upkeep)
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
+		group.Go(func() { s.every(upkeep, groundInterval, s.feel) })
 	}
 	err = s.serve(ctx)
 	stop()
@@ -72,38 +74,4 @@ func (s *Store) committed(bump bool) {
 	if bump && s.options.Ephemeral {
 		s.generation.Add(1)
 	}
-}
-
-// checkpoint copies the write-ahead log into the database while nobody waits
-// for it. Left to itself SQLite would do so inside some commit.
-func (s *Store) checkpoint(ctx context.Context) {
-	if s.commits.Load() < checkpointCommits {
-		return
-	}
-	s.commits.Store(0)
-	q, err := newSession(ctx, s.pool)
-	if err == nil {
-		var busy, frames, copied int
-		err = q.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied)
-		err = errors.Join(err, q.close())
-	}
-	switch {
-	case err == nil, ctx.Err() != nil:
-	case severityOf(err) == ofStore:
-		s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", err)
-		s.writer.fail(err)
-	default:
-		s.options.Logger.Warn("a checkpoint failed and will be tried again", "path", s.options.Path, "error", err)
-	}
-}
-
-// truncate empties the write-ahead log at the end. A reader in another process
-// may keep it from doing so; the next start goes on with the log as it is.
-func (w *writer) truncate() error {
-	var busy, frames, copied int
-	err := w.session.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &copied)
-	if severityOf(err) == ofBatch {
-		return nil
-	}
-	return err
 }

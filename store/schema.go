@@ -19,34 +19,41 @@ const (
 // recognise makes sure that the file is a database of ours, or empty, in which
 // case it becomes one. Nothing is written to any other.
 func (s *Store) recognise(ctx context.Context) error {
-	var application, version, objects int
-	q := s.writer.session
-	err := q.row("PRAGMA application_id", nil, &application)
-	if err == nil {
-		err = q.row("PRAGMA user_version", nil, &version)
-	}
-	if err == nil {
-		err = q.row("SELECT count(*) FROM sqlite_schema", nil, &objects)
-	}
-	switch {
+	switch blank, err := marks(s.writer.session); {
 	case err != nil:
 		return err
-	case application == 0 && version == 0 && objects == 0:
+	case blank:
 		return s.create(ctx)
+	}
+	return s.compare(ctx)
+}
+
+// marks reads what a file says it is: blank when it holds nothing yet, an error
+// unless it is a database of ours of the present form.
+func marks(q *session) (blank bool, err error) {
+	var application, version, objects int
+	// One statement, so that another process cannot make the database between.
+	const query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version"
+	err = q.row(query, nil, &application, &version, &objects)
+	switch {
+	case err != nil:
+		return false, err
+	case application == 0 && version == 0 && objects == 0:
+		return true, nil
 	case application != applicationID:
-		return foreign("it belongs to another program")
+		return false, foreign("it belongs to another program")
 	case version > schemaVersion:
-		return &blueprint.Error{
+		return false, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is of form %d, and this program knows forms up to %d", version, schemaVersion),
 			Hint: "use the newer blueprintd that wrote it",
 		}
 	case version < schemaVersion:
-		return &blueprint.Error{
+		return false, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is of form %d, which this program cannot bring up to form %d", version, schemaVersion),
 			Hint: "export its blueprints with the blueprintd that wrote it and import them into a new database",
 		}
 	}
-	return s.compare(ctx)
+	return false, nil
 }
 
 func foreign(reason string) error {
@@ -91,6 +98,10 @@ func (s *Store) create(ctx context.Context) error {
 // compare refuses a database whose schema is not exactly the present one: it
 // was damaged, tampered with, or made by a build that was never released.
 func (s *Store) compare(ctx context.Context) error {
+	return compareSchema(ctx, s.writer.session.conn, s.options.Schema)
+}
+
+func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
 	pool, err := sql.Open("sqlite", "file::memory:")
 	if err != nil {
 		return err
@@ -101,14 +112,14 @@ func (s *Store) compare(ctx context.Context) error {
 		return err
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(ctx, s.options.Schema); err != nil {
+	if _, err := conn.ExecContext(ctx, schema); err != nil {
 		return fmt.Errorf("schema: %w", err)
 	}
 	want, err := objects(ctx, conn)
 	if err != nil {
 		return err
 	}
-	have, err := objects(ctx, s.writer.session.conn)
+	have, err := objects(ctx, found)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
+	"sync/atomic"
 )
 
 // session is one connection with the statements prepared on it. SQL texts are
@@ -16,6 +17,7 @@ import (
 type session struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
+	expired    atomic.Bool // its read must end; see readers
 }
 
 func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
@@ -109,6 +111,9 @@ func (s *session) each(query string, args []any, f func(scan func(into ...any) e
 	}
 	defer rows.Close()
 	for rows.Next() {
+		if s.expired.Load() {
+			return errSlowRead
+		}
 		if err := f(rows.Scan); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/planted"
 	"blueprintd/secret"
 )
 
@@ -34,6 +35,24 @@ type Options struct {
 	Logger *slog.Logger // nil = slog.Default()
 	// MaxBlueprints is how many blueprints one user may have; 0 = any number.
 	MaxBlueprints int
+	// AllowNetworkFS opens a database on a network file system, which is
+	// refused otherwise, with a warning.
+	AllowNetworkFS bool
+	// MinFree is how many bytes stay free on the disk for the runs under way:
+	// with less, new runs are refused with CodeUnavailable. 0 = DefaultReserve,
+	// or a twentieth of the disk if that is less; negative = none.
+	MinFree int64
+	// KeepExecutions and KeepFirings say how much history of runs and of the
+	// ledger stays. Failed runs stay three times as long, or, of a number, until
+	// all completed ones are gone; rows of the ledger at least 72 hours. What has
+	// not ended, and what it needs, is never removed.
+	KeepExecutions, KeepFirings Keep
+	// MaxDisk is how many bytes the database and its log may take; 0 = any
+	// number.
+	MaxDisk int64
+
+	lookAt     lookAt             // nil = lookAround
+	syncFolder func(string) error // nil = syncFolder
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -47,8 +66,13 @@ type Store struct {
 	watch   *session // the gate's own; nil when ephemeral
 	gate    gate
 
+	ground ground
+
 	generation atomic.Int64 // the present one, when ephemeral
 	commits    atomic.Int64 // transactions since the last checkpoint
+	written    atomic.Int64 // bytes, about, since then
+	logFrames  atomic.Int64 // pages in the log at the last look
+	full       atomic.Bool  // new runs are refused; see disk_limit.go
 
 	keys        *cache[*knownKey]
 	access      *cache[grant]
@@ -56,6 +80,7 @@ type Store struct {
 	active      *cache[[]blueprint.Trigger]
 	definitions *cache[*blueprint.Definition] // these never change
 	uses        keyUses
+	counts      counts
 
 	closing sync.Once
 }
@@ -68,6 +93,15 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
+	if options.lookAt == nil {
+		options.lookAt = lookAround
+	}
+	if options.syncFolder == nil {
+		options.syncFolder = syncFolder
+	}
+	if planted.Possible {
+		options.Schema = plantedSchema(options.Schema)
+	}
 	s := &Store{
 		options:     options,
 		keys:        newCache[*knownKey](10_000),
@@ -75,6 +109,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		bindings:    newCache[*blueprint.Binding](10_000),
 		active:      newCache[[]blueprint.Trigger](16),
 		definitions: newCache[*blueprint.Definition](1_000),
+		counts:      newCounts(),
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(unopened(err), s.release())

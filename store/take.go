@@ -36,35 +36,42 @@ func (s *Store) fence() error {
 }
 
 // checkKey compares the master key with the one that the database is used
-// with. Only a server changes to another one, and only while nothing is sealed.
+// with, and makes it that one where that is allowed.
 func (s *Store) checkKey(t *transaction) error {
-	var known []byte
-	if err := t.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
+	adopt, err := s.options.keyFits(t.session)
+	if err != nil || !adopt {
 		return err
 	}
-	sealer := s.options.Sealer
+	_, err = t.exec("UPDATE meta SET key_check = ? WHERE id = 1", s.options.Sealer.Check())
+	return err
+}
+
+// keyFits compares the master key with the one that the database is used with.
+// Only a server changes to another one, and only while nothing is sealed.
+func (o Options) keyFits(q *session) (adopt bool, err error) {
+	var known []byte
+	if err := q.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
+		return false, err
+	}
+	sealer := o.Sealer
 	switch {
-	case sealer == nil && (known == nil || !s.options.Server):
-		return nil
+	case sealer == nil && (known == nil || !o.Server):
+		return false, nil
 	case sealer != nil && bytes.Equal(known, sealer.Check()):
-		return nil
+		return false, nil
 	case known != nil:
-		sealed, err := holdsSealed(t)
+		sealed, err := holdsSealed(&transaction{session: q})
 		if err != nil {
-			return err
+			return false, err
 		}
-		if sealed || !s.options.Server {
-			return &blueprint.Error{
+		if sealed || !o.Server {
+			return false, &blueprint.Error{
 				Code: blueprint.CodeConflict, Message: "the secrets of the database are encrypted with another master key",
 				Hint: "name the key file that belongs to this database with --master-key-file",
 			}
 		}
 	}
-	if sealer == nil {
-		return nil
-	}
-	_, err := t.exec("UPDATE meta SET key_check = ? WHERE id = 1", sealer.Check())
-	return err
+	return sealer != nil, nil
 }
 
 // holdsSealed looks for anything encrypted. The engine's journal and state are

@@ -109,8 +109,8 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 		config = map[string]any{}
 	}
 	trigger = blueprint.Trigger{ID: s.options.IDs.UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: principal.UserID}
-	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at)
-		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`
+	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at, changed)
+		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ` + nextGeneration + ")"
 	plain, sealed, err := s.sealConfig(trigger.ID, config)
 	if err != nil {
 		return trigger, err
@@ -161,7 +161,7 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		t.changed()
-		if _, err := t.exec("UPDATE triggers SET config = ?, sealed_config = ?, is_active = ? WHERE id = ?", plain, sealed, trigger.IsActive, id); err != nil {
+		if _, err := t.exec("UPDATE triggers SET config = ?, sealed_config = ?, is_active = ?, changed = "+nextGeneration+" WHERE id = ?", plain, sealed, trigger.IsActive, id); err != nil {
 			return err
 		}
 		return moveCursor(t, id, cursor)
@@ -180,7 +180,7 @@ func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		t.changed()
-		_, err := t.exec("UPDATE triggers SET deleted_at = ? WHERE id = ?", now, id)
+		_, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE id = ?", now, id)
 		return err
 	})
 }

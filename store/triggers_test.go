@@ -22,11 +22,18 @@ func firing(s *Store, trigger blueprint.Trigger, key string) blueprint.Firing {
 	}
 }
 
+func activeSchedules(t testing.TB, s *Store) []blueprint.Schedule {
+	t.Helper()
+	list, _, err := s.Schedules(context.Background(), 0)
+	check(t, err)
+	return list
+}
+
 // cursors are those of the active schedules, by trigger.
 func cursors(t testing.TB, s *Store) map[string]blueprint.Time {
 	t.Helper()
 	got := map[string]blueprint.Time{}
-	for _, schedule := range must(s.ActiveSchedules(context.Background()))(t) {
+	for _, schedule := range activeSchedules(t, s) {
 		got[schedule.Trigger.ID] = schedule.Cursor
 	}
 	return got
@@ -230,4 +237,51 @@ func TestSealedAtRest(t *testing.T) {
 	must(s.GetBlueprint(ctx, ann, ids[0]))(t)
 	_, err := s.GetBlueprint(ctx, ann, ids[1])
 	wantCode(t, err, blueprint.CodeInternal)
+}
+
+// Who knows the schedules of a generation is told of what has changed since,
+// and of nothing else.
+func TestSchedulesSince(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		b, other := create(t, s, ann, "T"), create(t, s, ann, "other")
+		trigger := func(of blueprint.Blueprint) blueprint.Trigger {
+			return must(s.CreateTrigger(ctx, ann, of.ID, blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}))(t)
+		}
+		names := map[string]string{trigger(b).ID: "a"}
+		deleted, switched, orphan := trigger(b), trigger(b), trigger(other)
+		names[deleted.ID], names[switched.ID], names[orphan.ID] = "deleted", "switched", "orphan"
+		var generation int64
+		want := func(step, want string) {
+			t.Helper()
+			list, now, err := s.Schedules(ctx, generation)
+			check(t, err)
+			got := ""
+			for _, one := range list {
+				got += " " + names[one.Trigger.ID]
+				if !one.Trigger.IsActive {
+					got += "-"
+				}
+			}
+			if got != want {
+				t.Errorf("%s:%s, want%s", step, got, want)
+			}
+			generation = now
+		}
+		want("at first", " a deleted switched orphan")
+		want("nothing", "")
+		user(t, s, "bob")
+		check(t, s.RecordFirings(ctx, switched.ID, nil, blueprint.TimeOf(start.Add(time.Minute))))
+		want("a moved cursor", "")
+		off := false
+		must(s.UpdateTrigger(ctx, ann, switched.ID, nil, &off))(t)
+		check(t, s.DeleteTrigger(ctx, ann, deleted.ID))
+		want("switched off and deleted", " deleted- switched-")
+		must(s.DeleteBlueprint(ctx, ann, other.ID))(t)
+		names[trigger(b).ID] = "new"
+		want("a blueprint deleted and one made", " orphan- new")
+		generation = 0
+		want("anew", " a new")
+	})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"runtime"
 	"sync"
+
+	"blueprintd/metrics"
 )
 
 // The bounds of one transaction of the writer, and of the queue before it.
@@ -198,7 +200,9 @@ func (s *Store) process(batch []*job) {
 	failure := w.failure
 	w.mu.Unlock()
 	if failure == nil {
+		watch := metrics.Begin()
 		failure = s.transact(batch)
+		s.counts.batch(watch.Elapsed(), len(batch), failure)
 		if severityOf(failure) == ofStore {
 			w.fail(failure)
 			s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", failure)

@@ -65,6 +65,7 @@ func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
 	}
 	if err == nil {
 		t.started.Add(1)
+		t.counts.firings.Add(string(a.firing.Source), string(blueprint.DecisionStarted))
 		return run, nil
 	}
 	var duplicate *blueprint.DuplicateFiringError
@@ -110,8 +111,10 @@ func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, r
 // whether that works or not, so a failure is only logged.
 func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
 	if err := t.Store.RecordFirings(context.WithoutCancel(ctx), firing.TriggerID, []blueprint.Firing{*firing}, 0); err != nil {
-		t.Logger.Warn("a firing is missing in the ledger", "trigger", firing.TriggerID, "decision", firing.Decision, "reason", firing.Reason, "error", err)
+		t.Logger.Warn("a firing is missing in the ledger", "trigger", firing.TriggerID, "decision", firing.Decision, "error", err)
+		return
 	}
+	t.counts.firings.Add(string(firing.Source), string(firing.Decision))
 }
 
 // maxReason bounds the reason of a ledger row, in bytes.

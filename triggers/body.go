@@ -25,7 +25,7 @@ func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
 		// The length is only claimed, so memory beyond this comes with the bytes.
-		body.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead)
+		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, t.MaxBody+1))
 	var network net.Error

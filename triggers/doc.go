@@ -58,7 +58,8 @@
 // # Schedules
 //
 // Run is one loop with one timer, set to the nearest tick of all active
-// schedules. A schedule has a cursor: every tick up to it is decided. The cursor
+// schedules. Finding it, and reading one schedule that was changed, costs the
+// same however many others there are. A schedule has a cursor: every tick up to it is decided. The cursor
 // moves in the transaction that decides the next ticks, so none is lost and none
 // decided twice, whenever the server stops and whichever way the clock is set;
 // the key of a tick is its instant.

@@ -33,6 +33,7 @@ type memory struct {
 	order    []string
 	cursors  map[string]blueprint.Time
 	rows     []blueprint.Firing
+	readings []int64                   // of the schedules: since which generation
 	requests []*blueprint.StartRequest // of runs that exist
 	patience []time.Duration
 
@@ -111,19 +112,22 @@ func (m *memory) GetTrigger(ctx context.Context, principal blueprint.Principal, 
 	return b.Trigger, nil
 }
 
-func (m *memory) ActiveSchedules(context.Context) ([]blueprint.Schedule, error) {
+// Schedules gives all that were ever made, whatever changed.
+func (m *memory) Schedules(_ context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.readError != nil {
-		return nil, m.readError
+		return nil, 0, m.readError
 	}
-	var list []blueprint.Schedule
+	m.readings = append(m.readings, since)
 	for _, id := range m.order {
-		if b := m.bindings[id]; b != nil && b.Trigger.Type == blueprint.TriggerScheduled && b.Trigger.IsActive {
+		if b := m.bindings[id]; b == nil {
+			list = append(list, blueprint.Schedule{Trigger: blueprint.Trigger{ID: id}})
+		} else if b.Trigger.Type == blueprint.TriggerScheduled {
 			list = append(list, blueprint.Schedule{Trigger: b.Trigger, Cursor: m.cursors[id]})
 		}
 	}
-	return list, nil
+	return list, since + 1, nil
 }
 
 func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint.Firing, cursor blueprint.Time) error {

@@ -21,10 +21,11 @@ const jump = 15 * time.Second
 // scheduler is the loop behind Run. One goroutine owns it.
 type scheduler struct {
 	*Service
-	schedules []*scheduled
-	up        time.Time // since when the server has been up without a gap
-	seen      time.Time // the clock when it was last looked at
-	seenReal  time.Time // real time then; only differences to it count
+	agenda     agenda
+	generation int64     // of the schedules in the agenda; 0 before the first reading
+	up         time.Time // since when the server has been up without a gap
+	seen       time.Time // the clock when it was last looked at
+	seenReal   time.Time // real time then; only differences to it count
 
 	timer    *clock.Timer
 	timerAt  time.Time // zero when no timer is set
@@ -74,12 +75,20 @@ func (t *Service) Run(ctx context.Context) error {
 		s.decide(ctx)
 		s.arm(ctx)
 		s.letGo()
+		if ctx.Err() != nil {
+			return nil
+		}
+		select { // what is due comes first, so that chance has no part in it
+		case release := <-s.wakes:
+			s.woken(release)
+			continue
+		default:
+		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case release := <-s.wakes:
-			s.timerAt = time.Time{} // spent, unless it was an earlier one; then it is set anew
-			s.holds = append(s.holds, release)
+			s.woken(release)
 			continue
 		case <-t.changed:
 		case <-anew.C:
@@ -90,6 +99,12 @@ func (t *Service) Run(ctx context.Context) error {
 			t.Logger.Warn("the schedules could not be read; those read before stay in force", "error", err)
 		}
 	}
+}
+
+// woken takes note that the timer went off.
+func (s *scheduler) woken(release func()) {
+	s.timerAt = time.Time{} // spent, unless it was an earlier one; then it is set anew
+	s.holds = append(s.holds, release)
 }
 
 // end stops what the loop started.
@@ -128,42 +143,43 @@ func (s *scheduler) observe() time.Time {
 	if !s.seen.IsZero() && now.Sub(s.seen)-real.Sub(s.seenReal) >= jump {
 		s.up = now
 	}
+	if now.Before(s.seen) {
+		s.counts.backwards.Add(1)
+	}
 	s.seen, s.seenReal = now, real
+	s.counts.looked.Set(now.UnixMilli())
 	return now
 }
 
-// load reads all active schedules. What was known of one that has not changed
-// stays.
+// load reads the schedules that have changed since they were last read; at
+// first that is all. What was known of one whose timing is the same stays.
 func (s *scheduler) load(ctx context.Context) error {
-	rows, err := s.Store.ActiveSchedules(ctx)
+	rows, generation, err := s.Store.Schedules(ctx, s.generation)
 	if err != nil {
 		return err
 	}
-	known := make(map[string]*scheduled, len(s.schedules))
-	for _, one := range s.schedules {
-		known[one.trigger.ID] = one
-	}
-	s.schedules = make([]*scheduled, 0, len(rows))
 	for i := range rows {
-		one := known[rows[i].Trigger.ID]
+		id := rows[i].Trigger.ID
+		if !rows[i].Trigger.IsActive {
+			s.agenda.remove(id)
+			continue
+		}
+		one := s.agenda.byID[id]
 		if one == nil || !one.sameTiming(&rows[i].Trigger) {
 			one = s.newScheduled(&rows[i])
 		}
 		one.stand(rows[i].Cursor.Time())
-		s.schedules = append(s.schedules, one)
+		s.agenda.add(one)
 	}
-	s.stale = false
+	s.generation, s.stale = generation, false
+	s.counts.schedules.Set(int64(len(s.agenda.byID)))
 	return nil
 }
 
 // arm sets the one timer to the next instant at which anything is to be done.
 func (s *scheduler) arm(ctx context.Context) {
-	var next time.Time
-	for _, one := range s.schedules {
-		if at := one.wakeAt(); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-			next = at
-		}
-	}
+	next := s.agenda.next()
+	s.counts.next.Set(int64(blueprint.TimeOf(next)))
 	if next.Equal(s.timerAt) {
 		return
 	}
@@ -191,10 +207,8 @@ func (s *scheduler) arm(ctx context.Context) {
 func (s *scheduler) decide(ctx context.Context) {
 	now := s.observe()
 	for range 2 { // a second time when schedules had to be read again
-		due := slices.DeleteFunc(slices.Clone(s.schedules), func(one *scheduled) bool {
-			at := one.wakeAt()
-			return at.IsZero() || at.After(now)
-		})
+		all := s.agenda.due(now)
+		due := slices.Clone(all)
 		slices.SortStableFunc(due, func(a, b *scheduled) int { return a.next.Compare(b.next) })
 		for _, one := range due {
 			one.steps = one.due(one.cursor, now, s.up)
@@ -203,26 +217,11 @@ func (s *scheduler) decide(ctx context.Context) {
 			batch := due[:min(len(due), maxBatch)]
 			due = append(due[len(batch):], s.round(ctx, batch)...)
 		}
+		for _, one := range all {
+			s.agenda.wait(one)
+		}
 		if !s.stale || s.load(ctx) != nil {
 			return
 		}
 	}
-}
-
-// wakeAt is when something is to be done about a schedule; zero is never.
-func (one *scheduled) wakeAt() time.Time {
-	if one.next.IsZero() || one.retry.Before(one.next) {
-		return one.next
-	}
-	return one.retry
-}
-
-// scheduled is an active schedule. Every tick up to cursor is decided.
-type scheduled struct {
-	timing
-	trigger blueprint.Trigger
-	cursor  time.Time
-	next    time.Time // the first tick after cursor; zero for none
-	retry   time.Time // not before
-	steps   []step    // still to be done
 }

@@ -704,3 +704,21 @@ func TestRealClock(t *testing.T) {
 		}
 	})
 }
+
+// A schedule that is switched off while the disk keeps the loop waiting for
+// another one leaves no row any more.
+func TestSwitchedOffInTheMiddle(t *testing.T) {
+	m, v := newMemory(), clock.NewVirtual(begin.Add(10*time.Minute+30*time.Second))
+	one := m.trigger(blueprint.TriggerScheduled, schedule("* * * * *", "catchUp", "none"), begin)
+	other := m.trigger(blueprint.TriggerScheduled, schedule("* * * * *", "catchUp", "none"), begin)
+	m.refuse = func(*blueprint.Firing) error { // m is locked
+		off := *m.bindings[other]
+		off.Trigger.IsActive = false
+		m.bindings[other] = &off
+		return nil
+	}
+	start(t, newService(m, v), mover(t, v))()
+	if first, second := tally(m, one), tally(m, other); first != "s10" || second != "" {
+		t.Errorf("%s and %s", first, second)
+	}
+}

@@ -22,8 +22,10 @@ type Store interface {
 	// GetTrigger is CodeForbidden for somebody who may not manage the trigger's
 	// blueprint.
 	GetTrigger(ctx context.Context, principal blueprint.Principal, triggerID string) (blueprint.Trigger, error)
-	// ActiveSchedules gives every active scheduled trigger.
-	ActiveSchedules(ctx context.Context) ([]blueprint.Schedule, error)
+	// Schedules gives, oldest first, the scheduled triggers that have changed
+	// since a generation, and the present one; since 0, every active one. One
+	// whose IsActive is false is no longer there.
+	Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error)
 	// RecordFirings stores rows that start nothing and moves the schedule's
 	// cursor, all or nothing. The cursor never goes back; zero leaves it.
 	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) error
@@ -76,6 +78,7 @@ type Service struct {
 	schemas inputSchemas
 	brake   brake
 	started atomic.Int64
+	counts  counts
 
 	// What tells the scheduler that schedules have changed.
 	changed  chan struct{} // holds one
@@ -97,6 +100,7 @@ func New(options Options) *Service {
 		Options: options, changed: make(chan struct{}, 1),
 		schemas: inputSchemas{compiled: map[string]compiledSchema{}},
 		brake:   brake{buckets: map[string]*bucket{}},
+		counts:  newCounts(),
 	}
 }
 

@@ -33,7 +33,7 @@ func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 	one.timing, issues = readSchedule(row.Trigger.Config)
 	if len(issues) > 0 {
 		one.schedule = nil
-		s.Logger.Error("a schedule cannot be read and does not fire; update its config", "trigger", row.Trigger.ID, "error", blueprint.InvalidInput(issues))
+		s.Logger.Error("a schedule cannot be read and does not fire", "trigger", row.Trigger.ID, "error", blueprint.InvalidInput(issues), "hint", "update its config")
 	}
 	now := s.Clock.Now()
 	if ahead := row.Cursor.Time().Sub(now); ahead > farAhead {
@@ -80,12 +80,16 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 			continue
 		}
 		now := &one.steps[0]
-		if now.at.IsZero() {
+		binding := s.standing(ctx, one)
+		switch {
+		case binding == nil:
+			continue
+		case now.at.IsZero():
 			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.String()+`; catchUp is "none"`)
 			s.settle(ctx, one, now, *row)
 			continue
 		}
-		if p, ok := s.startTick(ctx, one, now); ok {
+		if p, ok := s.startTick(ctx, one, now, binding); ok {
 			started = append(started, p)
 		}
 	}
@@ -94,6 +98,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 		err := p.run.Accepted(context.WithoutCancel(ctx))
 		if err == nil {
 			s.started.Add(1)
+			s.counts.tick(p.activation)
 			p.one.done(p.step)
 			continue
 		}
@@ -108,19 +113,25 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 	return more
 }
 
-// startTick begins the run of a tick. It gives false when there is nothing to
-// wait for.
-func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step) (pending, bool) {
+// standing gives the binding of a schedule that still is as it was read, else
+// nil: the disk may have kept the loop waiting for another one meanwhile.
+func (s *scheduler) standing(ctx context.Context, one *scheduled) *blueprint.Binding {
 	binding, err := s.Store.Binding(context.WithoutCancel(ctx), one.trigger.ID)
 	switch {
 	case err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound:
 		s.later(one, err)
-		return pending{}, false
+		return nil
 	case err != nil || !binding.Trigger.IsActive || !one.sameTiming(&binding.Trigger):
 		// It was changed a moment ago. If it still stands there when the schedules have been read again, it has to wait.
 		s.stale, one.steps, one.retry = true, nil, s.Clock.Now().Add(retryDelay)
-		return pending{}, false
+		return nil
 	}
+	return binding
+}
+
+// startTick begins the run of a tick. It gives false when there is nothing to
+// wait for.
+func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, binding *blueprint.Binding) (pending, bool) {
 	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: soon, cursor: blueprint.TimeOf(now.at)}
 	a.firing.Key, a.firing.DueAt, a.firing.Reason = instant(now.at), a.cursor, now.reason(a.firing.ReceivedAt.Time())
 	a.input = map[string]any{
@@ -187,6 +198,9 @@ func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, rows 
 	if err != nil {
 		s.later(one, err)
 		return
+	}
+	for i := range rows {
+		s.counts.firings.Add(string(rows[i].Source), string(rows[i].Decision))
 	}
 	one.done(now)
 }

@@ -26,7 +26,7 @@ func noWebhook() *blueprint.Error {
 
 // Webhook serves POST /webhooks/blueprint/{triggerId}, whose path value
 // triggerId it reads; the package comment says how.
-func (t *Service) Webhook() http.Handler { return http.HandlerFunc(t.serveWebhook) }
+func (t *Service) Webhook() http.Handler { return t.counted(t.serveWebhook) }
 
 func (t *Service) serveWebhook(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {

@@ -1,0 +1,307 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nobody is a user who owns nothing, for when the tests run as root.
+const nobody = 65534
+
+// openFolder gives a temporary folder that any user can get into.
+func openFolder(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	for _, path := range []string{folder, filepath.Dir(folder)} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+// usedDatabase makes a database my.db with a secret in it, which a server was
+// using when it was killed, and gives its folder.
+func usedDatabase(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	s := startServer(t, "--db", filepath.Join(folder, "my.db"))
+	s.mutate("blueprint.create", object{"title": "T", "blueprint_map": object{"nodes": []any{node("a", "set", object{"values": object{}})}},
+		"environment_variables": []any{object{"name": "token", "secret": true, "default": "hush"}}})
+	s.kill()
+	return folder
+}
+
+func copyFolder(t *testing.T, from, to string) {
+	t.Helper()
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		data, err := os.ReadFile(filepath.Join(from, entry.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, entry.Name()), data, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// filesIn tells what is in a folder, but for files that are made anew at each
+// start: the index of the log and the lock.
+func filesIn(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasSuffix(path, "-shm") || strings.HasSuffix(path, ".lock") {
+			return err
+		}
+		found[path] = entry.Type().String()
+		if entry.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			found[path] = fmt.Sprintf("%d bytes, %x", len(data), sha256.Sum256(data))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// refusedBy runs a command of the real binary, as nobody when asked to, which
+// must be refused soon and clearly, and gives what it says.
+func refusedBy(t *testing.T, asNobody bool, args ...string) string {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const patience = 10 * time.Second // it takes a hundredth of that on a quiet machine
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(ctx, path, args...)
+	command.Stdout, command.Stderr, command.Dir = &stdout, &stderr, "/"
+	if asNobody && os.Geteuid() == 0 {
+		if err := os.Chmod(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	err = command.Run()
+	var ended *exec.ExitError
+	if !errors.As(err, &ended) || ctx.Err() != nil || ended.ExitCode() != exitFailed && ended.ExitCode() != exitUsage {
+		t.Fatalf("blueprintd %s: %v\n%s%s", strings.Join(args, " "), err, &stdout, &stderr)
+	}
+	text := stderr.String()
+	var lines []string
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, " level=WARN ") {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "blueprintd: ") || !strings.HasPrefix(lines[1], "hint: ") {
+		t.Errorf("blueprintd %s says, instead of one line and a hint:\n%s", strings.Join(args, " "), text)
+	}
+	return text
+}
+
+func plainSQL(t *testing.T, path, text string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+path)
+	if err == nil {
+		_, err = db.Exec(text)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// badDatabases are the states in which a database may be found. Each damages a
+// database my.db in a folder.
+var badDatabases = []struct {
+	name     string
+	damage   func(t *testing.T, folder string) error
+	says     string
+	server   bool // only a server minds
+	asNobody bool
+}{
+	{name: "a text", says: "not an SQLite database", damage: func(t *testing.T, folder string) error {
+		return overwrite(folder, strings.Repeat("Dear diary, today nothing happened. ", 99))
+	}},
+	{name: "a picture", says: "not an SQLite database", damage: func(t *testing.T, folder string) error {
+		return overwrite(folder, "\x89PNG\r\n\x1a\n"+strings.Repeat("\x00\x01\x02\xff", 999))
+	}},
+	{name: "another program's", says: "belongs to another program", damage: func(t *testing.T, folder string) error {
+		err := removeAll(folder, "my.db", "my.db-wal", "my.db-shm")
+		plainSQL(t, filepath.Join(folder, "my.db"), "PRAGMA application_id = 7; PRAGMA journal_mode = WAL; CREATE TABLE theirs (x)")
+		return err
+	}},
+	{name: "a newer one", says: "knows forms up to", damage: func(t *testing.T, folder string) error {
+		plainSQL(t, filepath.Join(folder, "my.db"), "PRAGMA user_version = 99")
+		return nil
+	}},
+	{name: "with other tables", says: "the tables of the database are not those", damage: func(t *testing.T, folder string) error {
+		plainSQL(t, filepath.Join(folder, "my.db"), "ALTER TABLE users ADD COLUMN planted TEXT")
+		return nil
+	}},
+	{name: "emptied", says: "is empty, but it was not", damage: func(t *testing.T, folder string) error {
+		return errors.Join(os.Truncate(filepath.Join(folder, "my.db"), 0), removeAll(folder, "my.db-wal", "my.db-shm"))
+	}},
+	{name: "emptied beside its log", says: "is empty, but it was not", damage: func(t *testing.T, folder string) error {
+		return errors.Join(os.Truncate(filepath.Join(folder, "my.db"), 0), removeAll(folder, "my.db.lock"))
+	}},
+	{name: "gone from its log", says: "is missing, but what was last written", server: true, damage: func(t *testing.T, folder string) error {
+		return removeAll(folder, "my.db")
+	}},
+	{name: "cut short", says: "damaged", damage: func(t *testing.T, folder string) error {
+		plainSQL(t, filepath.Join(folder, "my.db"), "PRAGMA wal_checkpoint(TRUNCATE)")
+		return errors.Join(os.Truncate(filepath.Join(folder, "my.db"), 50_000), removeAll(folder, "my.db-wal", "my.db-shm"))
+	}},
+	{name: "with another's log", says: "is that of another database", damage: func(t *testing.T, folder string) error {
+		other := usedDatabase(t)
+		copyFolder(t, other, filepath.Join(folder, "other"))
+		for _, suffix := range []string{"-wal", "-shm"} {
+			if err := os.Rename(filepath.Join(folder, "other", "my.db"+suffix), filepath.Join(folder, "my.db"+suffix)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+	{name: "with a log of noise", says: "is damaged or no such log", damage: func(t *testing.T, folder string) error {
+		return os.WriteFile(filepath.Join(folder, "my.db-wal"), bytes.Repeat([]byte("noise"), 9999), 0o600)
+	}},
+	{name: "with another key", says: "encrypted with another master key", damage: func(t *testing.T, folder string) error {
+		return os.WriteFile(filepath.Join(folder, "my.db.key"), []byte(strings.Repeat("ab", 32)), 0o600)
+	}},
+	{name: "without a key", says: "my.db.key is missing", damage: func(t *testing.T, folder string) error { return removeAll(folder, "my.db.key") }},
+	{name: "with half a key", says: "is no master key", damage: func(t *testing.T, folder string) error {
+		return os.WriteFile(filepath.Join(folder, "my.db.key"), []byte(strings.Repeat("ab", 16)), 0o600)
+	}},
+	{name: "with a folder for a key", says: "cannot be read: it is a folder", damage: func(t *testing.T, folder string) error {
+		return errors.Join(removeAll(folder, "my.db.key"), os.Mkdir(filepath.Join(folder, "my.db.key"), 0o700))
+	}},
+	{name: "a folder", says: "is a folder", damage: func(t *testing.T, folder string) error {
+		return errors.Join(removeAll(folder, "my.db"), os.Mkdir(filepath.Join(folder, "my.db"), 0o700))
+	}},
+	{name: "a pipe", says: "is not a file", damage: func(t *testing.T, folder string) error {
+		return errors.Join(removeAll(folder, "my.db"), syscall.Mkfifo(filepath.Join(folder, "my.db"), 0o600))
+	}},
+	{name: "a device", says: "is not a file", damage: func(t *testing.T, folder string) error {
+		other := filepath.Join(folder, "other")
+		return errors.Join(removeAll(folder, "my.db"), os.Symlink("/dev/null", filepath.Join(other, "null")), os.Symlink(filepath.Join(other, "null"), filepath.Join(folder, "my.db")))
+	}},
+	{name: "a link to itself", says: "leads to itself", damage: func(t *testing.T, folder string) error {
+		return errors.Join(removeAll(folder, "my.db"), os.Symlink("my.db", filepath.Join(folder, "my.db")))
+	}},
+	{name: "a link to nothing", says: "", damage: func(t *testing.T, folder string) error {
+		return errors.Join(removeAll(folder, "my.db"), os.Symlink("unmounted.db", filepath.Join(folder, "my.db")))
+	}},
+	{name: "somebody else's", says: "belongs to user", asNobody: true, damage: func(t *testing.T, folder string) error {
+		err := errors.Join(os.Chmod(folder, 0o777), os.Chmod(filepath.Join(folder, "my.db"), 0o400))
+		return errors.Join(err, os.Chmod(filepath.Join(folder, "my.db.key"), 0o644))
+	}},
+	{name: "in a folder that takes no files", says: "is not writable", asNobody: true, damage: func(t *testing.T, folder string) error {
+		for _, name := range []string{"my.db", "my.db.key"} {
+			if err := os.Chmod(filepath.Join(folder, name), 0o666); err != nil {
+				return err
+			}
+		}
+		return os.Chmod(folder, 0o555)
+	}},
+}
+
+func overwrite(folder, text string) error {
+	return errors.Join(removeAll(folder, "my.db-wal", "my.db-shm"), os.WriteFile(filepath.Join(folder, "my.db"), []byte(text), 0o600))
+}
+
+func removeAll(folder string, names ...string) error {
+	var errs []error
+	for _, name := range names {
+		errs = append(errs, os.RemoveAll(filepath.Join(folder, name)))
+	}
+	return errors.Join(errs...)
+}
+
+// TestBadDatabases starts the server and a tool on databases that they must
+// not take, and makes sure that they leave them as they are.
+func TestBadDatabases(t *testing.T) {
+	good := usedDatabase(t)
+	for _, bad := range badDatabases {
+		t.Run(bad.name, func(t *testing.T) {
+			folder := openFolder(t)
+			if err := os.Mkdir(filepath.Join(folder, "other"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			copyFolder(t, good, folder)
+			if err := bad.damage(t, folder); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { os.Chmod(folder, 0o755) })
+			before := filesIn(t, folder)
+			database := filepath.Join(folder, "my.db")
+			said := []string{refusedBy(t, bad.asNobody, "serve", "--addr", "127.0.0.1:0", "--db", database)}
+			tool := refusedBy(t, bad.asNobody, "user", "list", "--db", database)
+			if !bad.server {
+				said = append(said, tool)
+			}
+			for _, text := range said {
+				if !strings.Contains(text, bad.says) {
+					t.Errorf("it says, without %q: %s", bad.says, text)
+				}
+			}
+			if after := filesIn(t, folder); fmt.Sprint(after) != fmt.Sprint(before) {
+				t.Errorf("the files were\n%v\nand are\n%v", before, after)
+			}
+		})
+	}
+}
+
+func TestBadPlaces(t *testing.T) {
+	folder := openFolder(t)
+	file := filepath.Join(folder, "file")
+	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ path, says string }{
+		{filepath.Join(folder, "missing", "my.db"), "does not exist"},
+		{filepath.Join(file, "my.db"), file},
+		{"/proc/my.db", "/proc"},
+	} {
+		if text := refusedBy(t, false, "serve", "--addr", "127.0.0.1:0", "--db", test.path); !strings.Contains(text, test.says) {
+			t.Errorf("%s: it says, without %q: %s", test.path, test.says, text)
+		}
+	}
+}
+
+// TestIndexOfNoise shows that the index of the log is nothing to worry about:
+// it is made anew.
+func TestIndexOfNoise(t *testing.T) {
+	folder := usedDatabase(t)
+	for _, noise := range []string{"", "noise", strings.Repeat("noise", 9999)} {
+		if err := os.WriteFile(filepath.Join(folder, "my.db-shm"), []byte(noise), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		command(t, "user", "list", "--db", filepath.Join(folder, "my.db"))
+	}
+	startServer(t, "--db", filepath.Join(folder, "my.db")).stop()
+}

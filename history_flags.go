@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/store"
+)
+
+// leastDisk is the smallest limit that leaves the log room to work.
+const leastDisk = 16 << 20
+
+// historyFlags say how much history a server keeps.
+func historyFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "keep-executions", Usage: "keep finished runs for this `AGE` (90d, 36h), or this many (100000), or all; failed ones stay three times as long, or go last (default: 90d; all with --ephemeral)"},
+		&cli.StringFlag{Name: "keep-firings", Usage: "keep the history of triggers for this `AGE`, or this many rows, or all, but for 72h at least (default: 90d; all with --ephemeral)"},
+		&cli.StringFlag{Name: "max-disk", Usage: "the `BYTES` that the database may take, as 2GiB: beyond, the oldest finished runs go (default: any number)"},
+	}
+}
+
+// chooseHistory reads the flags of historyFlags.
+func chooseHistory(c *cli.Context, o *options) (err error) {
+	if o.keepExecutions, err = chooseKeep(c, o, "keep-executions"); err != nil {
+		return err
+	}
+	if o.keepFirings, err = chooseKeep(c, o, "keep-firings"); err != nil {
+		return err
+	}
+	if !c.IsSet("max-disk") {
+		return nil
+	}
+	if o.maxDisk, err = parseSize(c.String("max-disk")); err != nil || o.maxDisk != 0 && o.maxDisk < leastDisk {
+		return usage("--max-disk 2GiB", "%s %s: is no size of 16MiB or more", given(c, "max-disk"), c.String("max-disk"))
+	}
+	return nil
+}
+
+func chooseKeep(c *cli.Context, o *options, name string) (store.Keep, error) {
+	text := c.String(name)
+	if !c.IsSet(name) {
+		text = "90d"
+		if o.ephemeral {
+			text = "all"
+		}
+	}
+	keep, err := parseKeep(text)
+	if err != nil {
+		err = usage("--"+name+" 90d, or --"+name+" 100000", "%s %s: %s", given(c, name), text, err)
+	}
+	return keep, err
+}
+
+// parseKeep reads an age (90d, 36h, 1h30m: a minute at least), a number of
+// rows, or "all", which 0 is too.
+func parseKeep(text string) (store.Keep, error) {
+	if text == "all" {
+		return store.Keep{}, nil
+	}
+	if rows, err := strconv.ParseInt(text, 10, 64); err == nil && rows >= 0 {
+		return store.Keep{Rows: rows}, nil
+	}
+	age, err := time.ParseDuration(text)
+	if number, isDays := strings.CutSuffix(text, "d"); isDays {
+		var days float64
+		if days, err = strconv.ParseFloat(number, 64); !(math.Abs(days) <= 36_500) {
+			err = strconv.ErrRange
+		}
+		age = time.Duration(days * float64(24*time.Hour))
+	}
+	if err != nil || age < time.Minute {
+		return store.Keep{}, fmt.Errorf("is no age of a minute or more, no number of rows, and not all")
+	}
+	return store.Keep{Age: age}, nil
+}

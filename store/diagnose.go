@@ -1,0 +1,201 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Health is what a check came to.
+type Health string
+
+// What a check may come to.
+const (
+	Fine    Health = "ok"
+	Dubious Health = "warning" // it works, but something may be lost or seen
+	Broken  Health = "problem" // it does not work, or data is in danger
+)
+
+// Finding is the outcome of one check of a database and of what it needs.
+type Finding struct {
+	Check   string `json:"check"`
+	Health  Health `json:"status"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"` // what to do; empty when all is well
+}
+
+// diagnosis collects findings.
+type diagnosis struct {
+	ctx     context.Context
+	options Options
+	path    string
+	full    bool
+	list    []Finding
+}
+
+func (d *diagnosis) add(check string, health Health, fix, format string, args ...any) {
+	d.list = append(d.list, Finding{check, health, fmt.Sprintf(format, args...), fix})
+}
+
+// Diagnose looks at the database at options.Path and at what is around it, and
+// tells what is well and what is not, in the order in which to mend it. It
+// changes nothing and makes no file; a server may be running on the database.
+// Of options it uses Path, Schema, Sealer (nil when there is no key), Clock,
+// AllowNetworkFS and MinFree. With full every page, index and reference is
+// checked, which reads the whole file.
+func Diagnose(ctx context.Context, options Options, full bool) []Finding {
+	if options.lookAt == nil {
+		options.lookAt = lookAround
+	}
+	d := &diagnosis{ctx: ctx, options: options, full: full}
+	path, err := realPath(options.Path)
+	if err != nil {
+		d.add("file", Broken, hintOf(err, "name the database with --db"), "%s", messageOf(err))
+		return d.list
+	}
+	d.path = path
+	there := d.file()
+	d.disk()
+	if !there {
+		return d.list
+	}
+	d.rights()
+	d.server()
+	d.log()
+	d.content()
+	return d.list
+}
+
+// file looks whether there is a file that can be a database.
+func (d *diagnosis) file() bool {
+	info, err := os.Stat(d.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := inspectMissing(d.path); err != nil {
+			d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
+		} else {
+			d.add("file", Broken, "name it with --db FILE, or make one with blueprintd serve", "there is no database %s", d.path)
+		}
+		return false
+	case err != nil:
+		d.add("file", Broken, "check the owner and the mode of its folder", "%s", err)
+		return false
+	case !info.Mode().IsRegular():
+		d.add("file", Broken, "name a file with --db", "%s is not a file", d.path)
+		return false
+	case info.Size() == 0:
+		if err := inspectEmpty(d.path); err != nil {
+			d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
+		} else {
+			d.add("file", Dubious, "start blueprintd serve, which makes it a database", "%s is empty", d.path)
+		}
+		return false
+	case writable(d.path) != nil:
+		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, ownerOf(info))
+		return false
+	}
+	d.add("file", Fine, "", "%s, %s", d.path, inUnits(info.Size()))
+	return true
+}
+
+// rights looks who else may read or write the files, and whether the folder
+// takes new ones.
+func (d *diagnosis) rights() {
+	before := len(d.list)
+	folder := filepath.Dir(d.path)
+	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		d.add("rights", Dubious, "chmod go-w "+folder, "other users may replace files in %s", folder)
+	}
+	if writable(folder) != nil {
+		d.add("rights", Broken, "make the folder writable for the user that runs blueprintd", "the folder %s is not writable, and the database needs files beside it", folder)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
+		info, err := os.Stat(d.path + suffix)
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			d.add("rights", Dubious, "chmod 600 "+d.path+suffix, "other users may get at %s (mode %o)", d.path+suffix, info.Mode().Perm())
+		}
+	}
+	if len(d.list) == before {
+		d.add("rights", Fine, "", "nobody else may read or write the files")
+	}
+}
+
+// disk looks at the file system: its kind and the room on it.
+func (d *diagnosis) disk() {
+	p, err := d.options.lookAt(filepath.Dir(d.path))
+	if err != nil {
+		d.add("disk", Broken, "check the owner and the mode of the folder", "%s", err)
+		return
+	}
+	if !p.known {
+		d.add("disk", Dubious, "see to it that the database is on a local disk with room", "this system does not tell what the disk is and how much is free")
+		return
+	}
+	kind := p.fileSystem()
+	switch warning, err := p.concern(d.options.AllowNetworkFS); {
+	case err != nil:
+		d.add("file system", Broken, hintOf(err, ""), "%s", messageOf(err))
+	case p.readOnly:
+		d.add("file system", Broken, "mount it writable", "the disk is mounted read-only")
+	case warning != nil:
+		d.add("file system", Dubious, warning.Hint, "%s", warning.Message)
+	case kind.name == "overlay":
+		d.add("file system", Dubious, "keep the database on a volume of the container", "the database is in a container's own layer (overlay) and is gone with the container")
+	default:
+		d.add("file system", Fine, "", "%s", kind.name)
+	}
+	reserve := p.reserve(d.options.MinFree)
+	switch {
+	case p.free < reserve:
+		d.add("disk", Broken, "free some space; the server then takes new runs by itself", "%s are free, and with less than %s new runs are refused", inUnits(p.free), inUnits(reserve))
+	case p.free < 4*reserve:
+		d.add("disk", Dubious, "free some space", "%s are free; with less than %s new runs are refused", inUnits(p.free), inUnits(reserve))
+	default:
+		d.add("disk", Fine, "", "%s of %s are free", inUnits(p.free), inUnits(p.total))
+	}
+}
+
+// server looks who holds the lock.
+func (d *diagnosis) server() {
+	switch number, held, err := holder(d.path + ".lock"); {
+	case err != nil:
+		d.add("server", Dubious, "check the owner and the mode of the file", "%s", err)
+	case held:
+		d.add("server", Fine, "", "process %s has the database", number)
+	default:
+		d.add("server", Fine, "", "no server is running on it")
+	}
+}
+
+// log looks at the write-ahead log.
+func (d *diagnosis) log() {
+	const long = 256 << 20
+	path := d.path + "-wal"
+	length := size(path)
+	if err := checkLog(path); err != nil {
+		d.add("log", Broken, hintOf(err, ""), "%s", messageOf(err))
+		return
+	}
+	switch {
+	case length > long:
+		d.add("log", Dubious, "end programs that keep the database open for reading; the log then becomes short by itself", "the write-ahead log has %s", inUnits(length))
+	case length == 0:
+		d.add("log", Fine, "", "the write-ahead log is empty")
+	default:
+		d.add("log", Fine, "", "the write-ahead log has %s", inUnits(length))
+	}
+}
+
+// inUnits writes a number of bytes for people.
+func inUnits(n int64) string {
+	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
+	value, unit := float64(n), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	return strings.Replace(fmt.Sprintf("%.1f %s", value, units[unit]), ".0 ", " ", 1)
+}

@@ -1,0 +1,228 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// lines is a log that can be asked what was written.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(data)
+}
+
+func (l *lines) count(part string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), part)
+}
+
+// limited is a store of at most 16 MiB, whose limit the test looks at by hand.
+func limited(t *testing.T) (*Store, *pruner, *lines) {
+	options := testOptions(t)
+	log := &lines{}
+	options.Logger = slog.New(slog.NewTextHandler(log, nil))
+	options.MaxDisk = 16 << 20
+	s := open(t, options)
+	return s, &pruner{Store: s}, log
+}
+
+func TestDiskLimit(t *testing.T) {
+	ctx := context.Background()
+	s, p, log := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	record := bytes.Repeat([]byte("r"), 3000)
+	bulk(t, s, b, ann, 2000, 3*day, blueprint.StatusFailed, record)
+	bulk(t, s, b, ann, 2000, 2*day, blueprint.StatusCompleted, record)
+	bulk(t, s, b, ann, 2000, day, blueprint.StatusCompleted, record)
+	check(t, p.relieveNow(ctx))
+	u := must(s.usage(ctx))(t)
+	if u.total() > p.options.MaxDisk/10*9 {
+		t.Errorf("it takes %d bytes", u.total())
+	}
+	count := func(where string) string { return stored(t, s, "SELECT count(*) FROM executions WHERE "+where) }
+	day2 := fmt.Sprint(int64(blueprint.TimeOf(start.Add(-2 * day))))
+	if count("status = 'failed'") != "2000" || count("status = 'completed' AND end_time <= "+day2) != "0" || count("status = 'completed'") == "0" {
+		t.Errorf("%s failed, %s old, %s completed", count("status = 'failed'"), count("status = 'completed' AND end_time <= "+day2), count("status = 'completed'"))
+	}
+	check(t, p.relieveNow(ctx))
+	if log.count("has reached its size limit") != 1 || log.count("below its size limit again") != 1 {
+		t.Errorf("log %s", &log.text)
+	}
+}
+
+// When only unfinished runs are left new ones are refused, until there is room.
+func TestDiskLimitOfUnfinishedRuns(t *testing.T) {
+	ctx := context.Background()
+	s, p, log := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	old := finished(s, b, ann, []byte("{}"))
+	check(t, s.Commit(ctx, old))
+	var runs []blueprint.ExecutionRow
+	for range 20 {
+		r := row(s, b, ann)
+		runs = append(runs, r)
+		check(t, s.Commit(ctx, &blueprint.JournalCommit{Row: r, New: true, Entries: [][]byte{bytes.Repeat([]byte("e"), 1<<20)}}))
+	}
+	for range 3 {
+		check(t, p.relieveNow(ctx))
+	}
+	if _, err := s.Load(ctx, old.Row.ID); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+		t.Error("the finished run is still there")
+	}
+	err := s.Commit(ctx, finished(s, b, ann, []byte("{}")))
+	var refused *blueprint.Error
+	if !errors.As(err, &refused) || refused.Code != blueprint.CodeUnavailable || refused.RetryAfter == 0 || refused.Hint == "" {
+		t.Errorf("a new run: %v", err)
+	}
+	child := finished(s, b, ann, []byte("{}"))
+	child.Row.ParentExecutionID = runs[0].ID
+	check(t, s.Commit(ctx, child))
+	for _, r := range runs {
+		r.Status, r.EndTime = blueprint.StatusCompleted, r.StartTime
+		check(t, s.Commit(ctx, &blueprint.JournalCommit{Row: r, Record: []byte("{}")}))
+	}
+	check(t, p.relieveNow(ctx))
+	check(t, s.Commit(ctx, finished(s, b, ann, []byte("{}"))))
+	if log.count("has reached its size limit") != 1 || log.count("new runs are refused") != 1 {
+		t.Errorf("log %s", &log.text)
+	}
+}
+
+// A read that lasts does not make the log grow without bound.
+func TestLogBesideLongRead(t *testing.T) {
+	s := open(t, testOptions(t))
+	run(t, s)
+	reading, ended := make(chan struct{}), make(chan error, 1)
+	go func() {
+		begun := false
+		ended <- s.read(context.Background(), func(q *session) error {
+			return q.each("WITH RECURSIVE n(i) AS (SELECT (SELECT count(*) FROM users) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n", nil, func(func(...any) error) error {
+				if !begun {
+					begun = true
+					close(reading)
+				}
+				return nil
+			})
+		})
+	}()
+	<-reading
+	notes(t, s)
+	blob := strings.Repeat("x", 1<<20)
+	most := int64(0)
+	for i := 0; ; i++ {
+		check(t, s.submit(context.Background(), &job{run: note(fmt.Sprint(i, blob)), size: len(blob)}))
+		most = max(most, must(s.usage(context.Background()))(t).log)
+		select {
+		case err := <-ended:
+			wantCode(t, err, blueprint.CodeUnavailable)
+			eventually(t, "the log is emptied", func() bool {
+				check(t, s.write(context.Background(), note(fmt.Sprint("more ", i))))
+				i++
+				return must(s.usage(context.Background()))(t).log < 32<<20
+			})
+			t.Logf("the log had %d bytes", most)
+			if most > 64<<20 {
+				t.Error("that is too much")
+			}
+			return
+		default:
+		}
+	}
+}
+
+// copyFiles copies a database and its log as a crash would leave them.
+func copyFiles(t testing.TB, from, to string) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		check(t, os.WriteFile(to+suffix, must(os.ReadFile(from+suffix))(t), 0o600))
+	}
+}
+
+// Whenever the machine fails while history is pruned and the file shrinks, the
+// file is whole, nothing is gone that should stay, and the next start goes on.
+func TestCrashWhilePruning(t *testing.T) {
+	options := testOptions(t)
+	options.KeepExecutions = Keep{Rows: 50}
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	bulk(t, s, b, ann, 3000, 2*day, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	bulk(t, s, b, ann, 50, day, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	var copies []string
+	steps := 0
+	s.writer.beforeCommit = func() error {
+		if steps++; steps%6 == 0 {
+			path := filepath.Join(t.TempDir(), "copy.db")
+			copyFiles(t, options.Path, path)
+			copies = append(copies, path)
+		}
+		return nil
+	}
+	run(t, s)
+	advance(t, s, 0)
+	if len(copies) < 5 {
+		t.Fatalf("%d steps, %d copies", steps, len(copies))
+	}
+	for _, path := range copies {
+		again := options
+		again.Path = path
+		after := open(t, again)
+		if got := stored(t, after, "PRAGMA integrity_check"); got != "ok" {
+			t.Error(got)
+		}
+		young := fmt.Sprintf("SELECT count(*) FROM executions WHERE end_time > %d", int64(blueprint.TimeOf(start.Add(-2*day))))
+		if got := stored(t, after, young); got != "50" {
+			t.Errorf("%s of the newest runs are left", got)
+		}
+		run(t, after)
+		advance(t, after, 0)
+		if got := stored(t, after, "SELECT count(*) FROM executions"); got != "50" {
+			t.Errorf("%s runs are left", got)
+		}
+	}
+}
+
+// A file that was made without room management works; the log says what to do.
+func TestFileThatCannotShrink(t *testing.T) {
+	options := testOptions(t)
+	first := open(t, options)
+	ann := user(t, first, "ann")
+	b := create(t, first, ann, "T")
+	bulk(t, first, b, ann, 2000, day, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	check(t, first.Close())
+	foreignDatabase(t, options.Path, "PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = 0; VACUUM")
+	log := &lines{}
+	options.KeepExecutions, options.Logger = Keep{Rows: 10}, slog.New(slog.NewTextHandler(log, nil))
+	s := open(t, options)
+	before := must(s.usage(context.Background()))(t)
+	run(t, s)
+	advance(t, s, 0)
+	advance(t, s, time.Hour)
+	after := must(s.usage(context.Background()))(t)
+	if before.shrinks || after.file != before.file || stored(t, s, "SELECT count(*) FROM executions") != "10" {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	if log.count("never shrinks") != 1 {
+		t.Errorf("log %s", &log.text)
+	}
+}

@@ -1,0 +1,28 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// tryLock takes the lock of an open file for as long as it is open, or tells
+// that another process has it.
+func tryLock(file *os.File) (free bool, err error) { return flock(file, syscall.LOCK_EX) }
+
+// tryShared tells whether no process has the lock of an open file.
+func tryShared(file *os.File) (free bool, err error) { return flock(file, syscall.LOCK_SH) }
+
+func flock(file *os.File, how int) (free bool, err error) {
+	err = syscall.Flock(int(file.Fd()), how|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return true, nil
+}

@@ -1,0 +1,32 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// tryLock takes the lock of an open file for as long as it is open, or tells
+// that another process has it.
+func tryLock(file *os.File) (free bool, err error) {
+	return lockRange(file, windows.LOCKFILE_EXCLUSIVE_LOCK)
+}
+
+// tryShared tells whether no process has the lock of an open file.
+func tryShared(file *os.File) (free bool, err error) { return lockRange(file, 0) }
+
+// lockRange locks one byte far behind the end: what is locked here nobody else
+// can read, and the number of the process is for everybody.
+func lockRange(file *os.File, how uint32) (free bool, err error) {
+	place := &windows.Overlapped{OffsetHigh: 1 << 30}
+	err = windows.LockFileEx(windows.Handle(file.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, place)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return true, nil
+}

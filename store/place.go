@@ -1,0 +1,146 @@
+package store
+
+import (
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+// place is what is known of the file system that a database lies on.
+type place struct {
+	known       bool   // the system tells at all
+	magic       uint32 // which kind it is
+	readOnly    bool
+	free, total int64 // bytes; free are those that this process may use
+}
+
+// lookAt asks the system about the file system of a path. It is a variable of
+// Options so that tests can put a database anywhere.
+type lookAt func(path string) (place, error)
+
+// trust says how far a file system may be relied upon.
+type trust uint8
+
+const (
+	trusted   trust = iota
+	doubtful        // it may be one that cannot be
+	vanishing       // what is on it does not outlive the machine's next start
+	remote          // locks and shared memory do not reach other machines
+)
+
+// fileSystem is a kind of file system. Name is what people call it.
+type fileSystem struct {
+	name  string
+	trust trust
+}
+
+// fileSystems are those that Linux knows by these numbers. A kind that is not
+// here is a local disk as far as anybody can tell.
+var fileSystems = map[uint32]fileSystem{
+	0x00006969: {"NFS", remote},
+	0x0000517B: {"SMB", remote},
+	0xFE534D42: {"SMB", remote},
+	0xFF534D42: {"CIFS", remote},
+	0x0000564C: {"NCP", remote},
+	0x01021997: {"9P", remote},
+	0x5346414F: {"AFS", remote},
+	0x6B414653: {"AFS", remote},
+	0x73757245: {"Coda", remote},
+	0x00C36400: {"Ceph", remote},
+	0x0BD00BD0: {"Lustre", remote},
+	0x47504653: {"GPFS", remote},
+	0x19830326: {"BeeGFS", remote},
+	0xAAD7AAEA: {"PanFS", remote},
+	0x7461636F: {"OCFS2", remote},
+	0x01161970: {"GFS2", remote},
+	0x786F4256: {"a VirtualBox shared folder", remote},
+	0xBACBACBC: {"a VMware shared folder", remote},
+	0x7C7C6673: {"a Parallels shared folder", remote},
+	0x65735546: {"FUSE", doubtful},
+	0x01021994: {"tmpfs", vanishing},
+	0x858458F6: {"ramfs", vanishing},
+	0x794C7630: {"overlay", trusted},
+	0x0000EF53: {"ext4", trusted},
+	0x58465342: {"XFS", trusted},
+	0x9123683E: {"Btrfs", trusted},
+	0x2FC12FC1: {"ZFS", trusted},
+	0xF2F52010: {"F2FS", trusted},
+}
+
+func (p place) fileSystem() fileSystem {
+	if kind, listed := fileSystems[p.magic]; listed {
+		return kind
+	}
+	return fileSystem{name: fmt.Sprintf("%#x", p.magic)}
+}
+
+// concern tells what is wrong with keeping a database in a place: an error
+// that refuses it, or a warning, each with what to do.
+func (p place) concern(allowRemote bool) (warning *blueprint.Error, err error) {
+	if !p.known {
+		return nil, nil
+	}
+	kind := p.fileSystem()
+	say := func(hint, format string, args ...any) *blueprint.Error {
+		return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	switch {
+	case kind.trust == remote && !allowRemote:
+		return nil, say("put the database on a local disk with --db; --allow-network-fs opens it where it is, which may destroy it when another machine opens it too",
+			"the database is on a network file system (%s), where its locks cannot be relied upon", kind.name)
+	case kind.trust == remote:
+		return say("put it on a local disk, and let no other machine open it",
+			"the database is on a network file system (%s), where a failing network or a second machine may destroy it", kind.name), nil
+	case kind.trust == doubtful:
+		return say("make sure that a local disk is behind it: sshfs and its like lose what they said was stored",
+			"the database is on a %s file system, which may be a network's", kind.name), nil
+	case kind.trust == vanishing:
+		return say("put it on a disk with --db; --ephemeral says that nothing has to be kept",
+			"the database is in memory (%s) and is gone at the next start of the machine", kind.name), nil
+	}
+	return nil, nil
+}
+
+// checkPlace refuses a place that cannot keep a database, and warns of one that
+// may not.
+func (s *Store) checkPlace(path string) error {
+	p, err := s.options.lookAt(path)
+	if err != nil {
+		return err
+	}
+	warning, err := p.concern(s.options.AllowNetworkFS)
+	if err != nil {
+		return err
+	}
+	if p.readOnly {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the disk of the database is mounted read-only",
+			Hint: "mount it writable, or choose another place with --db",
+		}
+	}
+	if warning != nil && s.options.Server {
+		s.options.Logger.Warn(warning.Message, "path", s.options.Path, "hint", warning.Hint)
+	}
+	return nil
+}
+
+// DefaultReserve is how much of a disk is kept free unless Options say
+// otherwise; a small disk keeps a twentieth.
+const DefaultReserve = 64 << 20
+
+// reserve is how much of a place stays free for the runs under way.
+func (p place) reserve(minFree int64) int64 {
+	switch {
+	case !p.known || minFree < 0:
+		return 0
+	case minFree == 0:
+		return min(DefaultReserve, p.total/20)
+	}
+	return minFree
+}
+
+// errNoRoom refuses a new run while the disk is nearly full.
+var errNoRoom = &blueprint.Error{
+	Code: blueprint.CodeUnavailable, Message: "the disk of the server is nearly full, and no new runs are taken", RetryAfter: retryAfter,
+	Hint: "free some space on the disk of the database; nothing has to be restarted",
+}

@@ -1,0 +1,5 @@
+package store
+
+import "syscall"
+
+func kindOf(found *syscall.Statfs_t) uint32 { return uint32(found.Type) }

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"blueprintd/planted"
+)
+
+// What the harnesses must be able to find; see package planted. A normal build
+// calls, and holds, none of it.
+
+// plantedSettings are the settings of a writer that does not sync.
+func plantedSettings(settings []string) []string {
+	if planted.Is(planted.SynchronousOff) {
+		settings = strings.Split(strings.Replace(strings.Join(settings, "\n"), "_synchronous=FULL", "_synchronous=OFF", 1), "\n")
+	}
+	return settings
+}
+
+// plantedSchema takes from a schema what would keep a bug from doing harm.
+func plantedSchema(schema string) string {
+	if planted.Is(planted.NoFiringKey) {
+		schema = strings.Replace(schema, "CREATE UNIQUE INDEX firings_started", "CREATE INDEX firings_started", 1)
+	}
+	if planted.Is(planted.StatusRewritten) {
+		schema = strings.Replace(schema, "WHEN OLD.end_time IS NOT NULL", "WHEN 0", 1)
+	}
+	return schema
+}
+
+// plantedRecovery calls the latest completed runs failed, as if they had been
+// under way.
+func plantedRecovery(ctx context.Context, s *Store) error {
+	if !planted.Is(planted.StatusRewritten) {
+		return nil
+	}
+	return s.write(ctx, func(t *transaction) error {
+		_, err := t.exec("UPDATE executions SET status = 'failed' WHERE status = 'completed' AND seq > (SELECT max(seq) FROM executions) - 20")
+		return err
+	})
+}

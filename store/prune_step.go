@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// endedRuns are the next runs to remove of those that ended with status ?1
+// after ?2, ?3 and up to ?4, ?5. The record of a run that another one began
+// stays while that one has not ended.
+const endedRuns = `SELECT e.end_time, e.seq, coalesce(length(e.record), 0) + coalesce(length(e.state), 0) FROM executions e
+	WHERE e.status = ?1 AND e.end_time IS NOT NULL AND (e.end_time, e.seq) > (?2, ?3) AND (e.end_time, e.seq) <= (?4, ?5)
+	AND NOT EXISTS (SELECT 1 FROM executions p WHERE p.id = e.parent_execution_id AND p.end_time IS NULL)
+	ORDER BY e.end_time, e.seq LIMIT ?6`
+
+// executionStep removes some runs that ended after from and up to upTo. It
+// gives where to go on, whether there may be more, and how many it removed.
+// They are chosen outside of the write: what has ended stays as it is.
+func (p *pruner) executionStep(ctx context.Context, status blueprint.Status, from, upTo end) (next end, more bool, removed int, err error) {
+	next = from
+	var rows []int64
+	size := 0
+	rowsWanted := p.rows()
+	args := []any{string(status), int64(from.at), from.seq, int64(upTo.at), upTo.seq, rowsWanted}
+	err = p.read(ctx, func(q *session) error {
+		return q.each(endedRuns, args, func(scan func(...any) error) error {
+			var one end
+			var bytes int
+			if err := scan(&one.at, &one.seq, &bytes); err != nil || size > pruneBytes {
+				return err
+			}
+			size += bytes
+			rows, next = append(rows, one.seq), one
+			return nil
+		})
+	})
+	if err == nil {
+		err = p.remove(ctx, "DELETE FROM executions WHERE seq = ?", rows)
+	}
+	if err == nil {
+		p.counts.prunedRuns.Add(int64(len(rows)))
+	}
+	return next, len(rows) == rowsWanted || size > pruneBytes, len(rows), err
+}
+
+// remove deletes rows in one step.
+func (p *pruner) remove(ctx context.Context, query string, rows []int64) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	return p.step(ctx, func(t *transaction) error {
+		for _, seq := range rows {
+			if _, err := t.exec(query, seq); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// nextFirings are the rows of the ledger after ?1, each with whether it may go:
+// it is from before ?2 or not after row ?3, its key has lived as long as
+// promised (?4), the run that it started has ended, and its tick is decided.
+const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <= ?3) AND f.received_at < ?4
+		AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = f.execution_id AND e.end_time IS NULL)
+		AND (f.due_at IS NULL OR f.due_at <= (SELECT t.cursor_at FROM triggers t WHERE t.id = f.trigger_id))
+	FROM firings f WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?5`
+
+// firingBounds say which rows of the ledger may go.
+type firingBounds struct {
+	before blueprint.Time // by when they came
+	upTo   int64          // by their order
+	dead   blueprint.Time // only if they came before this
+}
+
+func (p *pruner) pruneFirings(ctx context.Context) error {
+	keep, now := p.options.KeepFirings, p.options.Clock.Now()
+	bounds := firingBounds{dead: blueprint.TimeOf(now.Add(-keyLife))}
+	switch {
+	case keep.all():
+		return nil
+	case keep.Rows > 0:
+		err := p.read(ctx, func(q *session) error {
+			return q.row("SELECT coalesce(max(seq), 0) - ? FROM firings", []any{keep.Rows}, &bounds.upTo)
+		})
+		if err != nil {
+			return err
+		}
+	default:
+		bounds.before = blueprint.TimeOf(now.Add(-keep.Age))
+	}
+	for from, more := int64(0), true; more; {
+		var err error
+		if from, more, _, err = p.firingStep(ctx, from, bounds); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// firingStep removes some rows of the ledger after from. It gives where to go
+// on, whether there may be more, and how many it removed.
+func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds) (next int64, more bool, removed int, err error) {
+	next = from
+	var rows []int64
+	seen, young := 0, false
+	args := []any{from, int64(bounds.before), bounds.upTo, int64(bounds.dead), pruneRows}
+	err = p.read(ctx, func(q *session) error {
+		return q.each(nextFirings, args, func(scan func(...any) error) error {
+			var received blueprint.Time
+			var may bool
+			if err := scan(&next, &received, &may); err != nil {
+				return err
+			}
+			if seen++; may {
+				rows = append(rows, next)
+			}
+			young = received >= bounds.dead || received >= bounds.before && next > bounds.upTo
+			return nil
+		})
+	})
+	if err == nil {
+		err = p.remove(ctx, "DELETE FROM firings WHERE seq = ?", rows)
+	}
+	if err == nil {
+		p.counts.prunedFirings.Add(int64(len(rows)))
+	}
+	// Rows are in the order of time but for a clock that was set: a step that
+	// ends among young rows and removed nothing was the last.
+	return next, seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
+}
+
+const (
+	// stepPause is how long a step leaves the disk to others, and busyPause how
+	// long while others write.
+	stepPause = time.Millisecond
+	busyPause = 5 * time.Millisecond
+	// stepPatience is how many such pauses a step waits while writes are
+	// queued; then it takes its turn among them.
+	stepPatience = 25
+	// logPatience is how many pauses it waits for the log to be emptied.
+	logPatience = 500
+)
+
+// step runs one small write beside the others: when none is queued, or after a
+// while in any case.
+func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
+	length := stepPause
+	if p.busy = p.commits.Load() != p.commitsSeen; p.busy {
+		length = busyPause
+	}
+	pause := time.NewTimer(length)
+	defer pause.Stop()
+	for waited := 0; ; waited++ {
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if waited >= logPatience || p.logFrames.Load() < tightLog && (waited >= stepPatience || p.writer.queued() == 0) {
+			break
+		}
+		pause.Reset(length)
+	}
+	err := p.submit(ctx, &job{run: f, size: pruneBytes})
+	p.commitsSeen = p.commits.Load()
+	return err
+}
+
+// rows is how many rows the next step may remove.
+func (p *pruner) rows() int {
+	if p.busy {
+		return busyRows
+	}
+	return pruneRows
+}
+
+// queued is how many jobs wait.
+func (w *writer) queued() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.queue)
+}

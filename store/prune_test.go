@@ -1,0 +1,255 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+const day = 24 * time.Hour
+
+// ended is the commit of a run that ended at an age before start.
+func ended(s *Store, b blueprint.Blueprint, by blueprint.Principal, name string, age time.Duration, status blueprint.Status) *blueprint.JournalCommit {
+	c := finished(s, b, by, []byte("{}"))
+	at := blueprint.TimeOf(start.Add(-age))
+	c.Row.ID, c.Row.Status = name, status
+	c.Row.CreatedAt, c.Row.UpdatedAt, c.Row.StartTime, c.Row.EndTime = at, at, at, at
+	if !status.Terminal() {
+		c.Row.EndTime, c.Record = 0, nil
+	}
+	return c
+}
+
+// stored lists what a query of one text column finds.
+func stored(t testing.TB, s *Store, query string) string {
+	t.Helper()
+	var list []string
+	check(t, s.read(context.Background(), func(q *session) error {
+		return q.each(query, nil, func(scan func(...any) error) error {
+			var text string
+			err := scan(&text)
+			list = append(list, text)
+			return err
+		})
+	}))
+	return strings.Join(list, " ")
+}
+
+const (
+	storedRuns    = "SELECT id FROM executions ORDER BY id"
+	storedFirings = "SELECT key FROM firings ORDER BY key"
+)
+
+// historyOf fills a store with runs and firings of many ages.
+func historyOf(t *testing.T, s *Store) {
+	ctx := context.Background()
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	schedule := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}))(t)
+	add := func(c *blueprint.JournalCommit) *blueprint.JournalCommit { check(t, s.Commit(ctx, c)); return c }
+	for _, days := range []int{1, 89, 91, 271} {
+		for _, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed, blueprint.StatusPaused} {
+			add(ended(s, b, ann, fmt.Sprintf("%s-%03d", status[:1], days), time.Duration(days)*day, status))
+		}
+	}
+	child := ended(s, b, ann, "child", 300*day, blueprint.StatusCompleted)
+	child.Row.ParentExecutionID = "p-271"
+	add(child)
+	orphan := ended(s, b, ann, "orphan", 300*day, blueprint.StatusCompleted)
+	orphan.Row.ParentExecutionID = "c-001"
+	add(orphan)
+	fire := func(key string, age time.Duration, execution string, due blueprint.Time) {
+		f := firing(s, schedule, key)
+		f.ReceivedAt, f.DueAt = blueprint.TimeOf(start.Add(-age)), due
+		if f.Decision = blueprint.DecisionRefused; execution != "" {
+			f.Decision, f.ExecutionID = blueprint.DecisionStarted, &execution
+		}
+		check(t, s.RecordFiring(ctx, f))
+	}
+	fire("old", 100*day, "c-091", 0)
+	fire("old-refused", 100*day, "", 0)
+	fire("old-pruned", 100*day, "gone", 0)
+	fire("old-unfinished", 100*day, "p-091", 0)
+	fire("old-undecided", 100*day, "c-001", blueprint.TimeOf(start.Add(time.Hour)))
+	fire("week", 7*day, "c-001", 0)
+	fire("day", day, "c-001", 0)
+}
+
+func TestPrune(t *testing.T) {
+	const unfinished = "p-001 p-089 p-091 p-271"
+	for name, test := range map[string]struct {
+		executions, firings Keep
+		runs, keys          string
+	}{
+		"all":     {runs: "c-001 c-089 c-091 c-271 child f-001 f-089 f-091 f-271 orphan " + unfinished, keys: "day old old-pruned old-refused old-undecided old-unfinished week"},
+		"90 days": {Keep{Age: 90 * day}, Keep{Age: 90 * day}, "c-001 c-089 child f-001 f-089 f-091 " + unfinished, "day old-undecided old-unfinished week"},
+		"an hour": {Keep{Age: time.Hour}, Keep{Age: time.Minute}, "child " + unfinished, "day old-undecided old-unfinished"},
+		"5 rows":  {Keep{Rows: 5}, Keep{Rows: 2}, "c-001 child f-001 f-089 f-091 f-271 " + unfinished, "day old-undecided old-unfinished week"},
+		"2 rows":  {Keep{Rows: 2}, Keep{Rows: 1}, "child f-001 f-089 " + unfinished, "day old-undecided old-unfinished"},
+	} {
+		for _, ephemeral := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", ephemeral), func(t *testing.T) {
+				options := testOptions(t)
+				options.Ephemeral, options.KeepExecutions, options.KeepFirings = ephemeral, test.executions, test.firings
+				s := open(t, options)
+				historyOf(t, s)
+				run(t, s)
+				advance(t, s, 0) // not before what is due at the start is gone
+				if got := stored(t, s, storedRuns); got != sorted(test.runs) {
+					t.Errorf("runs %s\nwant %s", got, sorted(test.runs))
+				}
+				if got := stored(t, s, storedFirings); got != test.keys {
+					t.Errorf("firings %s\nwant    %s", got, test.keys)
+				}
+				if got, want := stored(t, s, "SELECT firings FROM firing_counts"), fmt.Sprint(len(strings.Fields(test.keys))); got != want {
+					t.Errorf("%s firings are counted, want %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+func sorted(words string) string {
+	list := strings.Fields(words)
+	slices.Sort(list)
+	return strings.Join(list, " ")
+}
+
+// A virtual clock does not pass the hour at which something is to go.
+func TestPruneFollowsTheClock(t *testing.T) {
+	options := testOptions(t)
+	options.KeepExecutions = Keep{Age: 90 * day}
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	run(t, s)
+	for days := range 3 {
+		check(t, s.Commit(context.Background(), ended(s, b, ann, fmt.Sprint("run-", days), -time.Duration(days)*day, blueprint.StatusCompleted)))
+	}
+	for _, want := range []string{"run-0 run-1 run-2", "run-1 run-2", "run-2", ""} {
+		if want == "run-0 run-1 run-2" {
+			advance(t, s, 90*day)
+		} else {
+			advance(t, s, day)
+		}
+		if want != "" && stored(t, s, storedRuns) != want {
+			t.Errorf("at %v: %s, want %s", options.Clock.Now(), stored(t, s, storedRuns), want)
+		}
+		if want == "" && stored(t, s, storedRuns) != "" {
+			t.Errorf("in the end: %s", stored(t, s, storedRuns))
+		}
+	}
+}
+
+// A run that has just ended stays for a minute, whatever number is to be kept.
+func TestJustEndedStays(t *testing.T) {
+	options := testOptions(t)
+	options.KeepExecutions = Keep{Rows: 1}
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	run(t, s)
+	for _, name := range []string{"a", "b", "c"} {
+		check(t, s.Commit(context.Background(), ended(s, b, ann, name, 0, blueprint.StatusCompleted)))
+	}
+	advance(t, s, 30*time.Second)
+	if got := stored(t, s, storedRuns); got != "a b c" {
+		t.Errorf("after half a minute: %s", got)
+	}
+	advance(t, s, 90*time.Second)
+	if got := stored(t, s, storedRuns); got != "c" {
+		t.Errorf("after two minutes: %s", got)
+	}
+}
+
+func TestPruneInterval(t *testing.T) {
+	for _, test := range []struct {
+		executions, firings Keep
+		want                time.Duration
+	}{
+		{},
+		{Keep{Age: 90 * day}, Keep{}, time.Hour},
+		{Keep{Age: 90 * day}, Keep{Age: 2 * time.Hour}, 12 * time.Minute},
+		{Keep{}, Keep{Age: time.Minute}, time.Minute},
+		{Keep{Age: 90 * day}, Keep{Rows: 10}, time.Minute},
+	} {
+		o := Options{KeepExecutions: test.executions, KeepFirings: test.firings}
+		if got := o.pruneInterval(); got != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+}
+
+// bulk stores n runs that ended at an age, many to a transaction.
+func bulk(t testing.TB, s *Store, b blueprint.Blueprint, by blueprint.Principal, n int, age time.Duration, status blueprint.Status, record []byte) {
+	t.Helper()
+	for done := 0; done < n; done += 1000 {
+		check(t, s.write(context.Background(), func(w *transaction) error {
+			for i := done; i < min(done+1000, n); i++ {
+				c := ended(s, b, by, s.options.IDs.ExecutionID(s.options.Clock.Now()), age, status)
+				c.Record = record
+				if _, err := beginExecution(w, c); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+// The file becomes small again, and the log stays so meanwhile.
+func TestFileShrinks(t *testing.T) {
+	options := testOptions(t)
+	options.KeepExecutions = Keep{Rows: 200}
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	bulk(t, s, b, ann, 20_000, time.Hour, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	check(t, s.emptyLog())
+	before := must(s.usage(context.Background()))(t)
+	run(t, s)
+	advance(t, s, 0)
+	if got := stored(t, s, "SELECT count(*) FROM executions"); got != "200" {
+		t.Errorf("%s runs are left", got)
+	}
+	if after := must(s.usage(context.Background()))(t); after.log > 64<<20 {
+		t.Errorf("the log has %d bytes", after.log)
+	}
+	check(t, s.emptyLog())
+	after := must(s.usage(context.Background()))(t)
+	t.Logf("the file had %d bytes, and has %d", before.file, after.file)
+	if after.file > before.file/10 {
+		t.Errorf("the file had %d bytes, and has %d", before.file, after.file)
+	}
+	if got := stored(t, s, "PRAGMA integrity_check"); got != "ok" {
+		t.Error(got)
+	}
+}
+
+// All writes succeed while history is pruned beside them.
+func TestLoadBesidePruning(t *testing.T) {
+	options := testOptions(t)
+	options.KeepExecutions, options.Clock = Keep{Rows: 100}, clock.Real{}
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	bulk(t, s, b, ann, 5000, 30*day, blueprint.StatusCompleted, bytes.Repeat([]byte("r"), 1500))
+	run(t, s)
+	written := 0
+	old := fmt.Sprintf("SELECT iif(count(*) > 100, 'more', 'few') FROM executions WHERE end_time < %d", int64(blueprint.TimeOf(start)))
+	for stored(t, s, old) != "few" {
+		check(t, s.Commit(context.Background(), finished(s, b, ann, []byte("{}"))))
+		written++
+	}
+	recent := fmt.Sprintf("SELECT count(*) FROM executions WHERE end_time >= %d", int64(blueprint.TimeOf(start)))
+	if got := stored(t, s, recent); got != fmt.Sprint(written) {
+		t.Errorf("%s of %d new runs are stored", got, written)
+	}
+}

@@ -1,0 +1,113 @@
+package triggers
+
+import (
+	"net/http"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/metrics"
+)
+
+// Stats tell how a service is doing. What counts up does so since New.
+type Stats struct {
+	// Firings are the rows that were written into the ledger.
+	Firings []FiringCount
+	// Webhooks are the answers of Webhook by their status.
+	Webhooks  map[int]int64
+	Schedules int64 // that are active
+	// Lag is how long after it was due the latest tick was begun, 0 before the
+	// first.
+	Lag time.Duration
+	// Looked is when the scheduler last looked for what is due, and Next when
+	// it will at the latest, both on the service's clock; 0 is never.
+	Looked, Next blueprint.Time
+	// Backwards is how often the clock turned out to stand before where it had
+	// been seen.
+	Backwards int64
+}
+
+// FiringCount is how many firings of a source there were on which was so
+// decided.
+type FiringCount struct {
+	Source   blueprint.Source
+	Decision blueprint.Decision
+	Count    int64
+}
+
+// Stats gives the numbers of now. It costs no access to the disk.
+func (t *Service) Stats() Stats {
+	c := &t.counts
+	stats := Stats{
+		Webhooks: map[int]int64{}, Schedules: c.schedules.Value(), Lag: time.Duration(c.lag.Value()) * time.Millisecond,
+		Looked: blueprint.Time(c.looked.Value()), Next: blueprint.Time(c.next.Value()), Backwards: c.backwards.Value(),
+	}
+	c.firings.Each(func(source, decision string, count int64) {
+		stats.Firings = append(stats.Firings, FiringCount{blueprint.Source(source), blueprint.Decision(decision), count})
+	})
+	for i := range c.answers {
+		if count := c.answers[i].Value(); count > 0 {
+			stats.Webhooks[i+leastStatus] = count
+		}
+	}
+	return stats
+}
+
+// The statuses that an answer can have.
+const (
+	leastStatus = 200
+	mostStatus  = 599
+)
+
+// counts are what a service counts as it goes.
+type counts struct {
+	firings                      *metrics.Counters
+	answers                      [mostStatus - leastStatus + 1]metrics.Counter
+	schedules, lag, looked, next metrics.Gauge // instants and spans in milliseconds
+	backwards                    metrics.Counter
+}
+
+func newCounts() counts {
+	return counts{firings: metrics.NewCounters(
+		[]string{
+			string(blueprint.SourceSchedule), string(blueprint.SourceWebhook), string(blueprint.SourceAPI), string(blueprint.SourceManual),
+			string(blueprint.SourceEmail), string(blueprint.SourceSlack), string(blueprint.SourceEvent), string(blueprint.SourceRedelivery),
+		},
+		[]string{
+			string(blueprint.DecisionStarted), string(blueprint.DecisionDuplicate), string(blueprint.DecisionSkipped),
+			string(blueprint.DecisionRefused), string(blueprint.DecisionCoalesced),
+		},
+	)}
+}
+
+// tick counts a tick whose run is on the disk.
+func (c *counts) tick(a *activation) {
+	c.firings.Add(string(a.firing.Source), string(blueprint.DecisionStarted))
+	if a.coalesced != nil {
+		c.firings.Add(string(a.coalesced.Source), string(blueprint.DecisionCoalesced))
+	}
+	c.lag.Set(int64(a.firing.ReceivedAt - a.firing.DueAt))
+}
+
+// counted counts the answers of a handler.
+func (t *Service) counted(next http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next(&countedAnswer{w, &t.counts}, r)
+	})
+}
+
+// countedAnswer notes with which status a request is answered.
+type countedAnswer struct {
+	http.ResponseWriter
+	counts *counts
+}
+
+// WriteHeader writes the headers.
+func (a *countedAnswer) WriteHeader(status int) {
+	if status >= leastStatus && status <= mostStatus {
+		a.counts.answers[status-leastStatus].Add(1)
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the writer behind.
+func (a *countedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
