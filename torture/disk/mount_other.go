@@ -1,0 +1,16 @@
+//go:build !linux
+
+package disk
+
+import "errors"
+
+// Mounted is a disk that shows in a folder.
+type Mounted struct{}
+
+// Mount always fails here.
+func Mount(string, *Disk) (*Mounted, error) {
+	return nil, errors.New("a disk that fails on purpose needs Linux and /dev/fuse")
+}
+
+// Unmount has nothing to do.
+func (m *Mounted) Unmount() error { return nil }

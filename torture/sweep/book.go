@@ -1,0 +1,112 @@
+package main
+
+import (
+	"slices"
+	"sync"
+)
+
+// book remembers what the server said about each thing, and so in which states
+// it may be found later.
+type book struct {
+	mu     sync.Mutex
+	facts  map[thing]*fact
+	places places
+}
+
+// thing is something that a player made: a blueprint, trigger, key or run, by
+// a name that no other has.
+type thing struct{ kind, name string }
+
+// absent is the state of a thing that is not there.
+const absent = "absent"
+
+type fact struct {
+	may []string
+	// doubtful is a state that was refused when the disk failed. The server
+	// cannot know whether it came about.
+	doubtful string
+}
+
+// places are what players use together.
+type places struct {
+	key                           string
+	main, human, slow             string // blueprints
+	waitingWebhook, promptWebhook string // triggers
+}
+
+func newBook() *book { return &book{facts: map[thing]*fact{}} }
+
+func (b *book) clone() *book {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	other := newBook()
+	other.places = b.places
+	for name, f := range b.facts {
+		other.facts[name] = &fact{slices.Clone(f.may), f.doubtful}
+	}
+	return other
+}
+
+// heard notes what the server answered to an order that brings a thing to a
+// state: with success it is in that state, refused it is where it was, and
+// without an answer either.
+func (b *book) heard(t thing, state string, a answer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f := b.facts[t]
+	if f == nil {
+		f = &fact{may: []string{absent}}
+		b.facts[t] = f
+	}
+	switch {
+	case a.ok():
+		f.may, f.doubtful = []string{state}, ""
+	case a.doubtful():
+		f.may, f.doubtful = append(f.may, state), state
+	case !a.refused():
+		f.may = append(f.may, state)
+	}
+}
+
+// certain notes what is known without an answer.
+func (b *book) certain(t thing, state string) {
+	b.heard(t, state, answer{status: 200})
+}
+
+// compare holds the book against what was found, which lists every thing that
+// is there. It gives the contradictions, and how many orders were refused by a
+// failing disk and carried out all the same.
+func (b *book) compare(found map[thing]string) (wrong []string, doubtful int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for t, f := range b.facts {
+		state, there := found[t]
+		if !there {
+			state = absent
+		}
+		switch {
+		case !slices.Contains(f.may, state):
+			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", and may only be "+list(f.may))
+		case state == f.doubtful:
+			doubtful++
+		}
+	}
+	for t, state := range found {
+		if b.facts[t] == nil {
+			wrong = append(wrong, t.kind+" "+t.name+" is "+state+", and nobody asked for it")
+		}
+	}
+	slices.Sort(wrong)
+	return wrong, doubtful
+}
+
+func list(all []string) string {
+	text := ""
+	for i, one := range all {
+		if i > 0 {
+			text += " or "
+		}
+		text += one
+	}
+	return text
+}

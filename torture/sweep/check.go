@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"blueprintd/torture/disk"
+)
+
+// checks are what must be seen through a mounted disk, as shell commands in its
+// folder, because a program must not use a disk that it serves itself.
+var checks = []struct{ name, command, want string }{
+	{"write and read", "echo one > a; echo two >> a; cat a", "one\ntwo"},
+	{"overwrite", "printf X | dd of=a bs=1 seek=1 conv=notrunc status=none; cat a", "oXe\ntwo"},
+	{"truncate", "truncate -s 2 a; cat a", "oX"},
+	{"rename and remove", "mv a b; echo three > c; rm c; ls", "b"},
+	{"link", "ln b d; rm b; cat d", "oX"},
+	{"locks", "exec 9> lock; flock -n 9 && ! flock -n lock true && echo locked", "locked"},
+}
+
+// check finds out whether a disk can be mounted and behaves like one.
+func check() error {
+	folder, err := os.MkdirTemp("", "sweep-check")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(folder)
+	d := disk.New(nil)
+	mounted, err := disk.Mount(folder, d)
+	if err != nil {
+		return err
+	}
+	return errors.Join(inspect(folder, d), mounted.Unmount())
+}
+
+func inspect(folder string, d *disk.Disk) error {
+	shell := func(command string) (string, error) {
+		// The shell goes there by itself: this program would wait for its own
+		// answer while it starts a child in a folder that it serves.
+		c := exec.Command("sh", "-c", `cd "$1" && `+command, "sh", folder)
+		out, err := c.CombinedOutput()
+		return strings.TrimSpace(string(out)), err
+	}
+	for _, check := range checks {
+		if got, err := shell(check.command); got != check.want || err != nil {
+			return fmt.Errorf("the mounted disk fails at %s: %q, %v", check.name, got, err)
+		}
+	}
+	if n := d.Counts()[disk.Truncate]; n == 0 {
+		return errors.New("the mounted disk has not seen a truncation")
+	}
+	if left := d.Cut(disk.LoseAll, nil); len(left) != 0 {
+		return fmt.Errorf("the mounted disk keeps %d files that nobody synced", len(left))
+	}
+	if got, err := shell("sync d . && echo synced"); got != "synced" {
+		return fmt.Errorf("the mounted disk cannot be synced: %q, %v", got, err)
+	}
+	if left := d.Cut(disk.LoseAll, nil); string(left["d"].Data) != "oX" {
+		return fmt.Errorf("the mounted disk lost what was synced: %q", left["d"].Data)
+	}
+	for _, failure := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
+		d.Fail(func(disk.Point) disk.Decision { return disk.Decision{Error: failure} })
+		if got, err := shell("LC_ALL=C dd if=/dev/zero of=d bs=9 count=1 conv=notrunc 2>&1"); err == nil {
+			return fmt.Errorf("the mounted disk does not fail with %v: %q", failure, got)
+		}
+	}
+	d.Fail(nil)
+	return nil
+}

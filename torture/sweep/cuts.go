@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"blueprintd/torture/disk"
+)
+
+// crowd is how many operations each of several clients does until the power
+// fails, at most: 200 together.
+func crowd(clients int) int { return max(1, 200/clients) }
+
+// cut cuts the power at random moments while several clients are at work, so
+// that commits are shared and syncs overlap with writes.
+func (r *report) cut(ctx context.Context, o options, folder string) error {
+	b, err := newBench(o.binary, folder, 0)
+	if err != nil {
+		return err
+	}
+	used, err := prepare(b)
+	if err != nil {
+		return err
+	}
+	fresh := &phase{name: "several clients, first start", image: disk.Image{}, book: newBook()}
+	rehearsal := &trial{mode: "cut", phase: used, number: math.MaxInt}
+	points, err := rehearsal.crowd(b, o.clients, disk.LoseAll, rand.New(rand.NewPCG(o.seed, 0)))
+	if err != nil {
+		return err
+	}
+	r.add("uncut", rehearsal.result, used.name, "-cuts 1", 0, true)
+	fmt.Fprintf(os.Stderr, "%d points under %d clients\n", points, o.clients)
+	first, last := o.from, o.cuts
+	if o.to > 0 {
+		last = min(last, o.to)
+	}
+	return r.each(ctx, o, folder, max(0, last-first+1), func(b *bench, i int) error {
+		number := first + i
+		random := rand.New(rand.NewPCG(o.seed, uint64(number)))
+		ph := used
+		if random.IntN(8) == 0 {
+			ph = fresh
+		}
+		t := &trial{mode: "cut", seed: o.seed, phase: ph, number: 1 + random.IntN(points)}
+		loss := disk.Losses()[number%len(disk.Losses())]
+		if _, err := t.crowd(b, o.clients, loss, random); err != nil {
+			return err
+		}
+		struck, _ := t.hit()
+		where := fmt.Sprintf("%s, %s, %s", ph.name, struck, loss)
+		r.add("cut", t.result, where, fmt.Sprintf("-cuts %d -from %d -to %d -seed %d", o.cuts, number, number, o.seed), struck.Number, true)
+		return nil
+	})
+}
+
+// prepare plays a first start alone, and gives the phase in which several
+// clients work.
+func prepare(b *bench) (*phase, error) {
+	first := &phase{name: "first start", operations: 4}
+	then := &phase{name: "several clients", operations: 1}
+	if err := rehearse(b, []*phase{first, then}); err != nil {
+		return nil, err
+	}
+	then.before, then.points = 0, nil
+	return then, nil
+}
+
+// crowd lets several clients work until the power fails, and judges what is
+// left. Where the point does not come, it fails when they are done. It tells
+// how many points there were.
+func (t *trial) crowd(b *bench, clients int, loss disk.Loss, random *rand.Rand) (points int, err error) {
+	known := t.phase.book.clone()
+	d := disk.New(t.phase.image)
+	d.Fail(t.fault)
+	p, err := b.begin(d, known)
+	if err != nil {
+		return 0, err
+	}
+	t.know(p.server.cmd.Process)
+	if p.enter("first") {
+		if known.places.main == "" {
+			p.player.settle()
+		}
+		t.work(p, clients)
+	}
+	p.server.kill()
+	t.result.log = p.server.lastWords()
+	if err := p.end(); err != nil {
+		return 0, err
+	}
+	return d.Points(), t.judge(b, d.Cut(loss, random), known)
+}
+
+// work lets clients do their operations at once, until the power has failed.
+func (t *trial) work(p *play, clients int) {
+	var group sync.WaitGroup
+	var over atomic.Bool
+	for client := range clients {
+		mine := &player{name: fmt.Sprintf("c%d", client+1), api: p.player.api, book: p.book, step: client * 5}
+		mine.heard = func(what string, a answer) {
+			if a.err != nil {
+				over.Store(true)
+			} else if struck, _ := t.hit(); !a.ok() && struck.Number == 0 {
+				t.mu.Lock()
+				t.fail("%s was answered %s before anything went wrong", what, a)
+				t.mu.Unlock()
+			}
+		}
+		group.Go(func() {
+			for range crowd(clients) {
+				if struck, _ := t.hit(); over.Load() || struck.Number > 0 {
+					return
+				}
+				mine.next()
+			}
+		})
+	}
+	group.Wait()
+	if struck, _ := t.hit(); struck.Number > 0 {
+		p.server.gone(5 * time.Second)
+	}
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver of the database
+)
+
+const pageSize = 100
+
+// pages asks for page after page of a list.
+func (c *api) pages(procedure string, path string, visit func(any)) error {
+	for offset := 0; ; offset += pageSize {
+		a := c.query(procedure, object{"limit": pageSize, "offset": offset})
+		if !a.ok() {
+			return fmt.Errorf("%s: %s", procedure, a)
+		}
+		page, _ := at(a.value, path).([]any)
+		for _, row := range page {
+			visit(row)
+		}
+		if len(page) < pageSize {
+			return nil
+		}
+	}
+}
+
+// find lists everything that the server has, once every run is at rest.
+func (c *api) find(b *book) (map[thing]string, error) {
+	found := map[thing]string{}
+	err := c.pages("blueprint.list", "data", func(row any) {
+		name, _ := at(row, "title").(string)
+		found[thing{"blueprint", name}] = blueprintState(row)
+	})
+	if err != nil {
+		return nil, err
+	}
+	keys := c.query("apiKey.list", object{})
+	if !keys.ok() {
+		return nil, fmt.Errorf("apiKey.list: %s", keys)
+	}
+	rows, _ := keys.value.([]any)
+	for _, row := range rows {
+		name, _ := at(row, "name").(string)
+		state := "active"
+		if at(row, "revokedAt") != nil {
+			state = "revoked"
+		}
+		found[thing{"key", name}] = state
+	}
+	delete(found, thing{"key", judgesKey})
+	if b.places.main != "" {
+		triggers := c.query("blueprintTriggers.list", object{"blueprintId": b.places.main})
+		if !triggers.ok() {
+			return nil, fmt.Errorf("blueprintTriggers.list: %s", triggers)
+		}
+		rows, _ := triggers.value.([]any)
+		for _, row := range rows {
+			name, _ := at(row, "config", "label").(string)
+			found[thing{"trigger", name}] = "active"
+		}
+	}
+	return found, c.findRuns(found)
+}
+
+// blueprintState tells which of its contents a blueprint has; a mixture is
+// neither.
+func blueprintState(row any) string {
+	description, _ := at(row, "description").(string)
+	nodes, _ := at(row, "blueprint_map", "nodes").([]any)
+	version, _ := at(row, "version").(string)
+	switch title, _ := at(row, "title").(string); {
+	case description == "first" && len(nodes) == 1 && version == "1.0.0", description == "second" && len(nodes) == 2 && version == "1.1.0", title == description:
+		return description
+	case title == sampleTitle:
+		return "there"
+	}
+	return fmt.Sprintf("half done: %q, %d nodes, version %s", description, len(nodes), version)
+}
+
+const (
+	sampleTitle = "Hello, webhook"
+	judgesKey   = "first key"
+	patience    = 5 * time.Second
+)
+
+// findRuns waits for the runs that are under way and adds all of them.
+func (c *api) findRuns(found map[thing]string) error {
+	type run struct{ id, status string }
+	var runs []run
+	err := c.pages("execution.listRecentExecutions", "logs", func(row any) {
+		id, _ := at(row, "executionData", "executionId").(string)
+		status, _ := at(row, "status").(string)
+		if steps, _ := at(row, "executionData", "steps").([]any); len(steps) > 0 && at(steps[0], "input", "marker") != nil && status == completed {
+			last := steps[len(steps)-1]
+			marker, _ := at(steps[0], "input", "marker").(string)
+			if text := at(last, "output", "text"); text != "done "+marker {
+				status = fmt.Sprintf("completed with %v", text)
+			}
+			c.add(found, marker, status)
+			return
+		}
+		runs = append(runs, run{id, status})
+	})
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		marker, status, err := c.rest(r.id)
+		if err != nil {
+			return err
+		}
+		c.add(found, marker, status)
+	}
+	return nil
+}
+
+func (c *api) add(found map[thing]string, marker, status string) {
+	t := thing{"run", marker}
+	if other, twice := found[t]; twice {
+		status = "there twice, " + other + " and " + status
+	}
+	found[t] = status
+}
+
+// rest waits until a run has ended or waits for somebody.
+func (c *api) rest(id string) (marker, status string, err error) {
+	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		a := c.query("execution.getExecutionStatus", object{"executionId": id})
+		if !a.ok() {
+			return "", "", fmt.Errorf("getExecutionStatus: %s", a)
+		}
+		steps, _ := at(a.value, "steps").([]any)
+		for _, step := range steps {
+			if text, _ := at(step, "input", "marker").(string); text != "" {
+				marker = text
+			}
+		}
+		status = a.text("status")
+		if status == paused || status == completed || status == cancelled {
+			return marker, status, nil
+		}
+		if now().After(end) {
+			return marker, "stuck: " + strings.TrimSpace(string(a.body)), nil
+		}
+	}
+}
+
+// sound asks SQLite itself whether the database in a folder is. It opens the
+// file read-only, past the server, because the server's own view is on trial.
+func sound(folder string) (wrong []string, err error) {
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "blueprintd.db")+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	var result string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&result); err != nil {
+		return nil, err
+	}
+	if result != "ok" {
+		wrong = append(wrong, "integrity_check: "+result)
+	}
+	rows, err := db.Query("SELECT \"table\", rowid, parent FROM pragma_foreign_key_check")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var table, parent string
+		var row sql.NullInt64
+		if err := rows.Scan(&table, &row, &parent); err != nil {
+			return nil, err
+		}
+		wrong = append(wrong, fmt.Sprintf("foreign_key_check: row %d of %s has no %s", row.Int64, table, parent))
+	}
+	return wrong, rows.Err()
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"time"
+)
+
+// nextKey is what the next server is given where nobody learnt of a key.
+const nextKey = "key-of-the-next-start"
+
+// judge starts a server on the files that are left, and holds what it has
+// against what was answered before.
+func judge(binary, folder string, known *book) (wrong []string, doubtful int, err error) {
+	var arguments []string
+	key := known.places.key
+	if key == "" {
+		key = nextKey
+		arguments = []string{"--api-key", key}
+	}
+	s, err := launch(binary, folder, arguments...)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.kill()
+	began := now()
+	if !s.await(patience) {
+		return []string{fmt.Sprintf("the next start is not ready after %d ms: %s", now().Sub(began).Milliseconds(), s.lastWords())}, 0, nil
+	}
+	address, _ := s.said()
+	c := newAPI(address, key)
+	defer c.close()
+	found, err := c.find(known)
+	if err != nil {
+		return []string{fmt.Sprintf("the next server cannot be asked: %v; %s", err, s.lastWords())}, 0, nil
+	}
+	if known.facts[thing{"blueprint", sampleTitle}] == nil {
+		delete(found, thing{"blueprint", sampleTitle}) // nobody was told of it
+	}
+	wrong, doubtful = known.compare(found)
+	c.close()
+	stopped := now()
+	if err := s.stop(); err != nil {
+		wrong = append(wrong, fmt.Sprintf("the next server ended with %v: %s", err, s.lastWords()))
+	} else if late := now().Sub(stopped); late > 5*time.Second {
+		wrong = append(wrong, fmt.Sprintf("the next server took %d ms to end", late.Milliseconds()))
+	}
+	damage, err := sound(folder)
+	if err != nil {
+		damage = append(damage, fmt.Sprintf("the database cannot be checked: %v", err))
+	}
+	return append(wrong, damage...), doubtful, nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// options are what the command line says.
+type options struct {
+	seed     uint64
+	modes    []string
+	from, to int
+	every    int
+	point    int
+	cuts     int
+	full     int
+	clients  int
+	workers  int
+	binary   string
+	json     bool
+	first    bool
+	check    bool
+}
+
+var allModes = []string{"kill", "kill-after", "eio", "enospc", "full", "short", "cut"}
+
+func main() {
+	var o options
+	var modes, mode string
+	flag.Uint64Var(&o.seed, "seed", uint64(now().UnixNano()%1_000_000), "what power cuts lose, and when they come under several clients; each run takes another unless it is given")
+	flag.StringVar(&modes, "modes", "kill,eio,enospc,short", "what goes wrong, of "+strings.Join(allModes, ","))
+	flag.StringVar(&mode, "mode", "", "the same as -modes, to say again what a report says")
+	flag.IntVar(&o.from, "from", 1, "the first point, or with -cuts the first cut")
+	flag.IntVar(&o.to, "to", 0, "the last one; 0 = the end")
+	flag.IntVar(&o.every, "every", 1, "take one of so many points")
+	flag.IntVar(&o.point, "point", 0, "this point only")
+	flag.IntVar(&o.cuts, "cuts", 0, "instead of the points: so many power cuts at random moments, under several clients at once")
+	flag.IntVar(&o.full, "full", 0, "instead of the points: fill up the disk and free it so many times, under several clients at once")
+	flag.IntVar(&o.clients, "clients", 6, "how many clients there are at once")
+	flag.IntVar(&o.workers, "workers", 2, "how many cases are tried at the same time")
+	flag.StringVar(&o.binary, "binary", "", "the server to try; without it, one is built from the sources here")
+	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
+	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
+	flag.BoolVar(&o.check, "check", false, "only find out whether the disk that fails on purpose works here")
+	flag.Parse()
+	if mode != "" {
+		modes = mode
+	}
+	o.modes = strings.Split(modes, ",")
+	if o.point > 0 {
+		o.from, o.to, o.every = o.point, o.point, 1
+	}
+	unknown := slices.ContainsFunc(o.modes, func(mode string) bool { return !slices.Contains(allModes, mode) })
+	if flag.NArg() > 0 || unknown || o.from < 1 || o.to < 0 || o.every < 1 || o.cuts < 0 || o.full < 0 || o.clients < 1 || o.workers < 1 {
+		fmt.Fprintln(os.Stderr, "sweep takes flags only, with numbers from 1 on; see -help")
+		os.Exit(2)
+	}
+	os.Exit(sweep(o))
+}
+
+// sweep sweeps once and gives the exit code.
+func sweep(o options) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := check(); err != nil {
+		fmt.Fprintln(os.Stderr, "sweep:", err)
+		return 2
+	}
+	if o.check {
+		fmt.Println("the disk that fails on purpose works here")
+		return 0
+	}
+	folder, err := os.MkdirTemp(place(), "sweep")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sweep:", err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	r, err := sweepIn(ctx, o, folder)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "sweep:", err)
+		return 1
+	}
+	if o.json {
+		out := json.NewEncoder(os.Stdout)
+		out.SetIndent("", "  ")
+		out.Encode(r)
+	} else {
+		fmt.Print(r.text())
+	}
+	if len(r.Violations) > 0 || r.Interrupted {
+		return 1
+	}
+	return 0
+}
+
+// place gives a folder in memory where there is one: what is left of a disk is
+// put there for the next server, and how long that takes is beside the point.
+func place() string {
+	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+func sweepIn(ctx context.Context, o options, folder string) (*report, error) {
+	var err error
+	if o.binary == "" {
+		o.binary, err = build(ctx, folder)
+	} else {
+		o.binary, err = filepath.Abs(o.binary)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &report{Seed: o.seed, began: now(), Cases: map[string]int{}, Violations: []violation{}}
+	defer r.finish()
+	switch {
+	case o.cuts > 0:
+		return r, r.cut(ctx, o, folder)
+	case o.full > 0:
+		return r, r.fill(ctx, o, folder)
+	}
+	return r, r.sweep(ctx, o, folder)
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"blueprintd/torture/disk"
+)
+
+// phase is the time of one server, from its start to its end.
+type phase struct {
+	name       string
+	operations int
+	checkpoint int  // after so many of them it waits for a checkpoint; 0 = never
+	killed     bool // it ends by SIGKILL instead of SIGTERM, which is no point
+
+	// What a faultless play found.
+	image  disk.Image // at its beginning
+	book   *book      // at its beginning
+	before int        // points of the phases before it
+	points []disk.Point
+}
+
+func scenario() []*phase {
+	return []*phase{
+		{name: "first start", operations: 44},
+		{name: "second start", operations: 64, checkpoint: 44},
+		{name: "until a kill", operations: 46, killed: true},
+		{name: "after a kill", operations: 48},
+	}
+}
+
+// checkpointWait is longer than the store waits between its checkpoints.
+const checkpointWait = 260 * time.Millisecond
+
+// bench is what one worker plays at: a folder to mount disks in, and one for
+// the files that are left.
+type bench struct {
+	binary string
+	mount  string
+	rest   string
+}
+
+func newBench(binary, folder string, number int) (*bench, error) {
+	b := &bench{binary, filepath.Join(folder, fmt.Sprintf("mount-%d", number)), filepath.Join(folder, fmt.Sprintf("left-%d", number))}
+	return b, errors.Join(os.MkdirAll(b.mount, 0o700), os.MkdirAll(b.rest, 0o700))
+}
+
+// play is one server on one disk.
+type play struct {
+	bench   *bench
+	disk    *disk.Disk
+	mounted *disk.Mounted
+	server  *server
+	book    *book
+	player  *player
+}
+
+// begin mounts a disk and starts a server on it, which need not get ready.
+func (b *bench) begin(d *disk.Disk, known *book) (*play, error) {
+	p := &play{bench: b, disk: d, book: known}
+	var err error
+	if p.mounted, err = disk.Mount(b.mount, d); err != nil {
+		return nil, err
+	}
+	if p.server, err = launch(b.binary, b.mount); err != nil {
+		return nil, errors.Join(err, p.mounted.Unmount())
+	}
+	return p, nil
+}
+
+// end takes everything away that is still there.
+func (p *play) end() error {
+	p.server.kill()
+	if p.player != nil {
+		p.player.api.close()
+	}
+	return p.mounted.Unmount()
+}
+
+// enter waits for the server and makes the first player; false when it ended
+// before it was ready.
+func (p *play) enter(name string) bool {
+	if !p.server.await(10 * time.Second) {
+		return false
+	}
+	address, key := p.server.said()
+	if key != "" {
+		p.book.places.key = key
+		p.book.certain(thing{"blueprint", sampleTitle}, "there")
+	}
+	p.player = &player{name: name, api: newAPI(address, p.book.places.key), book: p.book}
+	return true
+}
+
+// operate plays the operations of a phase while going is true.
+func (p *play) operate(ph *phase, going func() bool) {
+	if p.book.places.main == "" && going() {
+		p.player.settle()
+	}
+	for i := 0; i < ph.operations && going(); i++ {
+		if i == ph.checkpoint && i > 0 {
+			time.Sleep(checkpointWait)
+		}
+		p.player.next()
+	}
+}
+
+// rehearse plays all phases without a fault and notes the points of each, and
+// where each begins.
+func rehearse(b *bench, phases []*phase) error {
+	image, known, before := disk.Image{}, newBook(), 0
+	for i, ph := range phases {
+		ph.image, ph.book, ph.before, ph.points = image, known.clone(), before, nil
+		d := disk.New(image)
+		d.Fail(func(p disk.Point) disk.Decision {
+			ph.points = append(ph.points, p)
+			return disk.Decision{}
+		})
+		p, err := b.begin(d, known)
+		if err != nil {
+			return err
+		}
+		err = p.rehearse(ph, i)
+		image = d.Now()
+		if err = errors.Join(err, p.end()); err != nil {
+			return fmt.Errorf("the %s, without a fault: %w", ph.name, err)
+		}
+		before += len(ph.points)
+	}
+	return nil
+}
+
+func (p *play) rehearse(ph *phase, number int) error {
+	if !p.enter(phaseName(number)) {
+		return fmt.Errorf("the server is not ready: %s", p.server.lastWords())
+	}
+	var failed error
+	p.player.heard = func(what string, a answer) {
+		if !a.ok() && failed == nil {
+			failed = fmt.Errorf("%s was answered %s", what, a)
+		}
+	}
+	p.operate(ph, func() bool { return failed == nil })
+	if failed != nil || ph.killed {
+		p.server.kill()
+		return failed
+	}
+	return p.server.stop()
+}
+
+func phaseName(number int) string { return fmt.Sprintf("p%d", number+1) }

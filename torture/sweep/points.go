@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"blueprintd/torture/disk"
+)
+
+// sweep tries each point in each mode.
+func (r *report) sweep(ctx context.Context, o options, folder string) error {
+	first, err := newBench(o.binary, folder, 0)
+	if err != nil {
+		return err
+	}
+	phases := scenario()
+	if err := rehearse(first, phases); err != nil {
+		return err
+	}
+	counted := sum(phases)
+	if err := rehearse(first, phases); err != nil {
+		return err
+	}
+	r.Vary = int(math.Abs(float64(sum(phases) - counted)))
+	r.pointsOf(phases)
+	for _, ph := range phases {
+		fmt.Fprintf(os.Stderr, "points %d to %d: %s\n", ph.before+1, ph.before+len(ph.points), ph.name)
+	}
+	trials := r.plan(o, phases)
+	return r.each(ctx, o, folder, len(trials), func(b *bench, i int) error {
+		t := trials[i]
+		if err := t.run(b); err != nil {
+			return fmt.Errorf("%s at point %d: %w", t.mode, t.number, err)
+		}
+		struck, _ := t.hit()
+		where := t.phase.name + ", " + struck.String()
+		if struck.Number == 0 {
+			where = t.phase.name + ", not reached"
+		}
+		replay := fmt.Sprintf("-mode %s -point %d -seed %d", t.mode, t.number, t.seed)
+		r.add(t.mode, t.result, where, replay, t.number, struck.Number > 0)
+		return nil
+	})
+}
+
+func sum(phases []*phase) (n int) {
+	for _, ph := range phases {
+		n += len(ph.points)
+	}
+	return n
+}
+
+// plan lists what to try. A short write needs a write of two bytes or more.
+func (r *report) plan(o options, phases []*phase) (trials []*trial) {
+	for order, ph := range phases {
+		for i, p := range ph.points {
+			number := ph.before + i + 1
+			if number < o.from || o.to > 0 && number > o.to || (number-o.from)%o.every != 0 {
+				continue
+			}
+			for _, mode := range o.modes {
+				if mode == "short" && (p.Kind != disk.Write || p.Size < 2) {
+					continue
+				}
+				trials = append(trials, &trial{number: number, mode: mode, seed: o.seed, phase: ph, order: order})
+			}
+		}
+	}
+	return trials
+}
+
+// each does n things with several workers, until one fails or, where that was
+// asked for, something was found.
+func (r *report) each(ctx context.Context, o options, folder string, n int, do func(b *bench, i int) error) error {
+	var next, done atomic.Int64
+	var group sync.WaitGroup
+	errs := make([]error, o.workers)
+	stopped := atomic.Bool{}
+	for worker := range o.workers {
+		b, err := newBench(o.binary, folder, worker)
+		if err != nil {
+			return err
+		}
+		group.Go(func() {
+			for !stopped.Load() && ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[worker] = do(b, i); errs[worker] != nil || o.first && r.failed() {
+					stopped.Store(true)
+				}
+				r.progress(int(done.Add(1)), n)
+			}
+		})
+	}
+	group.Wait()
+	r.Interrupted = ctx.Err() != nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"blueprintd/torture/disk"
+)
+
+// trial is one case: one thing that goes wrong at one point.
+type trial struct {
+	number int // of the point, through all phases
+	mode   string
+	seed   uint64
+	phase  *phase
+	order  int // of the phase
+
+	mu      sync.Mutex
+	struck  disk.Point // where it went wrong; number 0 = it never did
+	at      time.Time
+	lifted  bool
+	process *os.Process
+	early   bool // struck before the server process was known
+
+	result result
+}
+
+// result is what came of a trial.
+type result struct {
+	wrong    []string
+	doubtful int
+	ended    bool // the server ended by itself
+	refused  int  // orders that were answered 503
+	log      string
+}
+
+func (t *trial) fail(format string, args ...any) {
+	t.result.wrong = append(t.result.wrong, fmt.Sprintf(format, args...))
+}
+
+// fault decides what goes wrong. It is called under the lock of the disk.
+func (t *trial) fault(p disk.Point) disk.Decision {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.lifted:
+		return disk.Decision{}
+	case t.struck.Number > 0:
+		if t.mode == "full" && p.Kind == disk.Write {
+			return disk.Decision{Error: syscall.ENOSPC}
+		}
+		return disk.Decision{}
+	case p.Number < t.number-t.phase.before || t.mode == "short" && p.Size < 2:
+		return disk.Decision{}
+	}
+	t.struck, t.at = p, now()
+	switch t.mode {
+	case "kill", "cut":
+		t.strike()
+		return disk.Decision{Freeze: true}
+	case "kill-after":
+		t.strike()
+		return disk.Decision{FreezeAfter: true}
+	case "eio":
+		return disk.Decision{Error: syscall.EIO}
+	case "enospc", "full":
+		return disk.Decision{Error: syscall.ENOSPC}
+	case "short":
+		return disk.Decision{Short: p.Size / 2}
+	}
+	return disk.Decision{}
+}
+
+// strike kills the server, now or as soon as its number is known. t.mu is held.
+func (t *trial) strike() {
+	if t.process == nil {
+		t.early = true
+	} else {
+		t.process.Kill()
+	}
+}
+
+func (t *trial) know(process *os.Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.process = process; t.early {
+		process.Kill()
+	}
+}
+
+func (t *trial) hit() (disk.Point, time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.struck, t.at
+}
+
+func (t *trial) lift() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.lifted = true
+}
+
+func (t *trial) deadly() bool {
+	return t.mode == "kill" || t.mode == "kill-after" || t.mode == "cut"
+}
+
+// aftermath is how many operations are played after a fault that leaves the
+// server alive. The last of them must go well.
+const aftermath = 6
+
+// run plays the phase up to the point and what follows, and judges what is
+// left. An error is one of this program or of the machine.
+func (t *trial) run(b *bench) error {
+	known := t.phase.book.clone()
+	d := disk.New(t.phase.image)
+	d.Fail(t.fault)
+	p, err := b.begin(d, known)
+	if err != nil {
+		return err
+	}
+	t.know(p.server.cmd.Process)
+	images := t.play(p)
+	t.result.log = p.server.lastWords()
+	if err := p.end(); err != nil {
+		return err
+	}
+	if images == nil { // decided only now that nothing writes any more
+		images = t.left(d)
+	}
+	for _, image := range images {
+		if err := t.judge(b, image, known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// left gives the files that the next server finds.
+func (t *trial) left(d *disk.Disk) []disk.Image {
+	random := rand.New(rand.NewPCG(t.seed, uint64(t.number)))
+	struck, _ := t.hit()
+	switch {
+	case t.mode == "cut":
+		return []disk.Image{d.Cut(disk.Losses()[random.IntN(len(disk.Losses()))], random)}
+	case t.deadly():
+		return []disk.Image{d.Now()}
+	case struck.Kind == disk.Sync || struck.Kind == disk.SyncFolder:
+		return []disk.Image{d.Now(), d.Cut(disk.LoseAll, random)}
+	case t.number%2 == 0:
+		return []disk.Image{d.Cut(disk.LoseAll, random)}
+	}
+	return []disk.Image{d.Now()}
+}
+
+// play plays until the server is gone. It gives the files that are left, or
+// nil when they are to be taken at the end.
+func (t *trial) play(p *play) []disk.Image {
+	if p.enter(phaseName(t.order)) {
+		t.operate(p)
+	}
+	if t.deadly() {
+		if struck, _ := t.hit(); struck.Number > 0 {
+			p.server.gone(5 * time.Second)
+			return nil
+		}
+	}
+	t.close(p)
+	return nil
+}
+
+// operate plays the operations, and after a fault those of the aftermath.
+func (t *trial) operate(p *play) {
+	left, last := aftermath, answer{}
+	p.player.heard = func(what string, a answer) {
+		last = a
+		struck, _ := t.hit()
+		switch {
+		case a.err != nil || a.ok():
+		case struck.Number == 0:
+			t.fail("%s was answered %s before anything went wrong", what, a)
+		case a.status != 503:
+			t.fail("%s was answered %s", what, a)
+		case a.retryAfter == "":
+			t.fail("%s was answered 503 without Retry-After: %s", what, a)
+		default:
+			t.result.refused++
+		}
+	}
+	p.operate(t.phase, func() bool {
+		struck, _ := t.hit()
+		if struck.Number == 0 {
+			return last.err == nil
+		}
+		left--
+		if t.mode == "full" && left == aftermath/2 {
+			t.lift()
+		}
+		return left > 0 && !t.deadly() && last.err == nil
+	})
+	t.lift()
+	if struck, _ := t.hit(); struck.Number > 0 && !t.deadly() && !last.ok() {
+		t.recover(p)
+	}
+}
+
+// recover waits until the server takes orders again, or ends.
+func (t *trial) recover(p *play) {
+	for end := now().Add(patience); now().Before(end); {
+		var last answer
+		p.player.heard = func(_ string, a answer) { last = a }
+		p.player.createBlueprint(fmt.Sprintf("%s-%d", p.player.name, p.player.step))
+		p.player.step++
+		if last.ok() || p.server.gone(50*time.Millisecond) {
+			return
+		}
+	}
+	t.fail("5 s after the fault it neither takes orders nor has ended")
+}
+
+// close ends a server that may have ended by itself, and judges its end.
+func (t *trial) close(p *play) {
+	struck, at := t.hit()
+	fatal := struck.Number > 0 && struck.Kind == disk.Sync && !t.deadly() && t.mode != "short"
+	if fatal || p.player == nil {
+		p.server.gone(1500 * time.Millisecond)
+	}
+	if p.server.running() {
+		if fatal {
+			t.fail("it goes on after a sync failed: %s", struck)
+		}
+		if struck.Number > 0 && t.number%2 == 0 {
+			p.server.kill()
+			return
+		}
+		already := struck.Number > 0
+		err := p.server.stop()
+		if struck, at = t.hit(); struck.Number == 0 && err != nil {
+			t.fail("it ended with %v at SIGTERM: %s", err, p.server.lastWords())
+		}
+		// The fault may lie in the end itself, which need not go well then, but
+		// a sync that failed must not pass for a good end.
+		if already || t.deadly() || struck.Kind != disk.Sync || struck.Number == 0 || t.mode == "short" {
+			return
+		}
+	}
+	t.result.ended = true
+	if late := p.server.endedAt.Sub(at); late > time.Second {
+		t.fail("it ended %d ms after the fault", late.Milliseconds())
+	}
+	words := p.server.log.String()
+	switch {
+	case p.server.err == nil:
+		t.fail("it ended with exit code 0 after %s", struck)
+	case !strings.Contains(words, "blueprintd: ") || !strings.Contains(words, "hint: "):
+		t.fail("it ended without an error and a hint: %s", p.server.lastWords())
+	case strings.Contains(words, "panic:") || strings.Contains(words, "goroutine "):
+		t.fail("it panicked: %s", p.server.lastWords())
+	}
+}
+
+// judge starts a server on what is left and compares.
+func (t *trial) judge(b *bench, image disk.Image, known *book) error {
+	folder := filepath.Join(b.rest, "data")
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	if err := image.Save(folder); err != nil {
+		return err
+	}
+	wrong, doubtful, err := judge(b.binary, folder, known)
+	t.result.wrong = append(t.result.wrong, wrong...)
+	t.result.doubtful = max(t.result.doubtful, doubtful)
+	return err
+}
