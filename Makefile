@@ -1,9 +1,11 @@
 # What CI runs is `make check` and `make e2e`; both work on a fresh machine.
 
 export CGO_ENABLED ?= 0
-FUZZTIME ?= 10s
+FUZZTIME ?= 60s
 KILLS ?= 100
 SEED ?= 1
+CUTS ?= 500
+SEEDS ?= 100000
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -14,11 +16,12 @@ build: ## build ./blueprintd, statically linked
 test: ## the tests that need Go alone
 	go test ./...
 
-check: lint race bench cross ## everything CI asks for besides the browserless end-to-end tests
+check: lint race bench-once cross sim-check ## everything CI asks for besides the browserless end-to-end tests
 
 lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }
 	go vet ./...
+	go vet -tags planted ./planted ./engine ./store
 	go tool staticcheck ./...
 	go mod tidy -diff
 	go mod verify
@@ -26,24 +29,69 @@ lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 race: ## all tests in random order under the race detector
 	CGO_ENABLED=1 go test -race -shuffle=on ./...
 
-bench: ## each benchmark once, so that none rots
+bench: ## measure the server beside the limits of this machine; BENCH="-write BENCHMARKS.md" keeps the figures
+	go run ./bench $(BENCH)
+
+bench-peers: ## the same webhook on Node-RED from npm, side by side (needs Node and npm)
+	go run ./bench -peers $(BENCH)
+
+bench-once: ## each Go benchmark once, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x ./...
+
+bench-history: ## a thousand runs beside a million: reading, starting, pruning; and a hundred thousand schedules (ten minutes, 3 GB in /tmp)
+	go test -count 1 -run '^TestHistory$$' -v -timeout 1h ./store -history 1000000 -history-blueprints 10000 -history-kept 10000 -history-load 10s -history-rounds 25
+	go test -count 1 -run '^TestIdleSchedules$$' -v ./triggers -schedules 100000 -idle 65s
 
 cross: ## the other platforms still build
 	GOOS=linux GOARCH=arm64 go build -o /dev/null .
 	GOOS=darwin GOARCH=arm64 go build -o /dev/null .
 	GOOS=windows GOARCH=amd64 go build -o /dev/null .
 
+sim: ## let SEEDS simulated worlds happen, from SEED on: engine and scheduler under every fault that a seed draws
+	cd sim && go test -run '^TestSeeds$$' -timeout 24h -seeds $(SEEDS) -seed $(SEED)
+
+sim-check: ## ten thousand simulated worlds
+	@$(MAKE) --no-print-directory sim SEEDS=10000
+
 torture: ## kill the binary KILLS times under load and look what became of every run
 	go run ./torture -kills $(KILLS) -seed $(SEED)
 
-fuzz: ## each fuzz target for FUZZTIME
-	@set -e; for package in $$(go list ./...); do \
-	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
-	    echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package; \
-	  done; done
+sweep: ## let the disk fail at every point of a scenario: kill, EIO, ENOSPC, short write (Linux, as root; half an hour)
+	go run ./torture/sweep -seed $(SEED)
+
+sweep-short: ## a part of the points and of the power cuts, in about a minute
+	go run ./torture/sweep -every 25 -seed $(SEED)
+	go run ./torture/sweep -cuts 30 -seed $(SEED)
+
+powercut: ## cut the power CUTS times under several clients
+	go run ./torture/sweep -cuts $(CUTS) -seed $(SEED)
+
+torture-selftest: ## put known bugs into the server and show that the torture finds each
+	go run ./torture -selftest -seed $(SEED)
+
+overload: ## ask far more of the binary than it can do, and hold what it does against what is promised
+	go run ./torture/overload -seed $(SEED)
+
+mutants: ## open 1,000 damaged databases, each as a server does
+	go test ./store -run TestMutatedDatabases -count 1 -v -mutants 1000
+
+fuzz: ## each fuzz target for FUZZTIME, two at a time, one worker each
+	@FUZZTIME=$(FUZZTIME) .ci/fuzz
+
+release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
+	go run ./release -version "$(VERSION)"
+
+release-check: ## a release built twice has the same checksums
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	for time in first second; do go run ./release -version "$(or $(VERSION),0.0.0)" -out "$$folder/$$time"; done; \
+	diff "$$folder/first/SHA256SUMS" "$$folder/second/SHA256SUMS"; \
+	cd "$$folder/first" && sha256sum --check --quiet SHA256SUMS && echo "two builds, the same checksums"
+
+unit-score: ## what systemd-analyze thinks of packaging/blueprintd.service; more than 1.5 fails
+	@command -v systemd-analyze >/dev/null || { echo "systemd-analyze is missing; install systemd to score the unit"; exit 1; }
+	@systemd-analyze security --offline=true --no-pager --threshold=15 packaging/blueprintd.service
 
 e2e: ## the served binary against real clients and servers from npm
 	testdata/e2e/run.sh
 
-.PHONY: help build test check lint race bench cross torture fuzz e2e
+.PHONY: mutants sweep sweep-short powercut sim sim-check release release-check unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

@@ -39,6 +39,7 @@ func commandServe() *cli.Command {
 			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "how many connections may be open; one more is refused with 503"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the interface; may be repeated"},
 			text("min-free", "", "refuse new runs while less than this many `BYTES` are free on the disk (default: 64MiB, on a small disk a twentieth); 0 = never"),
+			text("metrics-addr", "", "serve /metrics, /healthz and /readyz on `HOST:PORT` of their own, to all who reach it; without it they are on --addr, metrics for this machine alone"),
 			text("log-format", "text", "the `FORMAT` of the log: text or json"),
 		),
 		Action: func(c *cli.Context) error {
@@ -60,6 +61,7 @@ type options struct {
 	apiKey         string
 	publicURL      string
 	readyFile      string
+	metricsAddr    string // "" = metrics are on addr
 	clock          clock.Clock
 	allowNet       []string
 	syncTimeout    time.Duration
@@ -85,6 +87,7 @@ type options struct {
 func serve(ctx context.Context, o options) error {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
+	limitMemory()
 	defer runtime.KeepAlive(ballast())
 	s, err := newServer(ctx, o)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -25,8 +25,13 @@ func serveOptions(c *cli.Context) (o options, err error) {
 		syncTimeout: c.Duration("sync-timeout"), rateLimit: c.Float64("rate-limit"), rateBurst: c.Int("rate-burst"), maxBlueprints: c.Int("max-blueprints"),
 		maxRunning: c.Int("max-running"), maxQueued: c.Int("max-queued"), maxConnections: c.Int("max-connections"), origins: c.StringSlice("cors-origin"), out: c.App.Writer,
 	}
-	if o.addr, err = parseAddr(c); err != nil {
+	if o.addr, err = parseAddr(c, "addr", "127.0.0.1:8787"); err != nil {
 		return o, err
+	}
+	if c.String("metrics-addr") != "" {
+		if o.metricsAddr, err = parseAddr(c, "metrics-addr", "127.0.0.1:8788"); err != nil {
+			return o, err
+		}
 	}
 	if o.maxBody, err = parseSize(c.String("max-body")); err != nil || o.maxBody == 0 {
 		return o, usage("--max-body 10MiB", "%s %s: is no size above 0", given(c, "max-body"), c.String("max-body"))
@@ -63,14 +68,14 @@ func parseMinFree(c *cli.Context, o *options) (err error) {
 	return nil
 }
 
-func parseAddr(c *cli.Context) (string, error) {
-	const hint = "--addr 127.0.0.1:8787"
-	host, port, err := net.SplitHostPort(c.String("addr"))
+func parseAddr(c *cli.Context, flag, example string) (string, error) {
+	hint := "--" + flag + " " + example
+	host, port, err := net.SplitHostPort(c.String(flag))
 	if err != nil {
-		return "", usage(hint, "%s %s: write HOST:PORT", given(c, "addr"), c.String("addr"))
+		return "", usage(hint, "%s %s: write HOST:PORT", given(c, flag), c.String(flag))
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return "", usage(hint, "%s %s: %q is no port", given(c, "addr"), c.String("addr"), port)
+		return "", usage(hint, "%s %s: %q is no port", given(c, flag), c.String(flag), port)
 	}
 	if host == "" {
 		host = "127.0.0.1"

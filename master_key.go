@@ -67,7 +67,7 @@ func readMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 		return key, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits", key.path, 2*secret.KeySize)
 	}
 	if info, err := os.Stat(key.path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !isCredential(key.path) {
-		logger.Warn("other users of this machine can get at the master key", "file", key.path, "hint", "chmod 600 "+quoted(key.path))
+		logger.Warn("other users of this machine can get at the master key", "path", key.path, "hint", "chmod 600 "+quoted(key.path))
 	}
 	key.sealer, err = secret.NewSealer(raw)
 	return key, err

@@ -20,6 +20,7 @@ var (
 		"GET /{$}":                        http.StatusOK,
 		"GET /healthz":                    http.StatusOK,
 		"GET /readyz":                     http.StatusOK,
+		"GET /metrics":                    http.StatusOK,       // to who asks on this machine
 		"/webhooks/blueprint/{triggerId}": http.StatusNotFound, // of a trigger that does not exist
 		"/webhooks/":                      http.StatusNotFound,
 		"/":                               http.StatusNotFound,

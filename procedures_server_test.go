@@ -68,6 +68,11 @@ func newService(t testing.TB, change ...func(*options)) *service {
 		}
 	})
 	t.Cleanup(s.stop)
+	select {
+	case <-wired.opened:
+	case err := <-ended:
+		ended <- err
+	}
 	s.root = person{service: s, authorization: "Bearer " + testKey, User: s.welcome.account}
 	return s
 }

@@ -17,21 +17,16 @@ func (s *server) routes() http.Handler {
 	mux.Handle("/webhooks/", s.triggers.Webhook()) // a mistyped address is answered in the form that senders know
 	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
 	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, http.StatusOK, map[string]any{"status": "ok"})
-	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if s.ready.Load() {
-			writeJSON(w, http.StatusOK, map[string]any{"status": "ready"})
-		} else {
-			writeJSON(w, http.StatusServiceUnavailable, map[string]any{"status": "not ready"})
-		}
-	})
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /readyz", s.readyz)
+	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /{$}", s.index)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; the procedures are under %s/api/trpc", r.URL.Path, s.apiHost()))
-	})
+	mux.HandleFunc("/", s.nothingHere)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.isOpen() && !(r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics") {
+			s.notYet(w, r)
+			return
+		}
 		if s.rpc.Serves(r) {
 			s.rpc.ServeHTTP(w, r)
 			return

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"blueprintd/engine/nodes"
 	"blueprintd/front"
 	"blueprintd/ids"
+	"blueprintd/metrics"
 	"blueprintd/outbound"
 	"blueprintd/rpc"
 	"blueprintd/secret"
@@ -28,6 +30,9 @@ import (
 // leastBodies is how many bytes of request bodies may be in memory at once, or
 // four of the largest.
 const leastBodies = 64 << 20
+
+// mostAnswers is how many bytes of large answers may wait for their readers.
+const mostAnswers = 128 << 20
 
 // server is everything that serve runs, wired.
 type server struct {
@@ -41,24 +46,29 @@ type server struct {
 	doors    *front.Connections
 	bodies   *front.Bodies
 	ids      *ids.Source
-	draining chan struct{} // closes when the server begins to stop
-	ready    atomic.Bool
+	draining chan struct{}      // closes when the server begins to stop
+	opened   chan struct{}      // closes when recovery is done: requests are let in
+	ready    atomic.Bool        // it takes work
+	watchers *front.Connections // on the address for metrics; nil = it has none of its own
+	watching *http.Server       // there
+	up       metrics.Stopwatch
 	manager  notifier
 	welcome  welcome
 }
 
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
-// port is taken: who connects from now on is answered once the server is ready.
+// port is taken: who connects from now on is answered once run is called.
 func newServer(ctx context.Context, o options) (_ *server, err error) {
-	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), manager: newNotifier(o.logger)}
-	var listening net.ListenConfig
-	listening.SetMultipathTCP(false) // whose sockets cannot be told to admit no more connections
-	if s.listener, err = listening.Listen(context.WithoutCancel(ctx), "tcp", o.addr); err != nil {
+	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), opened: make(chan struct{}), manager: newNotifier(o.logger), up: metrics.Begin()}
+	if s.listener, err = listen(o.addr); err != nil {
 		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
 	}
 	defer func() {
 		if err != nil {
 			s.listener.Close()
+			if s.watchers != nil {
+				s.watchers.Close()
+			}
 			if s.store != nil {
 				err = errors.Join(err, s.store.Close())
 			}
@@ -101,11 +111,28 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	})
 	s.doors = front.NewConnections(s.listener, o.maxConnections)
 	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
-	s.http = &http.Server{
-		Handler: s.bodies.Handler(front.Readers(s.routes(), s.draining)), ReadHeaderTimeout: cmp.Or(o.readTimeout, 10*time.Second), ReadTimeout: cmp.Or(o.readTimeout, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: nil, ConnState: front.State,
+	s.http = s.newHTTP(s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes())))
+	if err = s.watch(); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// newHTTP makes an HTTP server that has patience with its clients, but only so
+// much.
+func (s *server) newHTTP(handler http.Handler) *http.Server {
+	whole := s.options.readTimeout
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog: log.New(newHTTPLog(s.options.logger), "", 0), ConnState: front.State,
+	}
+}
+
+// listen takes a port.
+func listen(address string) (net.Listener, error) {
+	var listening net.ListenConfig
+	listening.SetMultipathTCP(false) // whose sockets cannot be told to admit no more connections
+	return listening.Listen(context.Background(), "tcp", address)
 }
 
 // masterKey gives the key that encrypts secrets: one of the moment for a
@@ -169,6 +196,9 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		}
 	})
+	if s.watching != nil {
+		group.Go(func() error { return s.serveWatchers(working, atRest) })
+	}
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	watched := make(chan struct{})
 	go func() {
@@ -184,22 +214,25 @@ func (s *server) run(ctx context.Context) error {
 	return err
 }
 
-// serveHTTP answers requests once recovery is done, and tells the world so.
-// When the server stops it goes on answering until the engine is at rest, so
+// serveHTTP answers requests: until recovery is done only how the server is.
+// Then it tells the world that it is ready. When the server stops it goes on answering until the engine is at rest, so
 // that who comes late is told 503 instead of finding the door shut.
 func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
-	select {
-	case <-recovered:
-	case <-ctx.Done():
-		return s.listener.Close()
-	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.http.Serve(s.doors) }()
-	if err := s.announce(); err != nil {
-		return errors.Join(err, s.http.Close())
+	select {
+	case err := <-failed:
+		return err
+	case <-recovered:
+		close(s.opened)
+		s.ready.Store(true)
+		if err := s.announce(); err != nil {
+			return errors.Join(err, s.http.Close())
+		}
+		s.manager.ready(s.apiHost())
+		s.logServing()
+	case <-ctx.Done():
 	}
-	s.ready.Store(true)
-	s.manager.ready(s.apiHost())
 	select {
 	case err := <-failed:
 		return err
@@ -207,6 +240,7 @@ func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	}
 	s.ready.Store(false)
 	s.manager.stopping()
+	defer s.logStopped(s.logStopping())
 	close(s.draining)
 	<-atRest
 	most := 15 * time.Second

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"weak"
 
 	"blueprintd/blueprint"
 	"blueprintd/planted"
@@ -208,11 +207,11 @@ func (r *run) evict() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !over && (r.timer != nil || r.handle != nil) {
-		e.parked[r.id] = &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle)}
+		e.park(r)
 	}
 	delete(e.runs, r.id)
 	if r.counted {
-		e.held -= r.weight
+		e.held -= r.memory
 	}
 	e.passTurn(r)
 	if e.stopping.Load() && len(e.runs) == 0 {

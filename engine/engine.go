@@ -50,6 +50,7 @@ type Options struct {
 type Engine struct {
 	Options
 	programs *programs
+	counts   counts
 
 	ctx context.Context // of everything that runs
 	cut context.CancelCauseFunc
@@ -63,9 +64,10 @@ type Engine struct {
 	runs     map[string]*run    // in memory
 	parked   map[string]*parked // at rest, with a timer or a caller
 	driving  int                // runs that have their turn
-	held     int                // weight of the input data of the new ones
+	held     int                // memory that the input data of the new ones takes
 	queue    []*run             // runs that wait for one, each with a unit
 	watchers map[string]map[chan struct{}]struct{}
+	waiting  int // of the parked ones: those that wait for an instant
 }
 
 // parked is what stays in memory of a run at rest. Its handle is there only as
@@ -74,6 +76,7 @@ type parked struct {
 	timer   *clock.Timer
 	timerAt blueprint.Time
 	handle  weak.Pointer[Handle]
+	paused  bool // it waits for an answer
 }
 
 // New makes an engine. Nothing runs before Run.
@@ -83,7 +86,7 @@ func New(options Options) *Engine {
 	options.Limits = options.Limits.orDefaults()
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
-		Options: options, programs: newPrograms(options.Catalogue), quiet: make(chan struct{}),
+		Options: options, programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
 		runs: map[string]*run{}, parked: map[string]*parked{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cut = context.WithCancelCause(context.Background())
@@ -143,6 +146,7 @@ func (e *Engine) forget() {
 	e.mu.Lock()
 	resting := e.parked
 	e.parked = map[string]*parked{}
+	e.waiting = 0
 	e.mu.Unlock()
 	for id, p := range resting {
 		p.timer.Stop()

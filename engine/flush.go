@@ -44,6 +44,7 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	if commit.Row.Status.Terminal() {
 		r.row = commit.Row
 	}
+	r.tally(commit)
 	if commit.New {
 		r.durable, r.ledger = true, ledger{}
 		r.handle.accept(nil)

@@ -28,11 +28,11 @@ func (e *Engine) admit(r *run) (now bool, err error) {
 		return false, errShuttingDown
 	case e.driving >= e.MaxRunning && len(e.queue) >= e.MaxQueued:
 		return false, unavailable("too many runs are waiting for their turn")
-	case e.held > 0 && e.held+r.weight > e.Limits.Held:
+	case e.held > 0 && e.held+r.memory > e.Limits.Held:
 		return false, unavailable("the runs at work hold too much input")
 	}
 	r.counted = true
-	e.held += r.weight
+	e.held += r.memory
 	e.runs[r.id] = r
 	return e.takeTurn(r), nil
 }

@@ -43,6 +43,37 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 	})
 }
 
+// A run that is to be on the disk before its first node starts is, even when
+// its turn comes while the disk is at it.
+func TestTurnComesBeforeTheDisk(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 1 }, func(w *world) {
+		gate := w.hold("busy")
+		busy := w.startWith(request(w.define(`busy pass`)), engine.AtEnd)
+		<-gate.came
+		disk := make(chan error)
+		d := w.define(`a pass`)
+		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+			if c.Row.BlueprintID == d.BlueprintID && c.New {
+				return <-disk
+			}
+			return nil
+		})
+		h := w.startWith(request(d), engine.AtOnce)
+		close(gate.open)
+		w.wait(busy)
+		synctest.Wait()
+		if got := w.begunNodes(); got != "busy" {
+			t.Errorf("began %s before the run was on the disk", got)
+		}
+		disk <- blueprint.Errorf(blueprint.CodeUnavailable, "full")
+		w.code(h.Accepted(w.Context()), blueprint.CodeUnavailable)
+		synctest.Wait()
+		if got := w.begunNodes(); got != "busy" {
+			t.Errorf("began %s of a run that does not exist", got)
+		}
+	})
+}
+
 // A run at rest has no turn: it neither keeps others waiting nor goes ahead of
 // them when it wakes.
 func TestRestingRunsGiveUpTheirTurn(t *testing.T) {

@@ -61,8 +61,8 @@ func (e *Engine) unpark(id string) *run {
 	r.units, r.unhold = 1, e.Clock.Hold()
 	e.runs[id] = r
 	if p := e.parked[id]; p != nil {
-		delete(e.parked, id)
-		r.timer, r.timerAt, r.handle = p.timer, p.timerAt, p.handle.Value()
+		e.takeOut(id, p)
+		r.timer, r.timerAt, r.handle, r.paused = p.timer, p.timerAt, p.handle.Value(), p.paused
 	}
 	return r
 }
@@ -87,7 +87,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 
 // fold makes the run that a journal tells of.
 func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecution) error {
-	r.row, r.durable = stored.Row, true
+	r.row, r.durable, r.paused = stored.Row, true, stored.Row.Status == blueprint.StatusPaused
 	for i, data := range stored.Entries {
 		if len(data) > 0 && data[0] != '{' {
 			plain, err := e.Sealer.Open(data, journalPlace(r.id))
@@ -154,6 +154,7 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 	if err != nil || planted.Is(planted.NoRecovery) {
 		return err
 	}
+	e.counts.found(rows)
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			return nil // what is left is taken up at the next start

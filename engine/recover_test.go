@@ -349,4 +349,30 @@ func TestUnreadableRun(t *testing.T) {
 	}
 }
 
+// A run that the disk does not give back at the start, but could a moment
+// later, is taken up then and does not wait for another start.
+func TestDiskBusyAtTheStart(t *testing.T) {
+	for _, deleted := range []bool{false, true} {
+		test(t, func(w *world) {
+			d := w.define("a wait {\"ms\": 1000}\nb pass")
+			h := w.start(d)
+			synctest.Wait()
+			w.stop()
+			w.journal.deleted = deleted
+			w.journal.loadFault = func(string) error { return blueprint.Errorf(blueprint.CodeUnavailable, "busy") }
+			w.boot(w.clock.Now())
+			w.advance(5 * time.Second)
+			w.journal.mu.Lock()
+			w.journal.loadFault = nil
+			w.journal.mu.Unlock()
+			w.advance(10 * time.Second)
+			want := "completed: a=completed b=completed -> {\"n\":1}"
+			if deleted {
+				want = "failed: a=skipped b=pending !:cancelled: the blueprint was deleted"
+			}
+			w.expect(w.settle(h.ID), want)
+		})
+	}
+}
+
 var beginning = []byte(`{"t":"begin","at":"2000-01-01T00:00:00.000Z","begin":{"user":"owner","input":null}}`)

@@ -72,6 +72,7 @@ type run struct {
 	plan     *blueprint.Plan
 	nodes    []nodeRun
 	weight   int            // of begin.InputData
+	memory   int            // that it takes, which counts in engine.held
 	counted  bool           // in engine.held
 	total    int            // weight of all outputs
 	count    [phases]int    // nodes in each phase; that of idle is not kept
@@ -87,6 +88,8 @@ type run struct {
 	units   int
 	pending []*entry      // applied, not durable
 	durable bool          // the row is on disk
+	paused  bool          // so says the row on disk
+	atOnce  bool          // it must be before the first node starts
 	ended   bool          // over; its last commit is under way or done
 	broken  error         // the disk refused it: it cannot go on in this process
 	gone    bool          // dropped from memory: whoever holds it must look it up again
@@ -136,7 +139,7 @@ func (r *run) setUp(p *program, b *begin) error {
 	if err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "inputData: %s", err)
 	}
-	r.program, r.begin, r.bound, r.weight = p, b, bound, weight
+	r.program, r.begin, r.bound, r.weight, r.memory = p, b, bound, weight, footprint(b.InputData)
 	r.plan = blueprint.NewPlan(p.graph)
 	r.nodes = make([]nodeRun, p.graph.Len())
 	var secrets []any

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,6 +164,28 @@ func TestStopWithoutDisk(t *testing.T) {
 		w.journal.setFault(nil)
 		w.boot(w.clock.Now())
 		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"done":"b"}`)
+	})
+}
+
+// Nothing can be waited for once the disk has failed for good: whatever a node
+// still did could not be written down.
+func TestStopAtOnceWhenTheDiskHasFailed(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Drain = 10 * time.Second }, func(w *world) {
+		gate := w.hold("a")
+		working := w.start(w.define(`a act`))
+		<-gate.came
+		failure := blueprint.Errorf(blueprint.CodeUnavailable, "the database has failed")
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error { return failure })
+		begin := time.Now()
+		w.fail(fmt.Errorf("store: %w", failure))
+		w.stop()
+		if took := time.Since(begin); took > 0 {
+			t.Errorf("stopping took %v", took)
+		}
+		w.journal.setFault(nil)
+		close(gate.open)
+		w.boot(w.clock.Now())
+		w.expect(w.settle(working.ID), `completed: a=completed -> {"done":"a"}`)
 	})
 }
 

@@ -20,9 +20,9 @@ type Limits struct {
 	// Record is for the inputs and outputs in a record that is shown; what is
 	// beyond is left out. 0 = 64 MiB.
 	Record int
-	// Held is for the input data of all new runs in memory together; one more
-	// is refused with CodeUnavailable until some have ended. 0 = 64 MiB, which
-	// decoded is several times as much.
+	// Held is for the input data of all new runs in memory together, not as
+	// JSON but by what it takes there; one more is refused with
+	// CodeUnavailable until some have ended. 0 = 64 MiB.
 	Held int
 }
 
@@ -46,6 +46,31 @@ func weigh(value any, limit int) (int, error) {
 		return 0, fmt.Errorf("is larger than %d KiB", limit>>10)
 	}
 	return limit - w.left, nil
+}
+
+// footprint gives about how many bytes a value takes in memory, which for many
+// small values is far more than they take as text.
+func footprint(value any) int {
+	const header = 16 // of a string, an interface, and about that of whatever is allocated
+	switch v := value.(type) {
+	case string:
+		return 2*header + len(v)
+	case json.Number:
+		return 3*header + len(v)
+	case []any:
+		size := 2 * header
+		for _, member := range v {
+			size += footprint(member)
+		}
+		return size
+	case map[string]any:
+		size := 3 * header
+		for name, member := range v {
+			size += 2*header + len(name) + footprint(member)
+		}
+		return size
+	}
+	return header
 }
 
 // weighing is what is left of a limit.

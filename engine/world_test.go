@@ -42,6 +42,7 @@ type world struct {
 	log   bytes.Buffer // what the engine logged
 
 	halt  context.CancelFunc
+	fail  context.CancelCauseFunc // halts it because something has failed
 	ended chan error
 }
 
@@ -97,7 +98,9 @@ func (w *world) boot(now time.Time) {
 	}
 	w.Engine = engine.New(o)
 	var ctx context.Context
-	ctx, w.halt = context.WithCancel(context.Background())
+	ctx, w.fail = context.WithCancelCause(context.Background())
+	fail := w.fail
+	w.halt = func() { fail(nil) }
 	w.ended = make(chan error, 1)
 	ready := make(chan struct{})
 	go func() { w.ended <- w.Run(ctx, func() { close(ready) }) }()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,7 @@ func TestBodiesHaveRoomTogether(t *testing.T) {
 	second := func(size int) (err error) {
 		bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, err = io.ReadAll(r.Body)
-		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size))))
+		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", smallBody+size))))
 		return err
 	}
 	bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -45,13 +46,29 @@ func TestBodiesHaveRoomTogether(t *testing.T) {
 			t.Errorf("a body that fits exactly: %v", err)
 		}
 		refused(t, second(41))
-	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", 60))))
+		if err := second(0); err != nil {
+			t.Errorf("a small body beside a large one: %v", err)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", smallBody+60))))
 	if held := bodies.Held(); held != 0 {
 		t.Errorf("%d bytes are held when all is answered", held)
 	}
-	if err := second(100); err != nil {
-		t.Errorf("a body of the whole size: %v", err)
+	if err := second(1000); err != nil {
+		t.Errorf("a body larger than all room, alone: %v", err)
 	}
+}
+
+// A list of many small values takes more than its text.
+func TestBodiesWeighWhatTheyBecome(t *testing.T) {
+	bodies := NewBodies(1 << 20)
+	bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if _, err := io.ReadAll(r.Body); err != nil {
+			t.Fatal(err)
+		}
+		if held := bodies.Held(); held < 10_000*valueSize {
+			t.Errorf("ten thousand zeros take %d bytes", held)
+		}
+	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader("["+strings.Repeat("0,", 10_000)+"0]")))
 }
 
 func TestOneConnectionMoreIsTurnedAway(t *testing.T) {
@@ -109,10 +126,14 @@ type slowWriter struct {
 	pieces    []int
 	deadlines []time.Time
 	fail      error
+	during    func() // happens while it writes
 }
 
 func (w *slowWriter) Write(p []byte) (int, error) {
 	w.pieces = append(w.pieces, len(p))
+	if w.during != nil {
+		w.during()
+	}
 	if w.fail != nil && len(w.pieces) == 2 {
 		return 7, w.fail
 	}
@@ -124,16 +145,44 @@ func (w *slowWriter) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
+func TestAnswersHaveRoomTogether(t *testing.T) {
+	answers := NewAnswers(3*piece, nil)
+	serve := func(w http.ResponseWriter, size int) (written int, err error) {
+		answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			written, err = w.Write(make([]byte, size))
+		})).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		return written, err
+	}
+	// The first answer stands still after its first piece, while others come.
+	stuck := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+	stuck.during = func() {
+		stuck.during = nil
+		if _, err := serve(httptest.NewRecorder(), piece); err != nil || answers.Held() != 2*piece {
+			t.Errorf("a small answer: %v, %d bytes are held", err, answers.Held())
+		}
+		if _, err := serve(httptest.NewRecorder(), 2*piece); err != nil || answers.Held() != 0 {
+			t.Errorf("an answer for which another is given up: %v, %d bytes are held", err, answers.Held())
+		}
+	}
+	if written, err := serve(stuck, 2*piece); written != piece || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the answer that stood still: wrote %d, %v", written, err)
+	}
+	if written, err := serve(httptest.NewRecorder(), 10*piece); written != 10*piece || err != nil || answers.Held() != 0 {
+		t.Errorf("an answer larger than all room, alone: wrote %d, %v, %d bytes are held", written, err, answers.Held())
+	}
+}
+
 func TestAnswersAreWrittenInPiecesThatHaveTheirTime(t *testing.T) {
 	answer := strings.Repeat("y", 2*piece+5)
 	var written int
 	var failure error
-	handler := Readers(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	answers := NewAnswers(1<<20, nil)
+	handler := answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		written, failure = io.WriteString(w, answer)
 		if _, err := w.Write(nil); err != nil && failure == nil {
 			t.Error(err)
 		}
-	}), nil)
+	}))
 	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	if written != len(answer) || failure != nil || w.Body.String() != answer {

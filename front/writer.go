@@ -1,7 +1,10 @@
 package front
 
 import (
+	"container/list"
 	"net/http"
+	"os"
+	"sync"
 	"time"
 
 	"blueprintd/clock"
@@ -14,20 +17,47 @@ const (
 	patience = 30 * time.Second
 )
 
-// Readers gives up answers that nobody fetches. Once draining is closed, each
-// answer tells its client that no other follows on its connection.
-func Readers(next http.Handler, draining <-chan struct{}) http.Handler {
+// Answers bounds the memory that all answers together take which their clients
+// have not fetched yet: beyond it, whoever has taken nothing for the longest is
+// given up. It is safe for concurrent use.
+type Answers struct {
+	limit    int64
+	draining <-chan struct{}
+
+	mu      sync.Mutex
+	held    int64
+	waiting list.List // of the *writer that write more than a piece, that which moved last at the back
+}
+
+// NewAnswers makes room for limit bytes. Once draining is closed, each answer
+// tells its client that no other follows on its connection.
+func NewAnswers(limit int64, draining <-chan struct{}) *Answers {
+	return &Answers{limit: limit, draining: draining}
+}
+
+// Held is how many bytes of large answers there are now.
+func (a *Answers) Held() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
+}
+
+// Handler gives up those of next's answers that nobody fetches.
+func (a *Answers) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&writer{ResponseWriter: w, control: http.NewResponseController(w), draining: draining}, r)
+		next.ServeHTTP(&writer{ResponseWriter: w, control: http.NewResponseController(w), all: a}, r)
 	})
 }
 
 // writer writes an answer in pieces, each of which has its time.
 type writer struct {
 	http.ResponseWriter
-	control  *http.ResponseController
-	draining <-chan struct{}
-	begun    bool // the headers have been written
+	control *http.ResponseController
+	all     *Answers
+	begun   bool // the headers have been written
+
+	place *list.Element // while it writes more than a piece; guarded by all.mu
+	size  int64         // of that; 0 = it was given up
 }
 
 // WriteHeader writes the headers.
@@ -43,7 +73,7 @@ func (w *writer) begin(status int) {
 	}
 	w.begun = true
 	select {
-	case <-w.draining:
+	case <-w.all.draining:
 		w.Header().Set("Connection", "close")
 	default:
 	}
@@ -52,16 +82,66 @@ func (w *writer) begin(status int) {
 // Write writes all of data, or fails because the client takes nothing.
 func (w *writer) Write(data []byte) (written int, err error) {
 	w.begin(http.StatusOK)
+	if len(data) > piece {
+		w.all.enter(w, int64(len(data)))
+		defer w.all.leave(w)
+	}
 	for first := true; first || len(data) > 0; first = false {
 		part := data[:min(len(data), piece)]
 		data = data[len(part):]
-		_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // a writer without one does without
+		if !w.all.next(w) {
+			return written, os.ErrDeadlineExceeded
+		}
 		n, err := w.ResponseWriter.Write(part)
 		if written += n; err != nil {
 			return written, err
 		}
 	}
 	return written, nil
+}
+
+// enter makes room for a large answer.
+func (a *Answers) enter(w *writer, size int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held += size
+	w.size, w.place = size, a.waiting.PushBack(w)
+	for a.held > a.limit && a.waiting.Front() != w.place {
+		a.remove(a.waiting.Front().Value.(*writer))
+	}
+}
+
+// remove gives up an answer. a.mu is held.
+func (a *Answers) remove(w *writer) {
+	a.waiting.Remove(w.place)
+	a.held -= w.size
+	w.size = 0
+	_ = w.control.SetWriteDeadline(clock.Real{}.Now())
+}
+
+// next gives a piece its time, unless its answer was given up.
+func (a *Answers) next(w *writer) bool {
+	if w.place != nil { // set by this goroutine alone
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if w.size == 0 {
+			return false
+		}
+		a.waiting.MoveToBack(w.place)
+	}
+	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // a writer without one does without
+	return true
+}
+
+// leave gives back the room of an answer.
+func (a *Answers) leave(w *writer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if w.size > 0 {
+		a.waiting.Remove(w.place)
+		a.held -= w.size
+	}
+	w.place = nil
 }
 
 // Flush sends off what has been written.

@@ -92,6 +92,9 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 // refuse answers a request as a whole, with one error object.
 func (h *Handler) refuse(w http.ResponseWriter, r *request, err error) {
 	failure := h.failure(r, "", err)
+	if len(r.calls) == 0 {
+		h.counts.calls.Add(unknown, string(failure.Code))
+	}
 	discardBody(r.Request, 2*h.options.MaxBody)
 	setRetryAfter(w.Header(), []*call{{failure: failure}})
 	writeJSON(w, failure.Code.HTTPStatus(), errorEnvelope(failure, nil))

@@ -82,7 +82,7 @@ func readBody(r *http.Request, limit int64) ([]byte, error) {
 	var body bytes.Buffer
 	if r.ContentLength > 0 {
 		// The length is only claimed, so memory beyond this comes with the bytes.
-		body.Grow(int(min(r.ContentLength, 64<<10)) + bytes.MinRead)
+		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
 	var timeout net.Error

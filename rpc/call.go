@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
+	"blueprintd/metrics"
 )
 
 // call is one procedure called by a request.
@@ -91,6 +92,7 @@ func (h *Handler) run(r *request, c *call) {
 	if c.failure != nil {
 		return
 	}
+	watch := metrics.Begin()
 	err := protect(func() error {
 		value, err := c.procedure.call(r.Context(), c.caller, c.input)
 		if err == nil {
@@ -98,6 +100,7 @@ func (h *Handler) run(r *request, c *call) {
 		}
 		return err
 	})
+	h.counts.durations.Observe(watch.Elapsed())
 	if err != nil {
 		c.failure = h.failure(r, c.path, err)
 	}

@@ -32,6 +32,7 @@ type Handler struct {
 	procedures map[string]*Procedure
 	options    Options
 	requests   atomic.Uint64 // counts requests, to name them
+	counts     counts
 }
 
 // NewHandler makes a handler. It panics when two procedures share a name or
@@ -68,6 +69,7 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 		}
 		h.procedures[procedure.Name] = &procedure
 	}
+	h.counts = newCounts(h.Names())
 	return h
 }
 
@@ -123,6 +125,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	h.prepare(w, parsed)
+	defer h.counts.ended(parsed)
 	switch {
 	case parsed.stream:
 		h.serveLines(w, parsed)

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"time"
+	"weak"
+
+	"blueprintd/blueprint"
+	"blueprintd/metrics"
+)
+
+// Stats tell how an engine is doing. What counts up does so since New.
+type Stats struct {
+	Started, Completed, Failed int64 // runs, once it is on the disk
+	Recovered                  int64 // runs that an earlier process had left unfinished
+	Working                    int   // runs that have their turn
+	Queued                     int   // runs that wait for their turn
+	Waiting                    int   // runs at rest until an instant
+	Paused                     int64 // runs that wait for an answer, as the disk has it
+	Held                       int   // weight of the input of the new runs at work, in bytes
+	MaxRunning, MaxQueued      int
+	// Durations are from the start of each run to its end, on the engine's clock.
+	Durations metrics.Distribution
+}
+
+// Stats gives the numbers of now. It costs no access to the disk.
+func (e *Engine) Stats() Stats {
+	c := &e.counts
+	stats := Stats{
+		Started: c.started.Value(), Completed: c.completed.Value(), Failed: c.failed.Value(), Recovered: c.recovered.Value(),
+		Paused: c.paused.Value(), MaxRunning: e.MaxRunning, MaxQueued: e.MaxQueued, Durations: c.durations.Distribution(),
+	}
+	e.mu.Lock()
+	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.driving, len(e.queue), e.waiting, e.held
+	e.mu.Unlock()
+	return stats
+}
+
+// counts are what an engine counts as it goes.
+type counts struct {
+	started, completed, failed, recovered metrics.Counter
+	paused                                metrics.Gauge
+	durations                             *metrics.Histogram
+}
+
+func newCounts() counts {
+	return counts{durations: metrics.NewHistogram(
+		time.Millisecond, 5*time.Millisecond, 10*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond,
+		time.Second, 5*time.Second, 30*time.Second, time.Minute, 10*time.Minute, time.Hour, 24*time.Hour,
+	)}
+}
+
+// found counts what an earlier process left.
+func (c *counts) found(rows []blueprint.ExecutionRow) {
+	c.recovered.Add(int64(len(rows)))
+	for i := range rows {
+		if rows[i].Status == blueprint.StatusPaused {
+			c.paused.Add(1)
+		}
+	}
+}
+
+// tally counts what a commit changed. r.mu is held.
+func (r *run) tally(commit *blueprint.JournalCommit) {
+	c := &r.engine.counts
+	if commit.New {
+		c.started.Add(1)
+	}
+	switch paused := commit.Row.Status == blueprint.StatusPaused; {
+	case paused && !r.paused:
+		c.paused.Add(1)
+	case !paused && r.paused:
+		c.paused.Add(-1)
+	}
+	r.paused = commit.Row.Status == blueprint.StatusPaused
+	switch commit.Row.Status {
+	case blueprint.StatusCompleted:
+		c.completed.Add(1)
+	case blueprint.StatusFailed:
+		c.failed.Add(1)
+	default:
+		return
+	}
+	c.durations.Observe(time.Duration(commit.Row.EndTime-commit.Row.StartTime) * time.Millisecond)
+}
+
+// park keeps of a run at rest what its next wake needs. e.mu is held.
+func (e *Engine) park(r *run) {
+	p := &parked{timer: r.timer, timerAt: r.timerAt, handle: weak.Make(r.handle), paused: r.paused}
+	e.parked[r.id] = p
+	if p.waits() {
+		e.waiting++
+	}
+}
+
+// takeOut lets go of a run at rest. e.mu is held.
+func (e *Engine) takeOut(id string, p *parked) {
+	delete(e.parked, id)
+	if p.waits() {
+		e.waiting--
+	}
+}
+
+// waits tells whether a run at rest goes on by itself.
+func (p *parked) waits() bool { return p.timer != nil && !p.paused }

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/store"
+)
+
+// readyAgain is when to ask again whether the server takes work.
+const readyAgain = 2 * time.Second
+
+// check is one thing that a server needs to work well. Detail says how it is,
+// in words for people, and Hint what to do about it.
+type check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// readiness is the answer of /readyz.
+type readiness struct {
+	Status string  `json:"status"`
+	Checks []check `json:"checks,omitempty"`
+}
+
+// health answers GET /healthz: the process is alive, whatever it is doing.
+func (s *server) health(w http.ResponseWriter, _ *http.Request) {
+	writeJSON(w, http.StatusOK, map[string]any{"status": "ok"})
+}
+
+// readyz answers GET /readyz. Details are for who asks on this machine.
+func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
+	s.writeReadiness(w, r.URL.Query().Has("verbose") && fromHere(r))
+}
+
+// writeReadiness tells whether the server takes work: from the end of the
+// recovery to the beginning of the end.
+func (s *server) writeReadiness(w http.ResponseWriter, verbose bool) {
+	answer, status := readiness{Status: "ready"}, http.StatusOK
+	if !s.ready.Load() {
+		answer.Status, status = "not ready", http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", strconv.Itoa(int(readyAgain/time.Second)))
+	}
+	if verbose {
+		answer.Checks = s.checks()
+	}
+	writeJSON(w, status, answer)
+}
+
+// checks looks at everything.
+func (s *server) checks() []check {
+	database := s.store.Stats()
+	return []check{
+		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkQueue(),
+		s.checkConnections(), s.checkClock(), s.checkDraining(),
+		{Name: "version", OK: true, Detail: "blueprintd " + version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
+	}
+}
+
+// slowWriter is how long writes may wait before the writer counts as stuck.
+const slowWriter = 10 * time.Second
+
+func databaseCheck(stats *store.Stats, now time.Time) check {
+	c := check{Name: "database", OK: true, Detail: "no commit yet"}
+	if !stats.LastCommit.IsZero() {
+		c.Detail = fmt.Sprintf("last commit at %s, %d writes wait", blueprint.TimeOf(stats.LastCommit), stats.Queued)
+	}
+	if stats.LastError != nil {
+		c.OK = stats.LastCommit.After(stats.LastErrorAt)
+		c.Detail += fmt.Sprintf("; last error at %s: %s", blueprint.TimeOf(stats.LastErrorAt), stats.LastError)
+	}
+	switch {
+	case stats.Failure != nil:
+		c.OK, c.Detail, c.Hint = false, stats.Failure.Error(), "start the server anew; blueprintd doctor looks at the database"
+	case stats.Queued > 0 && now.Sub(stats.LastCommit) > slowWriter:
+		c.OK, c.Hint = false, "the disk does not answer: look at the system's log"
+	case !c.OK:
+		c.Hint = "it is tried again; look at the disk if it stays so"
+	}
+	return c
+}
+
+func diskCheck(stats *store.Stats) check {
+	c := check{Name: "disk", OK: !stats.Narrow && !stats.Full}
+	switch {
+	case stats.Reserve == 0 && stats.Free == 0:
+		c.Detail = "nothing is known of it"
+	default:
+		c.Detail = fmt.Sprintf("%d bytes free, new runs are refused below %d; the database has %d, its log %d", stats.Free, stats.Reserve, stats.Database, stats.Log)
+	}
+	if stats.Limit > 0 {
+		c.Detail += fmt.Sprintf(", both at most %d", stats.Limit)
+	}
+	switch {
+	case stats.Narrow:
+		c.Hint = "make room on the disk"
+	case stats.Full:
+		c.Hint = "raise --max-disk, or cancel unfinished runs"
+	}
+	return c
+}
+
+func (s *server) checkRecovery() check {
+	if !s.isOpen() {
+		return check{Name: "recovery", Detail: fmt.Sprintf("under way: %d runs to take up", s.engine.Stats().Recovered), Hint: "wait"}
+	}
+	return check{Name: "recovery", OK: true, Detail: fmt.Sprintf("done: %d unfinished runs were taken up", s.engine.Stats().Recovered)}
+}
+
+// slowScheduler is how long the scheduler may look away. It looks at least
+// twice a minute.
+const slowScheduler = 90 * time.Second
+
+func (s *server) checkScheduler() check {
+	stats := s.triggers.Stats()
+	c := check{Name: "scheduler", OK: true}
+	if stats.Looked == 0 {
+		c.Detail = "not started"
+		return c
+	}
+	c.Detail = fmt.Sprintf("%d schedules, last look at %s, the latest tick was begun %s after it was due", stats.Schedules, stats.Looked, stats.Lag)
+	if stats.Next != 0 {
+		c.Detail += ", next look at " + stats.Next.String()
+	}
+	_, virtual := s.options.clock.(*clock.Virtual)
+	if away := s.options.clock.Now().Sub(stats.Looked.Time()); !virtual && s.ready.Load() && away > slowScheduler {
+		c.OK, c.Hint = false, "the disk keeps it waiting, or the machine slept a moment ago"
+	}
+	return c
+}
+
+func (s *server) checkQueue() check {
+	stats := s.engine.Stats()
+	c := check{
+		Name: "queue", OK: stats.Queued < stats.MaxQueued,
+		Detail: fmt.Sprintf("%d of at most %d runs work, %d of at most %d wait for their turn", stats.Working, stats.MaxRunning, stats.Queued, stats.MaxQueued),
+	}
+	if !c.OK {
+		c.Hint = "new runs are refused; see --max-running and --max-queued"
+	}
+	return c
+}
+
+func (s *server) checkConnections() check {
+	open, most := s.doors.Open(), int64(s.options.maxConnections)
+	c := check{Name: "connections", OK: most == 0 || open < most, Detail: fmt.Sprintf("%d of at most %d open, %d refused", open, most, s.doors.Refused())}
+	if !c.OK {
+		c.Hint = "more are refused; see --max-connections"
+	}
+	return c
+}
+
+func (s *server) checkClock() check {
+	kind := "real"
+	if _, virtual := s.options.clock.(*clock.Virtual); virtual {
+		kind = "virtual"
+	}
+	c := check{Name: "clock", OK: true, Detail: fmt.Sprintf("%s, %s", kind, blueprint.TimeOf(s.options.clock.Now()))}
+	if n := s.triggers.Stats().Backwards; n > 0 {
+		c.Detail += fmt.Sprintf(", went backwards %d times", n)
+		c.Hint = "let the clock be steered slowly; no tick runs twice"
+	}
+	return c
+}
+
+func (s *server) checkDraining() check {
+	select {
+	case <-s.draining:
+		return check{Name: "draining", Detail: "the server is stopping: it finishes what is under way"}
+	default:
+		return check{Name: "draining", OK: true, Detail: "no"}
+	}
+}

@@ -1,0 +1,32 @@
+package main
+
+import "blueprintd/engine"
+
+// logServing tells where the server is and on what it stands.
+func (s *server) logServing() {
+	database := "memory"
+	if !s.options.ephemeral {
+		database = absolute(s.options.db)
+	}
+	attributes := []any{"address", s.listener.Addr().String(), "database", database, "version", version, "recovered", s.engine.Stats().Recovered}
+	if s.watchers != nil {
+		attributes = append(attributes, "metrics", s.watchers.Addr().String())
+	}
+	s.options.logger.Info("serving", attributes...)
+}
+
+// logStopping tells what is under way when the server begins to stop, and gives
+// the numbers of then.
+func (s *server) logStopping() engine.Stats {
+	stats := s.engine.Stats()
+	s.options.logger.Info("stopping", "working", stats.Working, "queued", stats.Queued, "connections", s.doors.Open())
+	return stats
+}
+
+// logStopped tells what became of that. What did not end goes on at the next
+// start.
+func (s *server) logStopped(before engine.Stats) {
+	after := s.engine.Stats()
+	ended := after.Completed + after.Failed - before.Completed - before.Failed
+	s.options.logger.Info("stopped", "ended", ended, "left", max(0, int64(before.Working+before.Queued)-ended), "connections", s.doors.Open())
+}

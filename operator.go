@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"blueprintd/blueprint"
+	"blueprintd/front"
+)
+
+// forwarded are the headers by which a proxy tells that it speaks for others.
+var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"}
+
+// fromHere tells whether a request comes from this machine itself and not
+// through a proxy on it. Who may look at the machine may look at the server:
+// what answers only here asks for no key.
+func fromHere(r *http.Request) bool {
+	for _, name := range forwarded {
+		if _, there := r.Header[name]; there {
+			return false
+		}
+	}
+	address, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && address.Addr().Unmap().IsLoopback()
+}
+
+// nothingHere is the answer to a path that leads nowhere.
+func (s *server) nothingHere(w http.ResponseWriter, r *http.Request) {
+	s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; the procedures are under %s/api/trpc", r.URL.Path, s.apiHost()))
+}
+
+// notYet refuses what comes before the runs of the last process are taken up.
+func (s *server) notYet(w http.ResponseWriter, r *http.Request) {
+	s.rpc.WritePlainError(w, r, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is starting: it takes up unfinished runs", RetryAfter: readyAgain})
+}
+
+// isOpen tells whether requests are let in.
+func (s *server) isOpen() bool {
+	select {
+	case <-s.opened:
+		return true
+	default:
+		return false
+	}
+}
+
+// metrics answers GET /metrics on the address of everybody: to who asks on this
+// machine, unless there is another address for it.
+func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
+	if s.watchers != nil || !fromHere(r) {
+		s.nothingHere(w, r)
+		return
+	}
+	s.writeMetrics(w, r)
+}
+
+// maxWatchers is how many connections may be open on the address for metrics.
+const maxWatchers = 64
+
+// watch takes the address that serves metrics and health alone, when one was
+// chosen. Whoever can reach it sees everything that is there.
+func (s *server) watch() error {
+	if s.options.metricsAddr == "" {
+		return nil
+	}
+	listener, err := listen(s.options.metricsAddr)
+	if err != nil {
+		return failed("choose another one with --metrics-addr, or stop what listens there", "cannot listen on %s: %s", s.options.metricsAddr, listenCause(err))
+	}
+	s.watchers = front.NewConnections(listener, maxWatchers)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", s.writeMetrics)
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { s.writeReadiness(w, r.URL.Query().Has("verbose")) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
+	})
+	s.watching = s.newHTTP(front.NewAnswers(mostAnswers, s.draining).Handler(mux))
+	return nil
+}
+
+// serveWatchers answers on the address for metrics from the beginning until the
+// engine is at rest.
+func (s *server) serveWatchers(ctx context.Context, atRest <-chan struct{}) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.watching.Serve(s.watchers) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	<-atRest
+	return s.watching.Close()
+}
