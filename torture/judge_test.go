@@ -27,7 +27,7 @@ func TestJudgeCalls(t *testing.T) {
 		{name: "again after it was cut off", calls: []call{{10, 0}, {30, 200}}},
 		{name: "again for no reason", calls: []call{{10, 200}, {30, 200}}, want: "without a kill"},
 		{name: "a kill excuses one repetition", calls: []call{{10, 200}, {30, 200}, {40, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
-		{name: "a kill before both", calls: []call{{110, 200}, {130, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
+		{name: "a kill long before both", calls: []call{{110, 200}, {130, 200}}, kill: [2]int{20, 25}, want: "without a kill"},
 		{name: "a kill after both", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{50, 55}, want: "without a kill"},
 		{name: "after it had ended", calls: []call{{10, 200}, {30, 200}}, kill: [2]int{20, 25}, done: 15, want: "seen to have ended"},
 		{name: "once", once: true, calls: []call{{10, 200}}},

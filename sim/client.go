@@ -1,0 +1,241 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// call is something that a client asks for. It waits in a goroutine of its own.
+type call struct {
+	number  int
+	name    string
+	process *process
+	after   func() // looks at the answer, in the world's goroutine
+}
+
+// ask lets a client call. do may block; what it gives back looks at the answer
+// once nothing moves any more, unless the process has crashed meanwhile.
+func (w *world) ask(name string, do func(p *process) (after func())) {
+	w.asked++
+	c := &call{number: w.asked, name: name, process: w.process}
+	w.open++
+	w.tracef("client %d: %s", c.number, name)
+	p := w.process
+	go func() {
+		c.after = do(p)
+		w.inbox.add(func(in *inbox) { in.calls = append(in.calls, c) })
+	}()
+}
+
+// accepted takes note that somebody was told that a run exists.
+func (w *world) accepted(id string) {
+	if w.disk.stored(id) == nil {
+		w.fail("I1: run %s was acknowledged, and is not on the disk", w.nameOf(id))
+		return
+	}
+	w.promised[id] = true
+}
+
+// refused tells whether an error is one that a client has to live with.
+func (w *world) refused(err error, codes ...blueprint.Code) {
+	code := blueprint.CodeOf(err)
+	w.tracef("  refused: %s", code)
+	if code == blueprint.CodeUnavailable || w.hardFaults > 0 {
+		return
+	}
+	for _, known := range codes {
+		if code == known {
+			return
+		}
+	}
+	w.fail("a client is told %v", err)
+}
+
+// start begins a run: some clients wait for its acknowledgement, some for its end.
+func (w *world) start() {
+	b := w.books[w.IntN(w.clients)]
+	request := &blueprint.StartRequest{
+		Definition: b.definition, Principal: owner, CanManage: true, InputData: map[string]any{"n": json.Number(fmt.Sprint(w.asked))},
+	}
+	urgency := []engine.Urgency{engine.AtOnce, engine.Soon, engine.AtEnd}[w.IntN(3)]
+	waits := w.chance(50)
+	w.ask(fmt.Sprintf("start %s", b.definition.BlueprintID[34:]), func(p *process) func() {
+		handle, err := p.hold(p.engine.Start(request, urgency))
+		if err == nil && !waits {
+			err = handle.Accepted(context.Background())
+		}
+		if err != nil {
+			return func() { w.refused(err) }
+		}
+		if !waits {
+			return func() { w.accepted(handle.ID) }
+		}
+		x, err := handle.Wait(context.Background())
+		if err != nil {
+			return func() { w.refused(err) }
+		}
+		return func() {
+			w.accepted(handle.ID)
+			if h := w.histories[handle.ID]; h != nil {
+				w.shown(h, x, 0)
+				if x.Status.Terminal() && !h.terminal {
+					w.fail("I1: the end of %s was told, and is not on the disk", h.name)
+				}
+			}
+		}
+	})
+}
+
+// answerOf is what a fired trigger answers.
+type answerOf struct {
+	status int
+	body   strings.Builder
+	header http.Header
+}
+
+func (a *answerOf) Header() http.Header                { return a.header }
+func (a *answerOf) WriteHeader(status int)             { a.status = status }
+func (a *answerOf) Write(data []byte) (n int, _ error) { return a.body.Write(data) }
+
+// deliver calls a trigger with a key that comes again and again.
+func (w *world) deliver() {
+	key := fmt.Sprintf("key%d", w.IntN(3))
+	body := []string{`{"a":1}`, `{"a":1}`, `{"a":1}`, `{"a":2}`}[w.IntN(4)]
+	w.ask("deliver "+key+" "+body, func(p *process) func() {
+		request, _ := http.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+		request.SetPathValue("triggerId", w.api)
+		request.Header.Set("Idempotency-Key", key)
+		answer := &answerOf{header: http.Header{}}
+		err := p.triggers.ServeAPI(answer, request, owner)
+		return func() {
+			if err != nil {
+				w.refused(err, blueprint.CodeConflict)
+				return
+			}
+			var fired struct{ ExecutionID string }
+			if err := json.Unmarshal([]byte(answer.body.String()), &fired); err != nil || fired.ExecutionID == "" {
+				w.fail("I7: the delivery of %s is answered %d %s", key, answer.status, answer.body.String())
+				return
+			}
+			w.saw(fmt.Sprint("deliveries answered ", answer.status))
+			w.tracef("  %d %s", answer.status, w.nameOf(fired.ExecutionID))
+			if first := w.keys[key]; first != "" && first != fired.ExecutionID {
+				w.fail("I7: the key %s started %s and %s", key, w.nameOf(first), w.nameOf(fired.ExecutionID))
+			}
+			w.keys[key] = fired.ExecutionID
+			w.accepted(fired.ExecutionID)
+		}
+	})
+}
+
+// fire starts a trigger's blueprint by hand, or a firing of it again.
+func (w *world) fire() {
+	again := w.chance(50) && len(w.firings) > 0
+	var first blueprint.Firing
+	if again {
+		first = w.firings[w.IntN(len(w.firings))]
+	}
+	w.ask(fmt.Sprintf("fire (again: %v)", again), func(p *process) func() {
+		var id string
+		var err error
+		if again {
+			id, _, err = p.triggers.Redeliver(context.Background(), owner, &first, map[string]any{"again": first.ID})
+		} else {
+			id, _, err = p.triggers.Fire(context.Background(), owner, w.api, map[string]any{"by": "hand"})
+		}
+		return func() {
+			if err != nil {
+				w.refused(err, blueprint.CodeBadRequest)
+				return
+			}
+			w.accepted(id)
+		}
+	})
+}
+
+// look shows somebody a run.
+func (w *world) look(h *history) {
+	before := h.shown
+	w.ask("look at "+h.name, func(p *process) func() {
+		stored, err := journal{p}.Load(context.Background(), h.id)
+		var x *blueprint.Execution
+		if err == nil {
+			x, err = p.engine.View(context.Background(), stored)
+		}
+		return func() {
+			if err != nil {
+				w.refused(err)
+				return
+			}
+			w.tracef("  %s %d %%", x.Status, x.Progress)
+			if !x.Status.Terminal() && h.terminal {
+				return // the run has ended since it was looked at
+			}
+			w.shown(h, x, before)
+		}
+	})
+}
+
+// resume answers a question of a run.
+func (w *world) resume(h *history, i int) {
+	node := h.script.book.nodes[i].ID
+	var input any = "right"
+	wrong := !w.calm && w.chance(20)
+	switch {
+	case wrong:
+		input = wrongAnswer
+	case h.questions[i] == blueprint.AwaitUnknownOutcome:
+		input = h.script.decision(i, h.attempt[i])
+	}
+	w.ask(fmt.Sprintf("answer %s of %s: %s", node, h.name, text(input)), func(p *process) func() {
+		err := p.engine.Resume(context.Background(), engine.Answer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
+		return func() {
+			switch {
+			case wrong && err == nil:
+				w.fail("%s takes a wrong answer to %s", h.name, node)
+			case err != nil:
+				w.refused(err, blueprint.CodeConflict, blueprint.CodeBadRequest)
+			}
+		}
+	})
+}
+
+// cancel ends a run.
+func (w *world) cancel(h *history) {
+	h.cancels = true
+	w.ask("cancel "+h.name, func(p *process) func() {
+		err := p.engine.Cancel(context.Background(), h.id, "simulated")
+		return func() {
+			if err != nil {
+				w.refused(err, blueprint.CodeConflict)
+			}
+		}
+	})
+}
+
+// retry runs a run again that has ended.
+func (w *world) retry(h *history) {
+	h.retried = true
+	if w.chance(40) {
+		h.from = h.script.book.nodes[w.IntN(len(h.script.book.nodes))].ID
+	}
+	w.ask(fmt.Sprintf("retry %s from %q", h.name, h.from), func(p *process) func() {
+		handle, err := p.hold(p.engine.Retry(context.Background(), w.disk.stored(h.id), h.from, owner, true))
+		if err == nil {
+			err = handle.Accepted(context.Background())
+		}
+		return func() {
+			if err != nil {
+				w.refused(err, blueprint.CodeBadRequest)
+				return
+			}
+			w.accepted(handle.ID)
+		}
+	})
+}

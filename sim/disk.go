@@ -1,0 +1,272 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+
+	"blueprintd/blueprint"
+)
+
+// Flaw is a mistake that is built into a world on purpose, to show that the
+// oracle finds it.
+type Flaw int
+
+// The mistakes.
+const (
+	FlawNone        Flaw = iota
+	FlawLosesLast        // a commit loses its last entry
+	FlawNoKey            // a key may start several runs
+	FlawEarlyAnswer      // commits are answered before they are on the disk
+	FlawForgetsTick      // a tick is stored without the cursor
+	FlawSkipsTick        // the cursor moves one tick too far
+	FlawRevives          // a run that has ended can be taken up again
+	FlawStaleRead        // a run is read back without its last entry
+	FlawOnceTwice        // the engine takes nodes of effect "once" for idempotent ones
+	FlawTorn             // a crash leaves half of a commit
+	FlawLosesFiring      // a run is stored without its ledger row
+	FlawWrongRecord      // a record tells of another output
+	FlawNoRecovery       // the disk does not tell what is unfinished
+	flaws
+)
+
+// disk is what survives a crash. A commit is applied whole or not at all.
+type disk struct {
+	flaw Flaw
+
+	mu          sync.Mutex
+	away        bool // reads are refused, for a while
+	definitions map[string]*blueprint.Definition
+	runs        map[string]*blueprint.StoredExecution
+	order       []string // of runs, as they came
+	started     map[string]blueprint.Firing
+	bindings    map[string]*blueprint.Binding
+	triggers    []string
+	cursors     map[string]blueprint.Time
+	changed     map[string]int64 // generation in which a trigger changed last
+	generation  int64
+}
+
+func newDisk(flaw Flaw) *disk {
+	return &disk{
+		flaw: flaw, definitions: map[string]*blueprint.Definition{}, runs: map[string]*blueprint.StoredExecution{}, started: map[string]blueprint.Firing{},
+		bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}, changed: map[string]int64{},
+	}
+}
+
+var errAway = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is away"}
+
+// commit applies a commit of the engine.
+func (d *disk) commit(c *blueprint.JournalCommit) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	stored := d.runs[c.Row.ID]
+	terminal := c.Row.Status.Terminal()
+	switch {
+	case c.New == (stored != nil):
+		return fmt.Errorf("run %s: new is %v, and it is there: %v", c.Row.ID, c.New, stored != nil)
+	case !c.New && stored.Row.Status.Terminal():
+		return blueprint.Errorf(blueprint.CodeConflict, "run %s has ended", c.Row.ID)
+	case !c.New && (c.Firing != nil || c.Coalesced != nil || c.Cursor != 0):
+		return fmt.Errorf("run %s: a firing comes with a run that is not new", c.Row.ID)
+	case terminal != (c.Record != nil), terminal != (c.Row.EndTime != 0):
+		return fmt.Errorf("run %s: status, record and end do not go together", c.Row.ID)
+	}
+	if c.Firing != nil {
+		key := c.Firing.TriggerID + " " + c.Firing.Key
+		if first, taken := d.started[key]; taken && d.flaw != FlawNoKey {
+			return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
+		}
+		d.started[key] = *c.Firing
+		d.moveCursor(c.Firing.TriggerID, c.Cursor)
+	}
+	if stored == nil {
+		stored = &blueprint.StoredExecution{}
+		d.runs[c.Row.ID] = stored
+		d.order = append(d.order, c.Row.ID)
+	}
+	entries := c.Entries
+	if d.flaw == FlawLosesLast && len(entries) > 1 {
+		entries = entries[:len(entries)-1]
+	}
+	before := stored.Entries
+	stored.Row = c.Row
+	stored.Entries = append(stored.Entries, entries...)
+	if terminal {
+		stored.Entries, stored.Record, stored.State = nil, c.Record, c.State
+	}
+	switch {
+	case terminal && d.flaw == FlawRevives && len(before) > 0:
+		stored.Row.Status, stored.Entries = blueprint.StatusRunning, before
+	case terminal && d.flaw == FlawWrongRecord:
+		stored.Record = bytes.Replace(c.Record, []byte(`"attempt":1,"by"`), []byte(`"attempt":7,"by"`), 1)
+	}
+	return nil
+}
+
+// moveCursor notes up to where the ticks of a schedule are decided. d.mu is held.
+func (d *disk) moveCursor(trigger string, cursor blueprint.Time) {
+	if cursor == 0 || d.flaw == FlawForgetsTick {
+		return
+	}
+	if d.flaw == FlawSkipsTick {
+		cursor += 60_000
+	}
+	d.cursors[trigger] = max(d.cursors[trigger], cursor)
+}
+
+// record applies rows of the ledger that start nothing.
+func (d *disk) record(trigger string, cursor blueprint.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.moveCursor(trigger, cursor)
+}
+
+func (d *disk) load(id string) (*blueprint.StoredExecution, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return nil, errAway
+	}
+	stored := d.runs[id]
+	if stored == nil {
+		return nil, blueprint.Errorf(blueprint.CodeNotFound, "no execution %s", id)
+	}
+	out := *stored
+	out.Entries = slices.Clone(stored.Entries)
+	if d.flaw == FlawStaleRead && len(out.Entries) > 1 {
+		out.Entries = out.Entries[:len(out.Entries)-1]
+	}
+	return &out, nil
+}
+
+func (d *disk) unfinished() ([]blueprint.ExecutionRow, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return nil, errAway
+	}
+	var rows []blueprint.ExecutionRow
+	if d.flaw == FlawNoRecovery {
+		return nil, nil
+	}
+	for _, id := range d.order {
+		if row := d.runs[id].Row; !row.Status.Terminal() {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+func (d *disk) version(id string) (*blueprint.Definition, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if found := d.definitions[id]; found != nil {
+		return found, nil
+	}
+	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no blueprint %s", id)
+}
+
+// binding is what triggers.Store asks for.
+func (d *disk) binding(id string) (*blueprint.Binding, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return nil, errAway
+	}
+	if found := d.bindings[id]; found != nil {
+		return found, nil
+	}
+	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no trigger %s", id)
+}
+
+// schedules gives those that have changed since a generation; since 0 all that
+// are active.
+func (d *disk) schedules(since int64) (list []blueprint.Schedule, generation int64, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return nil, 0, errAway
+	}
+	for _, id := range d.triggers {
+		b := d.bindings[id]
+		if b.Trigger.Type == blueprint.TriggerScheduled && d.changed[id] > since && (since > 0 || b.Trigger.IsActive) {
+			list = append(list, blueprint.Schedule{Trigger: b.Trigger, Cursor: d.cursors[id]})
+		}
+	}
+	return list, d.generation, nil
+}
+
+func (d *disk) firing(trigger, key string) (*blueprint.Firing, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.away {
+		return nil, errAway
+	}
+	if row, found := d.started[trigger+" "+key]; found {
+		return &row, nil
+	}
+	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no such firing")
+}
+
+// addTrigger makes an active trigger.
+func (d *disk) addTrigger(b *book, kind blueprint.TriggerType, config map[string]any, cursor blueprint.Time) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	id := fmt.Sprintf("10000000-0000-4000-8000-%012d", len(d.triggers)+1)
+	d.triggers = append(d.triggers, id)
+	d.cursors[id] = cursor
+	d.generation++
+	d.changed[id] = d.generation
+	d.bindings[id] = &blueprint.Binding{
+		Trigger:    blueprint.Trigger{ID: id, BlueprintID: b.definition.BlueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: owner.UserID},
+		Definition: b.definition, Principal: owner, CanManage: true,
+	}
+	return id
+}
+
+// editTrigger changes a schedule, which begins anew. A nil config stays.
+func (d *disk) editTrigger(id string, config map[string]any, active bool, now blueprint.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	b := *d.bindings[id]
+	b.Trigger.IsActive = active
+	if config != nil {
+		b.Trigger.Config = config
+	}
+	d.bindings[id] = &b
+	d.cursors[id] = max(d.cursors[id], now)
+	d.generation++
+	d.changed[id] = d.generation
+}
+
+func (d *disk) setAway(away bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.away = away
+}
+
+func (d *disk) isAway() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.away
+}
+
+// stored gives what the disk holds of a run, nil for nothing, whatever its mood.
+func (d *disk) stored(id string) *blueprint.StoredExecution {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if found := d.runs[id]; found != nil {
+		out := *found
+		return &out
+	}
+	return nil
+}
+
+// known gives the ids of all runs, as they came.
+func (d *disk) known() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.order)
+}

@@ -1,0 +1,296 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// event is something that may happen next, and how likely it is.
+type event struct {
+	weight int
+	happen func()
+}
+
+// next lets one thing happen.
+func (w *world) next() {
+	if at := slices.IndexFunc(w.writes, func(one *write) bool { return one.shared }); at >= 0 {
+		w.decide(at)
+		return
+	}
+	var events []event
+	add := func(weight int, happen func()) { events = append(events, event{weight, happen}) }
+	if len(w.writes) > 0 {
+		add(50, func() { w.decide(w.IntN(len(w.writes))) })
+	}
+	if free := w.free(); len(free) > 0 {
+		add(40, func() { w.let(free[w.IntN(len(free))]) })
+	}
+	add(8, func() { w.wait(time.Duration(w.between(0, []int{8, 1_200, 40_000}[w.IntN(3)])) * time.Millisecond) })
+	p := w.process
+	if p == nil {
+		add(40, func() { w.tracef("boot"); w.boot() })
+		add(10, func() { w.wait(time.Duration(w.between(1, []int{60, 600, 20_000}[w.IntN(3)])) * time.Second) })
+		w.draw(events)
+		return
+	}
+	add(8, w.toNextDue)
+	add(1, w.crash)
+	if !p.stopping {
+		add(1, w.stop)
+	}
+	if w.disk.isAway() {
+		add(15, func() { w.tracef("the disk is back"); w.disk.setAway(false) })
+	} else {
+		add(1, func() { w.tracef("the disk refuses to be read"); w.disk.setAway(true) })
+	}
+	if p.isReady() {
+		w.clientEvents(add)
+	}
+	w.draw(events)
+}
+
+// clientEvents adds what clients may ask for.
+func (w *world) clientEvents(add func(int, func())) {
+	if len(w.histories) < 12 {
+		add(10, w.start)
+	}
+	add(4, w.deliver)
+	if len(w.tables) > 0 && !w.process.stopping {
+		add(1, func() { w.edit(w.tables[w.IntN(len(w.tables))]) })
+	}
+	add(2, w.fire)
+	var open, over []*history
+	for _, h := range w.order {
+		switch {
+		case !h.terminal && w.disk.stored(h.id) != nil:
+			open = append(open, h)
+		case h.terminal && !h.retried:
+			over = append(over, h)
+		}
+	}
+	if len(open) > 0 {
+		h := open[w.IntN(len(open))]
+		add(5, func() { w.look(h) })
+		add(1, func() { w.cancel(h) })
+	}
+	for _, h := range open {
+		for i := range h.script.book.nodes {
+			if h.questions[i] != "" {
+				add(6, func() { w.resume(h, i) })
+			}
+		}
+	}
+	if len(over) > 0 {
+		h := over[w.IntN(len(over))]
+		add(2, func() { w.look(h) })
+		add(2, func() { w.retry(h) })
+	}
+}
+
+func (w *world) draw(events []event) {
+	total := 0
+	for _, e := range events {
+		total += e.weight
+	}
+	at := w.IntN(total)
+	for _, e := range events {
+		if at -= e.weight; at < 0 {
+			e.happen()
+			return
+		}
+	}
+}
+
+// free gives the nodes that may end now: one that hangs does so only once it is
+// cut off.
+func (w *world) free() []int {
+	var free []int
+	for i, v := range w.visits {
+		if v.out.ending != hangs || v.ctx.Err() != nil {
+			free = append(free, i)
+		}
+	}
+	return free
+}
+
+// let lets a node end.
+func (w *world) let(at int) {
+	v := w.visits[at]
+	w.visits = append(w.visits[:at:at], w.visits[at+1:]...)
+	w.tracef("%s of %s ends, cut off: %v", v.task.Address, w.nameOf(v.task.ExecutionID), v.ctx.Err() != nil)
+	if v.ctx.Err() != nil {
+		w.saw("nodes cut off or timed out")
+	}
+	close(v.let)
+}
+
+// wait lets time go by, but not past the time-out of a node that is to end
+// otherwise: what becomes of a node does not depend on when it does.
+//
+// Only a moment passes while the scheduler waits for the disk with a schedule
+// that was changed meanwhile: it could find a change and its own regular look at
+// the disk at the same time, and pick one of them by a chance that no seed
+// decides.
+func (w *world) wait(d time.Duration) {
+	switch {
+	case !w.ticking() && !w.disk.isAway():
+		for _, t := range w.tables {
+			t.changed = false
+		}
+	case !w.calm && w.ticking() && slices.ContainsFunc(w.tables, func(t *timetable) bool { return t.changed }):
+		d = min(d, 20*time.Millisecond)
+	}
+	for _, v := range w.visits {
+		if v.out.ending != hangs && !v.until.IsZero() && v.ctx.Err() == nil {
+			d = min(d, v.until.Sub(w.now())-100*time.Millisecond)
+		}
+	}
+	if d < 0 {
+		return
+	}
+	w.tracef("%s pass", d.Round(time.Millisecond))
+	for begun := len(w.visits); w.process != nil && w.timed && d > shortStep; d -= shortStep {
+		w.pass(shortStep)
+		if w.quiet(); w.failed() || len(w.visits) != begun {
+			return
+		}
+	}
+	w.pass(d)
+}
+
+// shortStep is less than any time-out, so that a node that comes to work while time
+// goes by is noticed before it is cut off.
+const shortStep = 8 * time.Second
+
+func (w *world) toNextDue() {
+	if next := w.clock.next(w.now()); !next.IsZero() {
+		w.wait(min(next.Sub(w.now()), 10*time.Minute))
+	}
+}
+
+// take takes a write off the list.
+func (w *world) take(at int) *write {
+	one := w.writes[at]
+	w.writes = append(w.writes[:at:at], w.writes[at+1:]...)
+	return one
+}
+
+// decide decides about a write: it reaches the disk, or is refused.
+func (w *world) decide(at int) {
+	one := w.take(at)
+	roll := w.IntN(1000)
+	switch {
+	case w.calm || roll < 930 || one.shared && roll < 985:
+		w.answer(one, w.apply(one))
+	case roll < 985:
+		w.saw("commits refused for now")
+		w.tracef("refused for now: %s", w.title(one))
+		w.answer(one, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the disk is busy"})
+	case roll < 990:
+		w.saw("commits refused for good")
+		w.tracef("refused for good: %s", w.title(one))
+		w.hardFaults++
+		if one.commit != nil {
+			if h := w.histories[one.commit.Row.ID]; h != nil {
+				h.broken = true
+				h.lives++ // what it had in memory is lost, as in a crash
+			}
+		}
+		w.answer(one, fmt.Errorf("the disk is damaged"))
+	case roll < 995:
+		err := w.apply(one)
+		w.saw("crashes behind a commit")
+		w.tracef("crash after that (%v)", err)
+		w.kill()
+	default:
+		w.saw("crashes before a commit")
+		w.tracef("crash before %s", w.title(one))
+		if w.Flaw == FlawTorn && one.commit != nil && !one.commit.Row.Status.Terminal() {
+			half := *one.commit
+			half.Entries = half.Entries[:(len(half.Entries)+1)/2]
+			half.Firing = nil
+			_ = w.disk.commit(&half)
+		}
+		w.kill()
+	}
+}
+
+func (w *world) answer(one *write, err error) { one.answer <- err }
+
+// apply brings a write to the disk and tells the oracle.
+func (w *world) apply(one *write) error {
+	if w.Flaw == FlawEarlyAnswer && one.commit != nil && one.commit.New && !w.calm && w.chance(50) {
+		w.tracef("answered early: %s", w.title(one))
+		return nil
+	}
+	if one.commit == nil {
+		w.disk.record(one.trigger, one.cursor)
+		w.tracef("on the disk: %s", w.title(one))
+		w.rows(one.trigger, one.rows, one.cursor, nil)
+		return nil
+	}
+	c := *one.commit
+	if w.Flaw == FlawLosesFiring && c.New {
+		c.Firing, c.Coalesced, c.Cursor = nil, nil, 0
+	}
+	if err := w.disk.commit(&c); err != nil {
+		w.tracef("the disk says %v: %s", blueprint.CodeOf(err), w.title(one))
+		w.judgeRefusal(one.commit, err)
+		return err
+	}
+	w.tracef("on the disk: %s", w.title(one))
+	w.landed(one.commit)
+	if one.commit.Firing != nil {
+		rows := []blueprint.Firing{*one.commit.Firing}
+		if one.commit.Coalesced != nil {
+			rows = []blueprint.Firing{*one.commit.Coalesced, *one.commit.Firing}
+		}
+		w.rows(one.commit.Firing.TriggerID, rows, one.commit.Cursor, one.commit)
+	}
+	return nil
+}
+
+// crash ends the process at once: what is not on the disk is lost.
+func (w *world) crash() {
+	w.saw("crashes in between")
+	w.tracef("crash")
+	w.kill()
+}
+
+// kill cuts the process off from the world and waits until nothing of it is
+// left; nothing that it still does counts.
+func (w *world) kill() {
+	w.report.Crashes++
+	w.bury()
+	w.inbox.add(func(in *inbox) { in.visits, in.writes, in.calls = nil, nil, nil })
+	w.disk.setAway(false)
+	w.gone()
+}
+
+// buried is how long what is left of a dead process may wait for its disk.
+const buried = time.Minute
+
+func (w *world) bury() {
+	p := w.process
+	w.process = nil
+	close(p.dead)
+	p.halt()
+	if w.Quiet(); !p.hasEnded() {
+		w.pass(buried)
+		w.Quiet()
+	}
+	if !p.hasEnded() {
+		w.fail("a process that was cut off from its disk does not end")
+	}
+}
+
+// stop asks the process to end.
+func (w *world) stop() {
+	w.saw("stops")
+	w.tracef("stop")
+	w.process.stopping = true
+	w.process.halt()
+}

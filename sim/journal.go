@@ -1,0 +1,95 @@
+package sim
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// journal is the disk as one process sees it: engine.Journal and
+// triggers.Store. A write stands still until the world decides about it; reads
+// are answered at once. After a crash nothing gets through any more.
+type journal struct{ *process }
+
+func (j journal) isDead() bool {
+	select {
+	case <-j.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// send waits until the world has decided about a write.
+func (j journal) send(w *write) error {
+	if j.isDead() {
+		return errDead
+	}
+	w.answer = make(chan error, 1)
+	j.world.inbox.add(func(in *inbox) { in.writes = append(in.writes, w) })
+	select {
+	case err := <-w.answer:
+		return err
+	case <-j.dead:
+		return errDead
+	}
+}
+
+func (j journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
+	kept := *c // the engine may go on with its own
+	return j.send(&write{key: "run " + c.Row.ID, commit: &kept})
+}
+
+func (j journal) RecordFirings(_ context.Context, trigger string, rows []blueprint.Firing, cursor blueprint.Time) error {
+	return j.send(&write{key: "rows " + trigger + " " + rows[0].ID, trigger: trigger, rows: rows, cursor: cursor})
+}
+
+func (j journal) Load(_ context.Context, id string) (*blueprint.StoredExecution, error) {
+	if j.isDead() {
+		return nil, errDead
+	}
+	return j.world.disk.load(id)
+}
+
+func (j journal) Unfinished(context.Context) ([]blueprint.ExecutionRow, error) {
+	if j.isDead() {
+		return nil, errDead
+	}
+	return j.world.disk.unfinished()
+}
+
+func (j journal) DefinitionVersion(_ context.Context, id, _ string) (*blueprint.Definition, error) {
+	if j.isDead() {
+		return nil, errDead
+	}
+	return j.world.disk.version(id)
+}
+
+func (j journal) Binding(_ context.Context, id string) (*blueprint.Binding, error) {
+	if j.isDead() {
+		return nil, errDead
+	}
+	return j.world.disk.binding(id)
+}
+
+func (j journal) GetTrigger(ctx context.Context, _ blueprint.Principal, id string) (blueprint.Trigger, error) {
+	binding, err := j.Binding(ctx, id)
+	if err != nil {
+		return blueprint.Trigger{}, err
+	}
+	return binding.Trigger, nil
+}
+
+func (j journal) Schedules(_ context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
+	if j.isDead() {
+		return nil, 0, errDead
+	}
+	return j.world.disk.schedules(since)
+}
+
+func (j journal) StartedFiring(_ context.Context, trigger, key string) (*blueprint.Firing, error) {
+	if j.isDead() {
+		return nil, errDead
+	}
+	return j.world.disk.firing(trigger, key)
+}

@@ -1,0 +1,231 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/engine"
+	"blueprintd/ids"
+	"blueprintd/secret"
+	"blueprintd/triggers"
+)
+
+// owner is who everything belongs to.
+var owner = blueprint.Principal{UserID: "11111111-1111-4111-8111-111111111111"}
+
+// errDead is what a process gets from everything once it has crashed. Nothing
+// that it does afterwards reaches the disk.
+var errDead = errors.New("the process has crashed")
+
+// process is one life of the server: engine and scheduler over the disk.
+type process struct {
+	world    *world
+	engine   *engine.Engine
+	triggers *triggers.Service
+	dead     chan struct{}
+	halt     context.CancelFunc
+	begun    time.Time
+	stopping bool
+
+	mu    sync.Mutex
+	ready bool
+	ended int // of the two loops
+	held  []*engine.Handle
+	fault error
+}
+
+// visit is an attempt of a node that is at work.
+type visit struct {
+	task  *blueprint.Task
+	ctx   context.Context
+	let   chan struct{} // closed when it may end
+	at    at
+	out   outcome
+	until time.Time // when its time-out ends it; zero for never
+}
+
+// write is something on its way to the disk.
+type write struct {
+	key     string // what writes are sorted by: two at a time never share one
+	commit  *blueprint.JournalCommit
+	trigger string
+	rows    []blueprint.Firing
+	cursor  blueprint.Time
+	answer  chan error
+	shared  bool // several nodes wait for it
+}
+
+// inbox is what has come about since the world looked last.
+type inbox struct {
+	mu     sync.Mutex
+	visits []*visit
+	writes []*write
+	calls  []*call
+}
+
+// dues is the machine's clock, in the bubble, and remembers what was planned.
+type dues struct {
+	clock.Real
+	mu    sync.Mutex
+	after []time.Time
+}
+
+func (d *dues) At(t time.Time, f func()) *clock.Timer {
+	d.mu.Lock()
+	d.after = append(d.after, t)
+	d.mu.Unlock()
+	return d.Real.At(t, f)
+}
+
+// next gives the first planned instant after now, and forgets those before.
+func (d *dues) next(now time.Time) (first time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.after = slices.DeleteFunc(d.after, func(t time.Time) bool { return !t.After(now) })
+	if len(d.after) == 0 {
+		return time.Time{}
+	}
+	return slices.MinFunc(d.after, time.Time.Compare)
+}
+
+// boot starts a process over the disk.
+func (w *world) boot() {
+	w.boots++
+	ctx, halt := context.WithCancel(context.Background())
+	p := &process{world: w, dead: make(chan struct{}), halt: halt, begun: w.now()}
+	w.process, w.clock = p, &dues{}
+	source := ids.New(newRandom(w.Seed, 1000+uint64(w.boots)))
+	logger := slog.New(slog.DiscardHandler)
+	p.engine = engine.New(engine.Options{
+		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger,
+		MaxRunning: w.maxRunning, MaxQueued: w.maxQueued,
+	})
+	p.triggers = triggers.New(triggers.Options{Store: journal{p}, Runner: starter{p}, Clock: w.clock, IDs: source, Logger: logger})
+	recovered := make(chan struct{})
+	go func() {
+		err := p.engine.Run(ctx, func() { p.set(func() { p.ready = true }); close(recovered) })
+		halt() // one that cannot start ends everything
+		p.set(func() { p.ended++; p.fault = cmp.Or(p.fault, err) })
+	}()
+	go func() {
+		var err error
+		select {
+		case <-recovered:
+			err = p.triggers.Run(ctx)
+		case <-ctx.Done():
+		}
+		halt()
+		p.set(func() { p.ended++; p.fault = cmp.Or(p.fault, err) })
+	}()
+}
+
+// sealer is never used: no simulated run has secrets.
+var sealer, _ = secret.NewSealer(make([]byte, 32))
+
+func (p *process) set(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+func (p *process) isReady() (ready bool) {
+	p.set(func() { ready = p.ready })
+	return ready
+}
+
+func (p *process) hasEnded() (ended bool) {
+	p.set(func() { ended = p.ended == 2 })
+	return ended
+}
+
+// starter is the engine as the triggers see it.
+type starter struct{ process *process }
+
+func (s starter) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+	handle, err := s.process.hold(s.process.engine.Start(request, engine.Urgency(patience)))
+	if err != nil {
+		return nil, err
+	}
+	return handle, nil
+}
+
+// hold keeps a handle for as long as the process lives. One that nobody holds
+// is let go of some time, which would depend on the garbage collector.
+func (p *process) hold(handle *engine.Handle, err error) (*engine.Handle, error) {
+	p.set(func() { p.held = append(p.held, handle) })
+	return handle, err
+}
+
+// run is what every node does: it comes, and goes on when the world lets it.
+func (p *process) run(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+	select {
+	case <-p.dead:
+		return blueprint.Result{}, errDead
+	default:
+	}
+	s, i := p.world.scriptOf(task)
+	v := &visit{task: task, ctx: ctx, let: make(chan struct{}), at: at{i, task.Attempt}, out: s.outcome(i, task.Attempt)}
+	v.until, _ = ctx.Deadline()
+	p.world.inbox.add(func(in *inbox) { in.visits = append(in.visits, v) })
+	select {
+	case <-v.let:
+	case <-p.dead:
+		return blueprint.Result{}, errDead
+	}
+	if err := ctx.Err(); err != nil && (!v.out.stubborn || v.out.ending == hangs) {
+		return blueprint.Result{}, fmt.Errorf("cut off: %w", err)
+	}
+	return v.out.result(task)
+}
+
+// result is an outcome as the engine is told of it.
+func (o *outcome) result(task *blueprint.Task) (blueprint.Result, error) {
+	r := blueprint.Result{Output: o.output, Handle: o.handle, Tokens: o.tokens, Calls: o.calls}
+	switch o.ending {
+	case passes:
+		r.PassInput = true
+	case fails:
+		return r, o.failure
+	case panics:
+		panic("simulated")
+	case waits:
+		r.Wait = &blueprint.Wait{Until: task.Now.Add(o.wait)}
+	case asks:
+		r.Await = &blueprint.Await{Kind: blueprint.AwaitHuman, Prompt: "?", Expires: o.expires}
+	case responds:
+		r.PassInput, r.Respond = true, &blueprint.Response{Status: 200, Body: task.Address}
+	case stops:
+		r.PassInput, r.Stop = true, &blueprint.Stop{Failed: o.failed}
+	}
+	return r, nil
+}
+
+// wrongAnswer is refused by every question.
+const wrongAnswer = "wrong"
+
+func (p *process) answer(task *blueprint.Task, answer any) (blueprint.Result, error) {
+	if answer == wrongAnswer {
+		return blueprint.Result{}, blueprint.Errorf(blueprint.CodeBadRequest, "input: is wrong")
+	}
+	return p.expired(task)
+}
+
+func (p *process) expired(task *blueprint.Task) (blueprint.Result, error) {
+	s, i := p.world.scriptOf(task)
+	o := s.answered(i)
+	return o.result(task)
+}
+
+func (in *inbox) add(f func(*inbox)) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	f(in)
+}

@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+var (
+	seeds   = flag.Int("seeds", 300, "how many seeds to simulate")
+	first   = flag.Uint64("seed", 1, "the first seed")
+	step    = flag.Uint64("step", 0, "the distance from one seed to the next; set for a worker, which reports in JSON")
+	replays = flag.Uint64("replays", 200, "how many seeds to simulate twice")
+	verbose = flag.Bool("verbose", false, "print the whole history of a single seed")
+)
+
+// simulate lets one seed happen in a bubble of its own. A failure is printed at
+// once: what is left in the bubble may take the whole process down.
+func simulate(t *testing.T, o Options) (report Report) {
+	synctest.Test(t, func(t *testing.T) {
+		o.Quiet = synctest.Wait
+		report = Simulate(o)
+		if report.Failure != "" && o.Flaw == FlawNone {
+			explain(os.Stderr, &report)
+		}
+	})
+	return report
+}
+
+// explain prints what went wrong and how to see it again.
+func explain(out io.Writer, report *Report) {
+	const last = 60
+	trace := report.Trace
+	if len(trace) > last && !*verbose {
+		fmt.Fprintf(out, "... %d earlier lines\n", len(trace)-last)
+		trace = trace[len(trace)-last:]
+	}
+	fmt.Fprintf(out, "%s\nseed %d: %s\nreplay: cd sim && go test -run '^TestSeeds$' -seeds 1 -seed %d -verbose\n",
+		strings.Join(trace, "\n"), report.Seed, report.Failure, report.Seed)
+}
+
+// expected is what a few hundred seeds must have seen, for them to mean anything.
+var expected = []string{
+	"runs like the reference", "runs like the reference in spite of crashes", "cancelled runs", "runs stopped beside other work",
+	"nodes cut off that run again", "nodes cut off or timed out", "nodes retried by a person's decision", "steps kept by a retry",
+	"journal entries of kind retry", "journal entries of kind wait", "journal entries of kind await", "journal entries of kind again",
+	"ticks started", "ticks coalesced", "ticks skipped", "changed schedules", "deliveries answered 202", "deliveries answered 200",
+	"commits refused for now", "commits refused for good", "crashes behind a commit", "crashes before a commit", "crashes in between", "stops",
+}
+
+// TestSeeds simulates seeds on all processors, each in processes of its own with
+// one processor, so that a seed that fails can be replayed.
+func TestSeeds(t *testing.T) {
+	switch {
+	case *step > 0:
+		work(t)
+		return
+	case *seeds == 1:
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+		report := simulate(t, Options{Seed: *first})
+		if *verbose && report.Failure == "" {
+			fmt.Println(strings.Join(report.Trace, "\n"))
+		}
+		if report.Failure != "" {
+			t.Error(report.Failure)
+		}
+		return
+	}
+	s := summary{begun: time.Now(), saw: map[string]int{}}
+	workers := min(runtime.GOMAXPROCS(0), *seeds)
+	var group sync.WaitGroup
+	for i := range workers {
+		group.Go(func() { s.follow(t, i, workers) })
+	}
+	group.Wait()
+	line := fmt.Sprintf("%d seeds, %d events, %d crashes, %d runs, %.1f seconds, %.0f seeds/s", s.done, s.events, s.crashes, s.runs, s.seconds(), float64(s.done)/s.seconds())
+	t.Log(line)
+	if s.loud() {
+		fmt.Fprintln(os.Stderr, line)
+	}
+	for _, what := range slices.Sorted(maps.Keys(s.saw)) {
+		t.Logf("%8d %s", s.saw[what], what)
+	}
+	for _, what := range expected {
+		if s.saw[what] == 0 && *seeds >= 300 {
+			t.Errorf("%d seeds without %s", *seeds, what)
+		}
+	}
+	if s.done != *seeds {
+		t.Errorf("%d of %d seeds were simulated", s.done, *seeds)
+	}
+	if slices.Sort(s.failed); len(s.failed) > 0 {
+		t.Errorf("%d seeds failed: %v", len(s.failed), s.failed[:min(20, len(s.failed))])
+	}
+}
+
+// reportMark begins a line that a worker reports with.
+const reportMark = "report "
+
+// work simulates a worker's share of the seeds.
+func work(t *testing.T) {
+	for n := range *seeds {
+		report := simulate(t, Options{Seed: *first + uint64(n)**step})
+		report.Trace = nil
+		data, err := json.Marshal(report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("%s%s\n", reportMark, data)
+	}
+}
+
+// summary is what all seeds came to.
+type summary struct {
+	begun                       time.Time
+	mu                          sync.Mutex
+	done, events, crashes, runs int
+	saw                         map[string]int
+	failed                      []uint64
+}
+
+func (s *summary) seconds() float64 { return time.Since(s.begun).Seconds() }
+
+// loud tells whether this takes so long that somebody wants to see how far it is.
+func (s *summary) loud() bool { return *seeds >= 5000 }
+
+// follow runs a worker and takes in its reports.
+func (s *summary) follow(t *testing.T, number, workers int) {
+	share := (*seeds - number + workers - 1) / workers
+	worker := exec.Command(os.Args[0], "-test.run=^TestSeeds$", "-test.timeout=0", fmt.Sprint("-seeds=", share), fmt.Sprint("-seed=", *first+uint64(number)), fmt.Sprint("-step=", workers))
+	worker.Env = append(os.Environ(), "GOMAXPROCS=1")
+	worker.Stderr = os.Stderr
+	out, err := worker.StdoutPipe()
+	if err == nil {
+		err = worker.Start()
+	}
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if text, ok := strings.CutPrefix(lines.Text(), reportMark); ok {
+			var report Report
+			if err := json.Unmarshal([]byte(text), &report); err != nil {
+				t.Error(err)
+			}
+			s.add(&report)
+		}
+	}
+	if err := worker.Wait(); err != nil {
+		t.Errorf("a worker ended with %v; what it printed is above", err)
+	}
+}
+
+func (s *summary) add(report *Report) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done, s.events, s.crashes, s.runs = s.done+1, s.events+report.Events, s.crashes+report.Crashes, s.runs+report.Runs
+	for what, times := range report.Saw {
+		s.saw[what] += times
+	}
+	if report.Failure != "" {
+		s.failed = append(s.failed, report.Seed)
+	}
+	if s.loud() && s.done%1000 == 0 {
+		fmt.Fprintf(os.Stderr, "%d of %d seeds, %.0f in a second\n", s.done, *seeds, float64(s.done)/s.seconds())
+	}
+}

@@ -1,0 +1,198 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// How long a world may take to come to rest once nothing is in its way.
+const (
+	maxRounds = 3000
+	maxIdle   = 80 // rounds in which only time passes
+)
+
+// settle ends all faults and waits until every run has ended. Questions are
+// answered, as somebody would in the end.
+func (w *world) settle() {
+	w.tracef("from here on nothing fails")
+	w.calm = true
+	w.disk.setAway(false)
+	if w.process != nil && w.process.stopping {
+		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
+	}
+	// First the schedules: every tick that was due is decided.
+	if begun := w.now(); w.maxRunning > 3 { // else ticks may come faster than their runs get a turn
+		w.drain(func() bool {
+			return w.process != nil && len(w.writes) == 0 && w.now().Sub(begun) > 25*time.Second && w.ticked()
+		}, "I7: a schedule does not come to rest")
+		w.allDecided()
+	}
+	if w.failed() {
+		return
+	}
+	for _, t := range w.tables {
+		t.active, t.edited = false, blueprint.TimeOf(w.now())
+		w.disk.editTrigger(t.trigger, nil, false, t.edited)
+	}
+	if w.process != nil {
+		w.process.triggers.Changed()
+	}
+	w.drain(w.atRest, "")
+	if !w.failed() && len(w.unfinished(false)) > 0 {
+		for _, h := range w.unfinished(true) {
+			w.fail("I2: %s neither ends nor waits for a person", h.name)
+		}
+		// What a damaged disk put down is taken up at the next start.
+		w.stop()
+		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
+		w.drain(w.atRest, "")
+		for _, h := range w.unfinished(false) {
+			w.fail("I2: %s neither ends nor waits for a person, even after a restart", h.name)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.promised)) {
+		if h := w.histories[id]; h == nil || !h.terminal {
+			w.fail("I1: %s was acknowledged and did not end", w.nameOf(id))
+		}
+	}
+}
+
+func (w *world) ticked() bool {
+	now := blueprint.TimeOf(w.now())
+	for _, t := range w.tables {
+		if t.active && t.between(t.cursor, now) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// atRest tells whether nothing is left to do.
+func (w *world) atRest() bool {
+	return w.process != nil && len(w.writes) == 0 && len(w.visits) == 0 && w.open == 0 && len(w.unfinished(false)) == 0
+}
+
+// unfinished gives the runs that have not ended; with sound set only those that
+// the disk did not refuse.
+func (w *world) unfinished(sound bool) []*history {
+	var left []*history
+	for _, id := range w.disk.known() {
+		if h := w.histories[id]; !h.terminal && !(sound && h.broken) {
+			left = append(left, h)
+		}
+	}
+	return left
+}
+
+// drain lets everything happen until done says so. When it never does, that is
+// a failure, unless complaint is "".
+func (w *world) drain(done func() bool, complaint string) {
+	idle := 0
+	for range maxRounds {
+		if w.quiet(); w.failed() || done() {
+			return
+		}
+		w.report.Events++
+		switch free := w.free(); {
+		case w.process == nil:
+			w.boot()
+		case len(w.writes) > 0:
+			w.decide(max(0, slices.IndexFunc(w.writes, func(one *write) bool { return one.shared })))
+		case len(free) > 0:
+			w.let(free[w.IntN(len(free))])
+		case !w.process.stopping && w.process.isReady() && w.open == 0 && w.answerOne():
+		default:
+			if idle++; idle > maxIdle {
+				if complaint != "" {
+					w.fail("%s", complaint)
+				}
+				return
+			}
+			w.wait(time.Duration(w.between(1_000, 20_000)) * time.Millisecond)
+			continue
+		}
+		idle = 0
+	}
+	w.fail("I2: the world does not come to rest")
+}
+
+// answerOne answers an open question, if there is one.
+func (w *world) answerOne() bool {
+	for _, h := range w.order {
+		if h.terminal || h.broken {
+			continue
+		}
+		for _, i := range slices.Sorted(maps.Keys(h.questions)) {
+			if w.now().Sub(h.answered[i]) < 10*time.Second {
+				continue // a run that was stopped takes none, until its last node has noticed
+			}
+			if h.questions[i] == blueprint.AwaitUnknownOutcome || h.script.outcome(i, h.attempt[i]).expires == 0 {
+				h.answered[i] = w.now()
+				w.resume(h, i)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// end stops the last process, so that no goroutine is left in the bubble.
+func (w *world) end() {
+	if w.process == nil {
+		return
+	}
+	if !w.failed() {
+		w.stop()
+		w.drain(func() bool { return w.process == nil }, "I2: the process does not stop")
+	}
+	if w.process != nil {
+		w.bury()
+	}
+}
+
+// rows takes note of rows of the ledger that are on the disk.
+func (w *world) rows(trigger string, rows []blueprint.Firing, cursor blueprint.Time, c *blueprint.JournalCommit) {
+	for i := range rows {
+		if rows[i].Decision != blueprint.DecisionStarted {
+			continue
+		}
+		key := trigger + " " + rows[i].Key
+		if w.startedKeys[key] {
+			w.fail("I7: the key %s starts a second run", rows[i].Key)
+		}
+		w.startedKeys[key] = true
+		if rows[i].Source == blueprint.SourceAPI {
+			w.firings = append(w.firings, rows[i])
+		}
+	}
+	for _, t := range w.tables {
+		if t.trigger != trigger {
+			continue
+		}
+		missed := "?"
+		if c != nil {
+			if h := w.histories[c.Row.ID]; h != nil {
+				if input, ok := h.input.(map[string]any); ok {
+					missed = fmt.Sprint(input["missedCount"])
+				}
+			}
+		}
+		w.decided(t, rows, cursor, missed)
+	}
+}
+
+// judgeRefusal fails the world for what no disk should be asked.
+func (w *world) judgeRefusal(c *blueprint.JournalCommit, err error) {
+	var duplicate *blueprint.DuplicateFiringError
+	switch {
+	case !errors.As(err, &duplicate):
+		w.fail("I5: the disk is asked for what cannot be: %v", err)
+	case c.Cursor != 0:
+		w.fail("I7: the tick %s is started a second time", c.Firing.Key)
+	}
+}

@@ -1,0 +1,263 @@
+package sim
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/engine"
+	"blueprintd/ids"
+)
+
+// Options are what a world is made from.
+type Options struct {
+	Seed uint64
+	// Quiet returns when every goroutine of the bubble stands still.
+	Quiet func()
+	// Flaw is a mistake that the oracle has to find.
+	Flaw Flaw
+}
+
+// Report is what became of a world.
+type Report struct {
+	Seed    uint64
+	Failure string // what the oracle has to say; "" when all was right
+	Trace   []string
+	Events  int
+	Crashes int
+	Runs    int
+	Saw     map[string]int // what came about, and how often
+}
+
+// world is a seed's history as it unfolds. All of it belongs to one goroutine,
+// but for the inbox and the disk.
+type world struct {
+	Options
+	random
+	ctx    context.Context
+	disk   *disk
+	inbox  inbox
+	report Report
+	origin time.Time
+
+	books      []*book
+	byID       map[string]*book
+	clients    int // how many books clients may start; the rest belong to schedules
+	api        string
+	tables     []*timetable
+	leavesOut  bool // one of them leaves missed ticks out
+	maxRunning int
+	maxQueued  int
+	budget     int
+	timed      bool // some node has a time-out
+
+	process *process // nil while none runs
+	boots   int
+	clock   *dues
+	viewer  *engine.Engine
+
+	visits []*visit // at work
+	writes []*write // on their way to the disk
+	asked  int      // clients so far
+	open   int      // of which wait
+
+	histories   map[string]*history
+	order       []*history
+	names       map[string]string
+	promised    map[string]bool
+	keys        map[string]string
+	firings     []blueprint.Firing
+	startedKeys map[string]bool
+
+	calm       bool // no more faults
+	hardFaults int  // refusals for good
+}
+
+// Simulate lets a seed's world happen. It must be called in a bubble.
+func Simulate(options Options) Report {
+	w := &world{
+		Options: options, random: newRandom(options.Seed, 1), ctx: context.Background(), disk: newDisk(options.Flaw), byID: map[string]*book{},
+		histories: map[string]*history{}, names: map[string]string{}, promised: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, origin: clock.Real{}.Now(),
+	}
+	w.report.Seed, w.report.Saw = options.Seed, map[string]int{}
+	w.viewer = engine.New(engine.Options{
+		Catalogue: blueprint.Catalogue{}, Journal: journal{&process{world: w, dead: make(chan struct{})}}, Clock: clock.Real{}, IDs: ids.New(newRandom(0, 0)),
+		Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
+	})
+	w.create()
+	w.boot()
+	for range w.budget {
+		if w.quiet(); w.failed() {
+			break
+		}
+		w.next()
+		w.report.Events++
+	}
+	if !w.failed() {
+		w.settle()
+	}
+	w.end()
+	w.report.Runs = len(w.disk.known())
+	return w.report
+}
+
+// create draws what there is at the beginning.
+func (w *world) create() {
+	w.budget = w.between(20, 160)
+	w.maxRunning, w.maxQueued = 1000, 10_000
+	if w.chance(25) {
+		w.maxRunning, w.maxQueued = w.between(1, 3), w.between(1, 4)
+	}
+	add := func() *book {
+		b := newBook(w.random, len(w.books)+1, w.between(2, 9))
+		w.books = append(w.books, b)
+		w.byID[b.definition.BlueprintID] = b
+		w.timed = w.timed || slices.ContainsFunc(b.nodes, func(n blueprint.Node) bool { return n.Timeout > 0 })
+		w.disk.definitions[b.definition.BlueprintID] = b.definition
+		return b
+	}
+	for range w.between(1, 3) {
+		add()
+	}
+	w.clients = len(w.books)
+	w.api = w.disk.addTrigger(w.books[0], blueprint.TriggerAPI, map[string]any{}, 0)
+	w.pass(time.Duration(w.between(0, 200_000)) * time.Millisecond)
+	for i := range w.between(0, 2) {
+		w.tables = append(w.tables, w.newTimetable(add(), i+1))
+	}
+}
+
+func (w *world) now() time.Time { return clock.Real{}.Now() }
+
+func (w *world) script(blueprintID, id string) script {
+	return script{w.byID[blueprintID], mix(w.Seed, blueprintID, id)}
+}
+
+// scriptOf may be called by any goroutine.
+func (w *world) scriptOf(task *blueprint.Task) (script, int) {
+	s := w.script(task.BlueprintID, task.ExecutionID)
+	return s, s.book.index[task.Address]
+}
+
+// nameOf gives a run's short name.
+func (w *world) nameOf(id string) string {
+	if w.names[id] == "" {
+		w.names[id] = fmt.Sprintf("run%d", len(w.names)+1)
+	}
+	return w.names[id]
+}
+
+func (w *world) tracef(format string, args ...any) {
+	at := w.now().Sub(w.origin)
+	w.report.Trace = append(w.report.Trace, fmt.Sprintf("%13.6f  ", at.Seconds())+fmt.Sprintf(format, args...))
+}
+
+// saw counts what came about: a world in which nothing happens proves nothing.
+func (w *world) saw(what string) { w.report.Saw[what]++ }
+
+// fail notes the first thing that is wrong.
+func (w *world) fail(format string, args ...any) {
+	if w.report.Failure == "" {
+		w.report.Failure = fmt.Sprintf(format, args...)
+		w.tracef("WRONG: %s", w.report.Failure)
+	}
+}
+
+func (w *world) failed() bool { return w.report.Failure != "" }
+
+// quiet waits until nothing moves, and looks at what has come about. What came
+// at the same instant is put in order, so that it does not matter which
+// goroutine was faster.
+func (w *world) quiet() {
+	w.Quiet()
+	w.inbox.mu.Lock()
+	visits, writes, calls := w.inbox.visits, w.inbox.writes, w.inbox.calls
+	w.inbox.visits, w.inbox.writes, w.inbox.calls = nil, nil, nil
+	w.inbox.mu.Unlock()
+	slices.SortFunc(visits, func(a, b *visit) int {
+		return cmp.Or(strings.Compare(a.task.ExecutionID, b.task.ExecutionID), a.at.node-b.at.node, a.at.attempt-b.at.attempt)
+	})
+	slices.SortFunc(writes, func(a, b *write) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(calls, func(a, b *call) int { return a.number - b.number })
+	for _, v := range visits {
+		w.tracef("%s runs %s, attempt %d", w.nameOf(v.task.ExecutionID), v.task.Address, v.at.attempt)
+		w.came(v)
+	}
+	w.visits = append(w.visits, visits...)
+	for _, one := range writes {
+		w.tracef("a write waits: %s", w.title(one))
+		one.shared = w.isShared(one)
+	}
+	w.writes = append(w.writes, writes...)
+	for _, c := range calls {
+		if c.process == w.process {
+			w.open--
+			w.tracef("client %d is answered", c.number)
+			c.after()
+		}
+	}
+	if p := w.process; p != nil && p.hasEnded() && w.open == 0 {
+		w.tracef("the process has ended (%v)", p.fault)
+		if p.fault != nil && blueprint.CodeOf(p.fault) != blueprint.CodeUnavailable {
+			w.fail("the process ended with %v", p.fault)
+		}
+		w.gone()
+	}
+}
+
+// isShared tells whether several nodes with side effects wait for a write
+// before they start. Which of them waits first is up to the machine, and does not
+// matter unless something else happens to the run before they are let go.
+func (w *world) isShared(one *write) bool {
+	if one.commit == nil {
+		return false
+	}
+	waiting, b := 0, w.byID[one.commit.Row.BlueprintID]
+	for _, data := range one.commit.Entries {
+		if e, err := readEntry(data); err == nil && e.Kind == "start" && b.effect(b.index[e.Node]) != blueprint.EffectPure {
+			waiting++
+		}
+	}
+	return waiting > 1
+}
+
+func (w *world) title(one *write) string {
+	switch {
+	case one.commit == nil:
+		return fmt.Sprintf("%d rows, the last %s", len(one.rows), one.rows[len(one.rows)-1].Decision)
+	case one.commit.New:
+		return fmt.Sprintf("%s begins, %s", w.nameOf(one.commit.Row.ID), one.commit.Row.Status)
+	default:
+		return fmt.Sprintf("%s is %s", w.nameOf(one.commit.Row.ID), one.commit.Row.Status)
+	}
+}
+
+// gone takes note that a process has ended, in whatever way.
+func (w *world) gone() {
+	w.process = nil
+	w.visits, w.writes, w.open = nil, nil, 0
+	for _, h := range w.order {
+		if !h.terminal {
+			h.lives++
+		}
+		h.broken = false
+	}
+	for _, id := range slices.Sorted(maps.Keys(w.promised)) {
+		if w.disk.stored(id) == nil {
+			w.fail("I1: %s was acknowledged, and is gone", w.nameOf(id))
+		}
+	}
+}
+
+// pass lets time go by. The odd part keeps what falls due after it from
+// coming at the same instant as what was due before.
+func (w *world) pass(d time.Duration) {
+	time.Sleep(d + time.Duration(w.between(1, 999))*time.Microsecond + time.Duration(w.between(1, 999)))
+}
