@@ -22,7 +22,8 @@ func commandBackup() *cli.Command {
 		Description: "The copy has everything that was acknowledged before it began. It is checked, row by row and page by page,\n" +
 			"before it gets its name, and ends with a checksum. Secrets in it stay encrypted; the master key is not in it.",
 		Flags: append(databaseFlags(),
-			&cli.BoolFlag{Name: "force", Usage: "replace FILE if it exists"},
+			&cli.BoolFlag{Name: "force", Usage: "replace FILE if it is a backup"},
+			&cli.BoolFlag{Name: "allow-damaged", Usage: "back up even a database in which runs are damaged, as it is"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"},
 		),
 		Action: backup,
@@ -38,18 +39,18 @@ func backup(c *cli.Context) error {
 	}
 	db := c.String("db")
 	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
-		return usage("name it with --db FILE", "there is no database %s", db)
+		return failed("name it with --db FILE", "there is no database %s", db)
 	}
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	// Nothing is decrypted, so that whoever makes backups needs no key.
-	s, err := store.Open(ctx, store.Options{Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger})
+	s, err := store.Open(ctx, store.Options{Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
 	if err != nil {
 		return err
 	}
 	stages := newStages(c.App.ErrWriter)
-	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), Version: version, Progress: stages.show})
+	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: masterKeyFile(db, c.String("master-key-file")), Version: version, Progress: stages.show})
 	stages.end()
 	if err = errors.Join(err, s.Close()); err != nil {
 		if ctx.Err() != nil {
@@ -58,8 +59,13 @@ func backup(c *cli.Context) error {
 		return err
 	}
 	if together(report.Path, masterKeyFile(db, c.String("master-key-file"))) {
-		logger.Warn("the backup and the master key are in one folder: who gets both can read the secrets",
-			"backup", report.Path, "key", absolute(masterKeyFile(db, c.String("master-key-file"))), "hint", "keep them in different places, and a copy of the key too")
+		key := absolute(masterKeyFile(db, c.String("master-key-file")))
+		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", key); err != nil {
+			return err
+		}
+	}
+	if report.Damaged != nil {
+		logger.Warn("the backup has damaged runs in it", "count", report.Damaged.Count, "executions", report.Damaged.String(), "hint", "keep your older backups; blueprintd doctor --full tells more")
 	}
 	if c.Bool("json") {
 		return printJSON(c, report)
@@ -71,7 +77,8 @@ func backup(c *cli.Context) error {
 
 // contents says in a few words what a backup holds.
 func contents(r store.BackupReport) string {
-	return fmt.Sprintf("%d blueprints, %d triggers, %d runs (%d unfinished)", r.Rows["blueprints"], r.Rows["triggers"], r.Rows["executions"], r.Unfinished)
+	of := func(table, what string) string { return counted(int(r.Rows[table]), what) }
+	return fmt.Sprintf("%s, %s, %s (%d unfinished)", of("blueprints", "blueprint"), of("triggers", "trigger"), of("executions", "run"), r.Unfinished)
 }
 
 // together tells whether a file and a key that exists are in one folder.

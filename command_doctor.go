@@ -22,7 +22,8 @@ func commandDoctor() *cli.Command {
 		Description: "Works beside a running server and without one, and changes nothing. Each line is ok, a warning or a problem,\n" +
 			"with what to do. Exits with 1 when there is a problem; warnings alone leave it at 0.",
 		Flags: append(databaseFlags(),
-			&cli.BoolFlag{Name: "full", Usage: "check every page, index and reference; reads the whole file"},
+			&cli.BoolFlag{Name: "full", Usage: "check every page, index, reference and checksum; reads the whole file"},
+			minFreeFlag(),
 			&cli.BoolFlag{Name: "json", Usage: "print an array of {check, status, message, fix}; status is ok, warning or problem"}),
 		Action: doctor,
 	}
@@ -33,10 +34,14 @@ func doctor(c *cli.Context) error {
 	if path == "" {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
 	}
+	var room options
+	if err := parseMinFree(c, &room); err != nil {
+		return err
+	}
 	key, findings := examineKey(path, c.String("master-key-file"))
 	now := clock.Real{}
-	options := store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs")}
-	findings = append(store.Diagnose(c.Context, options, c.Bool("full")), findings...)
+	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.minFree}
+	findings = append(store.Diagnose(c.Context, lookAt, c.Bool("full")), findings...)
 	findings = append(findings, examineBuild(now.Now())...)
 	findings = append(findings, examineZones())
 	if _, err := os.Stat(path); err == nil {

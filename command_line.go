@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -79,6 +80,9 @@ func takesValue(flags []cli.Flag, name string) bool {
 	return flag != nil && !isBool
 }
 
+// errTooLarge refuses a size that no number of bytes here is.
+var errTooLarge = errors.New("larger than any disk")
+
 // parseSize reads a number of bytes: 500, 64KiB, 10MiB, 2GiB, or KB, MB, GB in
 // powers of a thousand.
 func parseSize(text string) (int64, error) {
@@ -92,7 +96,10 @@ func parseSize(text string) (int64, error) {
 			continue
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-		if err != nil || !(n >= 0) || n*unit.factor > math.MaxInt64/2 {
+		if err == nil && n*unit.factor > math.MaxInt64/2 {
+			return 0, fmt.Errorf("%q is %w", text, errTooLarge)
+		}
+		if err != nil || !(n >= 0) {
 			break
 		}
 		return int64(n * unit.factor), nil

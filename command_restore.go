@@ -46,10 +46,13 @@ func restore(c *cli.Context) error {
 	stages := newStages(c.App.ErrWriter)
 	report, err := store.Restore(ctx, c.Args().First(),
 		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
-		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), Progress: stages.show})
+		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.path, Progress: stages.show})
 	stages.end()
 	if err != nil {
 		return err
+	}
+	if report.Damaged != nil {
+		logger.Warn("some runs in the backup were damaged already when it was made", "count", report.Damaged.Count, "executions", report.Damaged.String())
 	}
 	if c.Bool("json") {
 		return printJSON(c, report)
@@ -65,10 +68,10 @@ func printRestored(c *cli.Context, r store.RestoreReport) error {
 		fmt.Fprintf(&text, "  what was there before is %s\n", r.Before)
 	}
 	if r.Unfinished > 0 {
-		fmt.Fprintf(&text, "  %d unfinished runs go on when the server starts; nodes with effect once that were at work will ask what became of them\n", r.Unfinished)
+		fmt.Fprintf(&text, "  %s will go on when the server starts; nodes with effect once that were at work will ask what became of them\n", counted(int(r.Unfinished), "unfinished run"))
 	}
 	if c.Bool("pause-triggers") {
-		fmt.Fprintf(&text, "  %d triggers were switched off\n", r.Paused)
+		fmt.Fprintf(&text, "  switched off: %s\n", counted(int(r.Paused), "trigger"))
 	} else if r.Rows["triggers"] > 0 {
 		fmt.Fprintln(&text, "  schedules then catch up by their own policy")
 	}

@@ -38,7 +38,7 @@ func commandServe() *cli.Command {
 			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "how many runs may wait for their turn; one more is refused with 503"},
 			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "how many connections may be open; one more is refused with 503"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the interface; may be repeated"},
-			text("min-free", "", "refuse new runs while less than this many `BYTES` are free on the disk (default: 64MiB, on a small disk a twentieth); 0 = never"),
+			minFreeFlag(),
 			text("metrics-addr", "", "serve /metrics, /healthz and /readyz on `HOST:PORT` of their own, to all who reach it; without it they are on --addr, metrics for this machine alone"),
 			text("log-format", "text", "the `FORMAT` of the log: text or json"),
 		),

@@ -54,6 +54,11 @@ func serveOptions(c *cli.Context) (o options, err error) {
 	return o, nil
 }
 
+// minFreeFlag is the flag of serve, and of doctor, which asks the same question.
+func minFreeFlag() cli.Flag {
+	return &cli.StringFlag{Name: "min-free", Usage: "refuse new runs while less than this many `BYTES` are free on the disk (default: 64MiB, on a small disk a twentieth); 0 = never"}
+}
+
 // parseMinFree reads how much of the disk stays free.
 func parseMinFree(c *cli.Context, o *options) (err error) {
 	if !c.IsSet("min-free") || c.String("min-free") == "" {

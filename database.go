@@ -33,10 +33,10 @@ func checkDatabase(c *cli.Context) error {
 		return usage("--db blueprintd.db", "%s: name a file", given(c, "db"))
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return usage("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
+		return failed("name a file in it: --db "+filepath.Join(path, "blueprintd.db"), "the database %s is a folder", path)
 	}
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return usage("create the folder, or choose another place with --db", "the folder %s of the database does not exist", filepath.Dir(path))
+		return failed("create the folder, or choose another place with --db", "the folder %s of the database does not exist", filepath.Dir(path))
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func openTool(c *cli.Context, create bool) (*store.Store, error) {
 	}
 	path := c.String("db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, usage("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
+		return nil, failed("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
 	}
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	key, err := openMasterKey(path, c.String("master-key-file"), logger)

@@ -63,7 +63,8 @@ func (s *server) checks() []check {
 	}
 }
 
-// slowWriter is how long writes may wait before the writer counts as stuck.
+// slowWriter is how long the writer may be at one batch of writes before it
+// counts as stuck.
 const slowWriter = 10 * time.Second
 
 func databaseCheck(stats *store.Stats, now time.Time) check {
@@ -78,7 +79,7 @@ func databaseCheck(stats *store.Stats, now time.Time) check {
 	switch {
 	case stats.Failure != nil:
 		c.OK, c.Detail, c.Hint = false, stats.Failure.Error(), "start the server anew; blueprintd doctor looks at the database"
-	case stats.Queued > 0 && now.Sub(stats.LastCommit) > slowWriter:
+	case !stats.BusySince.IsZero() && now.Sub(stats.BusySince) > slowWriter:
 		c.OK, c.Hint = false, "the disk does not answer: look at the system's log"
 	case !c.OK:
 		c.Hint = "it is tried again; look at the disk if it stays so"

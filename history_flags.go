@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,9 +19,9 @@ const leastDisk = 16 << 20
 // historyFlags say how much history a server keeps.
 func historyFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "keep-executions", Usage: "keep finished runs for this `AGE` (90d, 36h), or this many (100000), or all; failed ones stay three times as long, or go last (default: 90d; all with --ephemeral)"},
-		&cli.StringFlag{Name: "keep-firings", Usage: "keep the history of triggers for this `AGE`, or this many rows, or all, but for 72h at least (default: 90d; all with --ephemeral)"},
-		&cli.StringFlag{Name: "max-disk", Usage: "the `BYTES` that the database may take, as 2GiB: beyond, the oldest finished runs go (default: any number)"},
+		&cli.StringFlag{Name: "keep-executions", Usage: "keep finished runs for this `AGE` (90d, 36h), or this many (100000; at least 1000), or all, which 0 is too; failed ones stay three times as long, or go last (default: 90d; all with --ephemeral)"},
+		&cli.StringFlag{Name: "keep-firings", Usage: "keep the history of triggers for this `AGE`, or this many rows (at least 1000), or all, which 0 is too; those of a delivery with an id that started a run stay 72h at least (default: 90d; all with --ephemeral)"},
+		&cli.StringFlag{Name: "max-disk", Usage: "the `BYTES` that the database may take, as 2GiB: beyond, the oldest finished runs go; 0 is any number (default: any number)"},
 	}
 }
 
@@ -35,8 +36,16 @@ func chooseHistory(c *cli.Context, o *options) (err error) {
 	if !c.IsSet("max-disk") {
 		return nil
 	}
-	if o.maxDisk, err = parseSize(c.String("max-disk")); err != nil || o.maxDisk != 0 && o.maxDisk < leastDisk {
-		return usage("--max-disk 2GiB", "%s %s: is no size of 16MiB or more", given(c, "max-disk"), c.String("max-disk"))
+	const hint = "--max-disk 2GiB"
+	switch o.maxDisk, err = parseSize(c.String("max-disk")); {
+	case c.String("max-disk") == "":
+		return usage(hint, "%s: is empty", given(c, "max-disk"))
+	case errors.Is(err, errTooLarge):
+		return usage(hint, "%s %s: is larger than any disk", given(c, "max-disk"), c.String("max-disk"))
+	case err != nil:
+		return usage(hint, "%s %s: is no size", given(c, "max-disk"), c.String("max-disk"))
+	case o.maxDisk != 0 && o.maxDisk < leastDisk:
+		return usage(hint, "%s %s: is less than 16MiB", given(c, "max-disk"), c.String("max-disk"))
 	}
 	return nil
 }
@@ -50,19 +59,35 @@ func chooseKeep(c *cli.Context, o *options, name string) (store.Keep, error) {
 		}
 	}
 	keep, err := parseKeep(text)
-	if err != nil {
+	switch {
+	case err != nil && text == "":
+		err = usage("--"+name+" 90d, or --"+name+" all", "%s: is empty", given(c, name))
+	case err != nil:
+		if name == "keep-firings" {
+			err = errors.New(strings.Replace(err.Error(), " runs, or", " rows, or", 1))
+		}
 		err = usage("--"+name+" 90d, or --"+name+" 100000", "%s %s: %s", given(c, name), text, err)
 	}
 	return keep, err
 }
 
+// leastRows is the smallest number of rows that can be kept: what is less was
+// meant as a number of days, and would remove nearly everything.
+const leastRows = 1000
+
 // parseKeep reads an age (90d, 36h, 1h30m: a minute at least), a number of
-// rows, or "all", which 0 is too.
+// rows, leastRows at least, or "all", which 0 is too.
 func parseKeep(text string) (store.Keep, error) {
 	if text == "all" {
 		return store.Keep{}, nil
 	}
+	if text == "" {
+		return store.Keep{}, errors.New("is empty")
+	}
 	if rows, err := strconv.ParseInt(text, 10, 64); err == nil && rows >= 0 {
+		if rows != 0 && rows < leastRows {
+			return store.Keep{}, fmt.Errorf("%d runs, or %[1]dd? A number of rows is %d or more", rows, leastRows)
+		}
 		return store.Keep{Rows: rows}, nil
 	}
 	age, err := time.ParseDuration(text)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 
 	"blueprintd/blueprint"
 	"blueprintd/secret"
@@ -37,6 +38,8 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 	data := []byte(hex.EncodeToString(secret.NewKey()) + "\n")
 	switch err = writeFile(key.path, data, true); {
 	case errors.Is(err, fs.ErrExist): // another process was faster
+	case errors.Is(err, syscall.ENOSPC):
+		return key, failed("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", key.path)
 	case err != nil:
 		return key, failed("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
 	default:

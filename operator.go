@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/front"
@@ -14,7 +16,9 @@ var forwarded = []string{"X-Forwarded-For", "Forwarded", "X-Real-Ip", "Via"}
 
 // fromHere tells whether a request comes from this machine itself and not
 // through a proxy on it. Who may look at the machine may look at the server:
-// what answers only here asks for no key.
+// what answers only here asks for no key. A proxy that says nothing of itself
+// still shows by the name that it was asked for, as long as it passes that on;
+// so does a page in a browser here whose name was made to lead to this machine.
 func fromHere(r *http.Request) bool {
 	for _, name := range forwarded {
 		if _, there := r.Header[name]; there {
@@ -22,7 +26,19 @@ func fromHere(r *http.Request) bool {
 		}
 	}
 	address, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && address.Addr().Unmap().IsLoopback()
+	return err == nil && address.Addr().Unmap().IsLoopback() && namesHere(r.Host)
+}
+
+// namesHere tells whether the host of a request, with a port or without, can
+// only be this machine.
+func namesHere(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	} else if strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		host = host[1 : len(host)-1]
+	}
+	address, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
 }
 
 // nothingHere is the answer to a path that leads nowhere.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
+	"blueprintd/store"
 )
 
 func TestMetricsTellWhatHappened(t *testing.T) {
@@ -83,9 +85,9 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 func TestOperatorsAreOnThisMachine(t *testing.T) {
 	s := newService(t)
 	handler := s.routes()
-	ask := func(path, from string, header ...string) *httptest.ResponseRecorder {
+	ask := func(path, from, host string, header ...string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
-		r.RemoteAddr = from
+		r.RemoteAddr, r.Host = from, host
 		for i := 0; i+1 < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
@@ -95,9 +97,23 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 	}
 	for _, test := range []struct {
 		from   string
+		host   string // localhost when it is left out
 		header []string
 		may    bool
 	}{
+		{from: "127.0.0.1:1234", host: "localhost:8787", may: true},
+		{from: "127.0.0.1:1234", host: "LocalHost", may: true},
+		{from: "127.0.0.1:1234", host: "127.0.0.1:8787", may: true},
+		{from: "127.0.0.1:1234", host: "127.9.8.7", may: true},
+		{from: "[::1]:1234", host: "[::1]:8787", may: true},
+		{from: "[::1]:1234", host: "[::1]", may: true},
+		{from: "127.0.0.1:1234", host: "flows.example.org"},
+		{from: "127.0.0.1:1234", host: "flows.example.org:443"},
+		{from: "127.0.0.1:1234", host: "localhost.example.org"},
+		{from: "127.0.0.1:1234", host: "127.0.0.1.example.org"},
+		{from: "127.0.0.1:1234", host: "192.168.1.7:8787"},
+		{from: "127.0.0.1:1234", host: "0.0.0.0:8787"},
+		{from: "127.0.0.1:1234", host: "-"},
 		{from: "127.0.0.1:1234", may: true},
 		{from: "127.8.9.10:1234", may: true},
 		{from: "[::1]:1234", may: true},
@@ -111,14 +127,15 @@ func TestOperatorsAreOnThisMachine(t *testing.T) {
 		{from: "127.0.0.1:1234", header: []string{"X-Real-IP", "127.0.0.1"}},
 		{from: "127.0.0.1:1234", header: []string{"Via", "1.1 proxy"}},
 	} {
-		got, unknown := ask("/metrics", test.from, test.header...), ask("/metrixx", test.from, test.header...)
+		host := strings.TrimPrefix(cmp.Or(test.host, "localhost"), "-") // "-" is none
+		got, unknown := ask("/metrics", test.from, host, test.header...), ask("/metrixx", test.from, host, test.header...)
 		if test.may != (got.Code == http.StatusOK) || !test.may && (got.Code != unknown.Code || strings.Replace(got.Body.String(), "metrics", "metrixx", 1) != unknown.Body.String()) {
-			t.Errorf("metrics for %s %v: %d %.100s", test.from, test.header, got.Code, got.Body)
+			t.Errorf("metrics for %s at %q %v: %d %.100s", test.from, host, test.header, got.Code, got.Body)
 		}
-		if got := ask("/readyz?verbose", test.from, test.header...); got.Code != http.StatusOK || test.may != strings.Contains(got.Body.String(), `"checks"`) {
-			t.Errorf("readyz?verbose for %s %v: %d %s", test.from, test.header, got.Code, got.Body)
+		if got := ask("/readyz?verbose", test.from, host, test.header...); got.Code != http.StatusOK || test.may != strings.Contains(got.Body.String(), `"checks"`) {
+			t.Errorf("readyz?verbose for %s at %q %v: %d %s", test.from, host, test.header, got.Code, got.Body)
 		}
-		if got := ask("/healthz", test.from, test.header...); got.Code != http.StatusOK {
+		if got := ask("/healthz", test.from, host, test.header...); got.Code != http.StatusOK {
 			t.Errorf("healthz for %s: %d", test.from, got.Code)
 		}
 	}
@@ -164,6 +181,25 @@ func TestReadinessHasDetails(t *testing.T) {
 	}
 }
 
+// A writer that was idle for long is not stuck as soon as it has work.
+func TestDatabaseCheck(t *testing.T) {
+	now := noon
+	for name, test := range map[string]struct {
+		stats store.Stats
+		ok    bool
+	}{
+		"idle for an hour":                  {store.Stats{LastCommit: now.Add(-time.Hour)}, true},
+		"work after an hour":                {store.Stats{LastCommit: now.Add(-time.Hour), Queued: 3, BusySince: now.Add(-time.Second)}, true},
+		"the first work":                    {store.Stats{Queued: 1, BusySince: now}, true},
+		"stuck with others waiting":         {store.Stats{LastCommit: now.Add(-time.Minute), Queued: 3, BusySince: now.Add(-11 * time.Second)}, false},
+		"stuck with nobody waiting as well": {store.Stats{LastCommit: now.Add(-time.Minute), BusySince: now.Add(-11 * time.Second)}, false},
+	} {
+		if got := databaseCheck(&test.stats, now); got.OK != test.ok || got.OK != (got.Hint == "") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 // From the moment that somebody listens, a server tells that it is not ready.
 func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	o := options{addr: "127.0.0.1:0", ephemeral: true, apiKey: testKey, clock: clock.Real{}, maxBody: 1 << 20, logger: slog.New(slog.DiscardHandler), out: io.Discard}
@@ -200,7 +236,7 @@ func TestBeforeRecoveryAndAtTheEnd(t *testing.T) {
 	<-s.draining
 	w := httptest.NewRecorder()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz?verbose", nil)
-	r.RemoteAddr = "127.0.0.1:9"
+	r.RemoteAddr, r.Host = "127.0.0.1:9", "localhost:9"
 	s.routes().ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") != "2" || !strings.Contains(w.Body.String(), `"draining","ok":false`) {
 		t.Errorf("at the end: %d %s", w.Code, w.Body)

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"blueprintd/blueprint"
+	"blueprintd/clock"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
 	"blueprintd/front"
@@ -48,10 +49,12 @@ type server struct {
 	ids      *ids.Source
 	draining chan struct{}      // closes when the server begins to stop
 	opened   chan struct{}      // closes when recovery is done: requests are let in
+	lost     chan struct{}      // closes when the database has failed
 	ready    atomic.Bool        // it takes work
 	watchers *front.Connections // on the address for metrics; nil = it has none of its own
 	watching *http.Server       // there
 	up       metrics.Stopwatch
+	began    time.Time // on the wall
 	manager  notifier
 	welcome  welcome
 }
@@ -59,7 +62,7 @@ type server struct {
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func newServer(ctx context.Context, o options) (_ *server, err error) {
-	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), opened: make(chan struct{}), manager: newNotifier(o.logger), up: metrics.Begin()}
+	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), opened: make(chan struct{}), lost: make(chan struct{}), manager: newNotifier(o.logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	if s.listener, err = listen(o.addr); err != nil {
 		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
 	}
@@ -99,7 +102,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	catalogue := catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Clock: o.clock})
 	s.engine = engine.New(engine.Options{
 		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Logger: o.logger,
-		MaxRunning: o.maxRunning, MaxQueued: o.maxQueued,
+		MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost,
 	})
 	runner := runner{s.engine, o.syncTimeout}
 	s.triggers = triggers.New(triggers.Options{
@@ -170,7 +173,13 @@ func (s *server) run(ctx context.Context) error {
 	// The database outlives everything that writes to it.
 	storeCtx, stopStore := context.WithCancel(context.WithoutCancel(ctx))
 	storeEnded := make(chan error, 1)
-	go func() { storeEnded <- s.store.Run(storeCtx) }()
+	go func() {
+		err := s.store.Run(storeCtx)
+		if err != nil {
+			close(s.lost)
+		}
+		storeEnded <- err
+	}()
 
 	group, working := errgroup.WithContext(ctx)
 	recovered, atRest := make(chan struct{}), make(chan struct{})
@@ -244,7 +253,7 @@ func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	close(s.draining)
 	<-atRest
 	most := 15 * time.Second
-	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable {
+	if blueprint.CodeOf(context.Cause(ctx)) == blueprint.CodeUnavailable || s.hasLost() {
 		most = 200 * time.Millisecond // the disk has failed: there is nothing left to answer but that
 	}
 	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
@@ -255,6 +264,16 @@ func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{
 		return s.http.Close()
 	}
 	return nil
+}
+
+// hasLost tells whether the database has failed for good.
+func (s *server) hasLost() bool {
+	select {
+	case <-s.lost:
+		return true
+	default:
+		return false
+	}
 }
 
 // listenCause gives the reason why a port could not be taken, without the

@@ -25,8 +25,8 @@ type Journal interface {
 	DefinitionVersion(ctx context.Context, blueprintID, version string) (*blueprint.Definition, error)
 }
 
-// Options are what an Engine needs. All but MaxRunning, MaxQueued, Drain and
-// Limits are required.
+// Options are what an Engine needs. All but MaxRunning, MaxQueued, Drain, Lost
+// and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
 	Journal   Journal
@@ -42,6 +42,8 @@ type Options struct {
 	// Drain is how long nodes may go on once the engine stops; 0 = 10 s. It is
 	// real time.
 	Drain time.Duration
+	// Lost closes when the journal has failed for good; nil = it never does.
+	Lost <-chan struct{}
 	// Limits bound a single run; what is 0 has its default.
 	Limits Limits
 }
@@ -98,8 +100,8 @@ func New(options Options) *Engine {
 // process left unfinished, then calls ready. From the end of ctx on nothing
 // new starts: nodes under way may finish within Options.Drain; one that does
 // not is treated at the next start as after a crash. When ctx ends because the
-// journal has failed (its cause is CodeUnavailable) nobody waits for them, for
-// what they did could not be written down.
+// journal has failed (its cause is CodeUnavailable), or Options.Lost closes
+// meanwhile, nobody waits for them, for what they did could not be written down.
 func (e *Engine) Run(ctx context.Context, ready func()) error {
 	if err := e.recoverAll(ctx); err != nil {
 		return err
@@ -116,6 +118,7 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 	select {
 	case <-e.quiet:
 	case <-deadline.C:
+	case <-e.Lost:
 	}
 	e.cut(errStopping)
 	<-e.quiet

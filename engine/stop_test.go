@@ -189,6 +189,31 @@ func TestStopAtOnceWhenTheDiskHasFailed(t *testing.T) {
 	})
 }
 
+// Nor when it fails while the engine is stopping already.
+func TestStopEndsWhenTheDiskFailsMeanwhile(t *testing.T) {
+	var lost chan struct{}
+	testWith(t, func(o *engine.Options) { lost = make(chan struct{}); o.Drain, o.Lost = 10*time.Second, lost }, func(w *world) {
+		gate := w.hold("a")
+		working := w.start(w.define(`a act`))
+		<-gate.came
+		begin := time.Now()
+		w.halt()
+		w.pass(3 * time.Second)
+		w.journal.setFault(func(int, *blueprint.JournalCommit) error {
+			return blueprint.Errorf(blueprint.CodeUnavailable, "the database has failed")
+		})
+		close(lost)
+		w.stop()
+		if took := time.Since(begin); took != 3*time.Second {
+			t.Errorf("stopping took %v", took)
+		}
+		w.journal.setFault(nil)
+		close(gate.open)
+		w.boot(w.clock.Now())
+		w.expect(w.settle(working.ID), `completed: a=completed -> {"done":"a"}`)
+	})
+}
+
 // Nor for one that keeps a run waiting that has no turn.
 func TestStopWithoutDiskWhileQueued(t *testing.T) {
 	options := func(o *engine.Options) { o.Clock, o.Drain, o.MaxRunning = clock.Real{}, 3*time.Second, 1 }

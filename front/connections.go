@@ -34,6 +34,7 @@ const maxTurning = 64
 // NewConnections lets at most limit connections of listener be open; 0 is any
 // number.
 func NewConnections(listener net.Listener, limit int) *Connections {
+	prepare(listener)
 	return &Connections{
 		Listener: listener, limit: int64(limit), turning: make(chan struct{}, maxTurning), shut: make(chan struct{}), opened: map[*connection]struct{}{},
 	}

@@ -140,6 +140,8 @@ func (w *slowWriter) Write(p []byte) (int, error) {
 	return w.ResponseRecorder.Write(p)
 }
 
+func (w *slowWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
+
 func (w *slowWriter) SetWriteDeadline(at time.Time) error {
 	w.deadlines = append(w.deadlines, at)
 	return nil

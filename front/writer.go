@@ -2,6 +2,7 @@ package front
 
 import (
 	"container/list"
+	"io"
 	"net/http"
 	"os"
 	"sync"
@@ -80,7 +81,14 @@ func (w *writer) begin(status int) {
 }
 
 // Write writes all of data, or fails because the client takes nothing.
-func (w *writer) Write(data []byte) (written int, err error) {
+func (w *writer) Write(data []byte) (int, error) { return send(w, data, w.ResponseWriter.Write) }
+
+// WriteString writes a text, of which no copy waits for the client.
+func (w *writer) WriteString(data string) (int, error) {
+	return send(w, data, func(part string) (int, error) { return io.WriteString(w.ResponseWriter, part) })
+}
+
+func send[T []byte | string](w *writer, data T, write func(T) (int, error)) (written int, err error) {
 	w.begin(http.StatusOK)
 	if len(data) > piece {
 		w.all.enter(w, int64(len(data)))
@@ -92,7 +100,7 @@ func (w *writer) Write(data []byte) (written int, err error) {
 		if !w.all.next(w) {
 			return written, os.ErrDeadlineExceeded
 		}
-		n, err := w.ResponseWriter.Write(part)
+		n, err := write(part)
 		if written += n; err != nil {
 			return written, err
 		}

@@ -17,8 +17,12 @@ import (
 
 // BackupOptions say how a backup is made.
 type BackupOptions struct {
-	Force   bool   // replace a file of the same name
-	Version string // of the program, for whoever reads the file
+	Force   bool   // replace a backup of the same name
+	KeyFile string // the file with the master key, which is never written to
+	// AllowDamaged makes a backup of a database in which runs are damaged, and
+	// names them in the report; otherwise it is refused.
+	AllowDamaged bool
+	Version      string // of the program, for whoever reads the file
 	// Progress, if not nil, is told what is going on and how far it is: done
 	// of total, 0 of 0 when that is not known.
 	Progress func(stage string, done, total int64)
@@ -33,6 +37,8 @@ type BackupReport struct {
 	Digest string `json:"sha256"`
 	// Unfinished is how many runs had not ended.
 	Unfinished int64 `json:"unfinished"`
+	// Damaged are the runs whose content is damaged; nil when there are none.
+	Damaged *DamagedRuns `json:"damaged,omitempty"`
 }
 
 const (
@@ -53,8 +59,10 @@ const (
 // The copy is made in one read transaction, so that no write interrupts it and
 // it interrupts none. While it lasts the write-ahead log grows by what is
 // written; the checking, which takes longer, happens after it. Errors:
-// CodeConflict when the file exists and Force is not set, or when another
-// backup of that name is under way; CodeUnavailable when the disk is full.
+// CodeConflict when the file exists and Force is not set or it is no backup, when
+// another backup of that name is under way, and when the content of runs is
+// damaged; CodeBadRequest for a name that belongs to the database or its key;
+// CodeUnavailable when the disk is full.
 func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r BackupReport, err error) {
 	defer wrap(&err, "back up %s", s.options.name())
 	if s.options.Ephemeral {
@@ -63,27 +71,25 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	if path, err = realPath(path); err != nil {
+	if path, err = targetPath(path); err != nil {
 		return r, err
 	}
-	for _, own := range []string{"", "-wal", "-shm", ".lock"} {
-		if path == s.options.Path+own {
-			return r, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "a backup cannot replace what it is a copy of", Hint: "choose another name for the backup"}
-		}
-	}
-	if err := mayReplace(path, o.Force); err != nil {
+	partial := path + partialSuffix
+	if err := untouched(append(withSides(partial), path), belongings(s.options.Path, o.KeyFile)); err != nil {
 		return r, err
 	}
-	partial := path + ".partial"
+	if err := mayReplaceBackup(path, o.Force); err != nil {
+		return r, err
+	}
 	file, err := claimPartial(partial)
 	if err != nil {
-		return r, err
+		return r, notWritable(err, path)
 	}
 	defer func() {
 		if err != nil {
 			removeDatabase(partial)
 		}
-		err = errors.Join(noSpace(err, path), file.Close())
+		err = errors.Join(undamaged(noSpace(err, path)), file.Close())
 	}()
 	if r, err = s.copyTo(ctx, file, partial, o); err != nil {
 		return r, err
@@ -116,6 +122,12 @@ func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o Bac
 	if !maps.Equal(found.rows, r.Rows) || found.unfinished != r.Unfinished {
 		return r, fmt.Errorf("the copy does not have the rows of the database: %v, not %v", found.rows, r.Rows)
 	}
+	if found.damaged.Count > 0 {
+		if !o.AllowDamaged {
+			return r, damagedContents(&found.damaged)
+		}
+		r.Damaged = &found.damaged
+	}
 	r.PageSize, r.Pages = found.pageSize, found.pages
 	return r, nil
 }
@@ -142,6 +154,9 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	if err := source.row(countUnfinished, nil, &r.Unfinished); err != nil {
 		return err
 	}
+	if err := mark(source, partial); err != nil {
+		return err
+	}
 	target := fileURI(partial, []string{"_busy_timeout=5000", "_synchronous=OFF", "_pragma=journal_mode(OFF)", "_pragma=locking_mode(EXCLUSIVE)"})
 	err = source.conn.Raw(func(driverConn any) error {
 		backup, err := driverConn.(interface {
@@ -166,6 +181,20 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	}
 	_, err = source.exec("COMMIT")
 	return err
+}
+
+// mark makes an empty file a database of ours with nothing in it, so that
+// whoever finds it, should this process be killed, sees whose it is: the first
+// page is the last one that a copy writes.
+func mark(source *session, partial string) error {
+	var pageSize int
+	if err := source.row("PRAGMA page_size", nil, &pageSize); err != nil {
+		return err
+	}
+	return withDatabase(context.Background(), partial, []string{"_synchronous=OFF", "_pragma=journal_mode(OFF)"}, func(conn *sql.Conn) error {
+		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, applicationID))
+		return err
+	})
 }
 
 // leaveWAL makes the copy a database that needs no second file.
@@ -227,6 +256,9 @@ func claimPartial(path string) (*os.File, error) {
 			if fresh {
 				return file, nil
 			}
+			if err := mayRemove(path); err != nil {
+				return nil, errors.Join(err, file.Close())
+			}
 			removeDatabase(path)
 		}
 		if err := file.Close(); err != nil {
@@ -268,6 +300,23 @@ func publish(partial, path string, force bool) error {
 	}
 	_ = os.Remove(partial)
 	return syncFolder(filepath.Dir(path))
+}
+
+// undamaged says that a database is damaged when that is the reason why it
+// cannot be backed up.
+func undamaged(err error) error {
+	var known *blueprint.Error
+	explained, message := errors.As(err, &known), "the database is damaged, and no backup was made of it"
+	switch code := resultCode(err) & 0xff; {
+	case errors.Is(err, errUnsound):
+		message = known.Message
+	case explained || code != sqliteCorrupt && code != sqliteNotADB:
+		return err
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: message, Err: err,
+		Hint: "blueprintd doctor --full tells what is damaged; restore an earlier backup with blueprintd restore --force",
+	}
 }
 
 // noSpace says which disk is full when that is the reason.

@@ -87,7 +87,7 @@ func TestBackup(t *testing.T) {
 	}
 	for _, name := range []string{s.options.Path, s.options.Path + "-wal", s.options.Path + ".lock"} {
 		_, err := s.Backup(t.Context(), name, BackupOptions{Force: true})
-		wantRefused(t, err, "cannot replace")
+		wantRefused(t, err, "cannot be written")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -105,7 +105,7 @@ func TestBackup(t *testing.T) {
 func TestBackupPartial(t *testing.T) {
 	s := open(t, testOptions(t))
 	path := filepath.Join(t.TempDir(), "x")
-	check(t, os.WriteFile(path+".partial", []byte("left by a killed backup"), 0o600))
+	check(t, os.WriteFile(path+".partial", nil, 0o600)) // left by a killed backup
 	check(t, os.WriteFile(path+".partial-journal", []byte("this too"), 0o600))
 	must(s.Backup(t.Context(), path, BackupOptions{}))(t)
 	if got := files(t, filepath.Dir(path)); len(got) != 1 {

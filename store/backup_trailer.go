@@ -29,7 +29,9 @@ const (
 	manifestSize = trailerSize - digestSize
 
 	backupKind = "blueprintd backup"
-	backupForm = 1 // of the trailer
+	// manifestStart is how every manifest begins.
+	manifestStart = `{"kind":"` + backupKind + `"`
+	backupForm    = 1 // of the trailer
 )
 
 // Manifest is what a backup says of itself.
@@ -107,7 +109,7 @@ func readBackup(file *os.File, pages io.Writer) (m Manifest, digest string, err 
 		return m, "", err
 	}
 	line, given := trailer[:manifestSize], string(trailer[manifestSize:])
-	if !bytes.HasPrefix(line, []byte(`{"kind":"`+backupKind+`"`)) && given[:7] != "sha256 " {
+	if !bytes.HasPrefix(line, []byte(manifestStart)) && given[:7] != "sha256 " {
 		return m, "", notBackup(name)
 	}
 	hash := sha256.New()
@@ -133,6 +135,11 @@ func readBackup(file *os.File, pages io.Writer) (m Manifest, digest string, err 
 		return m, "", &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schemaVersion),
 			Hint: "restore it with blueprintd " + m.Version + " or newer",
+		}
+	case m.Schema < schemaVersion:
+		return m, "", &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schemaVersion),
+			Hint: "restore it with that blueprintd, export its blueprints with it, and import them here",
 		}
 	case m.PageSize*m.Pages != body:
 		return m, "", damaged(name, "it does not have the size that it names")

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"os"
 )
 
 const (
@@ -11,7 +10,7 @@ const (
 	// worth.
 	checkpointCommits = 32
 	checkpointBytes   = 4 << 20
-	// longLog is how many pages the log may have before it is emptied rather
+	// longLog is how many pages the log may have before it is rewound rather
 	// than only copied; tightLog is when pruning waits and slow reads end.
 	// 16 and 32 MiB.
 	longLog  = 4096
@@ -28,7 +27,7 @@ const (
 //
 // Copying alone does not bound the log: it starts anew only when, at the
 // instant of a commit, all of it is copied and nobody reads from it, which at
-// full load may never be so. A log that has become long is therefore emptied:
+// full load may never be so. A log that has become long is therefore rewound:
 // the writer stands still for the moment that the rest takes.
 func (s *Store) checkpoint(ctx context.Context) {
 	s.readers.age.Add(1)
@@ -42,12 +41,14 @@ func (s *Store) checkpoint(ctx context.Context) {
 		var busy, frames, copied int64
 		err = q.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied)
 		err = errors.Join(err, q.close())
-		if frames >= 0 { // else somebody else copies it just now
+		// A negative number: somebody else copies it just now. A log that was rewound
+		// keeps its old length until something is written to it.
+		if frames >= 0 && !s.rewound.Load() {
 			s.logFrames.Store(frames)
 		}
 	}
 	if err == nil && s.logFrames.Load() >= longLog {
-		err = s.emptyLog()
+		err = s.rewindLog()
 	}
 	if err == nil && s.logFrames.Load() >= tightLog {
 		s.readers.expire(maxAge)
@@ -55,12 +56,7 @@ func (s *Store) checkpoint(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		s.counts.checkpointFailures.Add(1)
 	}
-	switch {
-	case err == nil, ctx.Err() != nil:
-	case severityOf(err) == ofStore:
-		s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", err)
-		s.writer.fail(err)
-	default:
+	if err != nil && ctx.Err() == nil && !s.endIfLost(err) {
 		s.options.Logger.Warn("a checkpoint failed and will be tried again", "path", s.options.Path, "error", err)
 	}
 }
@@ -73,7 +69,16 @@ func (s *Store) emptyLog() error {
 	}
 	s.writer.connection.Lock()
 	defer s.writer.connection.Unlock()
-	return s.cutLog("PRAGMA busy_timeout = 30")
+	return s.cutLog("PRAGMA busy_timeout = 30", "PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+// rewindLog is emptyLog without cutting: the next commit writes at the
+// beginning of the file, which costs less than making the file grow again.
+func (s *Store) rewindLog() error {
+	s.writer.connection.Lock()
+	defer s.writer.connection.Unlock()
+	s.rewound.Store(true) // until the next commit; cutLog says whether it is so
+	return s.cutLog("PRAGMA busy_timeout = 30", "PRAGMA wal_checkpoint(RESTART)")
 }
 
 // boundLog keeps the log below its bound when writes outrun its checkpoints, or
@@ -86,8 +91,7 @@ func (s *Store) boundLog(written int) {
 		return
 	}
 	w.unseen = 0
-	info, err := os.Stat(s.options.Path + "-wal")
-	if err != nil || info.Size() < fullLog {
+	if size(s.options.Path+"-wal") < fullLog {
 		w.held = false
 		return
 	}
@@ -95,29 +99,37 @@ func (s *Store) boundLog(written int) {
 		return // it was not to be emptied a moment ago; the checkpoints go on trying
 	}
 	s.readers.expire(-1)
-	err = s.cutLog("PRAGMA busy_timeout = 2000")
-	if info, lost := os.Stat(s.options.Path + "-wal"); err != nil || lost == nil && info.Size() >= fullLog {
+	err := s.cutLog("PRAGMA busy_timeout = 2000", "PRAGMA wal_checkpoint(TRUNCATE)")
+	if severityOf(err) == ofStore {
+		return // the store has ended, and said so
+	}
+	if length := size(s.options.Path + "-wal"); err != nil || length >= fullLog {
 		w.held = true
-		s.options.Logger.Warn("the write-ahead log cannot be emptied and grows", "path", s.options.Path, "bytes", info.Size(), "error", err,
+		s.options.Logger.Warn("the write-ahead log cannot be emptied and grows", "path", s.options.Path, "bytes", length, "error", err,
 			"hint", "another program reads the database in one long transaction: end it")
 	}
 }
 
-// cutLog empties the log, waiting for readers as long as a statement says. The
-// connection is held.
-func (s *Store) cutLog(patience string) error {
+// cutLog empties the log with a statement, waiting for readers as long as
+// another one says. An error after which nobody knows what the disk holds ends the store, whoever
+// wanted the log cut. The connection is held.
+func (s *Store) cutLog(patience, empty string) error {
 	w := s.writer
 	var busy, frames, copied, unused int64
 	err := w.session.row(patience, nil, &unused)
 	if err == nil {
-		err = w.session.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &copied)
+		err = w.session.row(empty, nil, &busy, &frames, &copied)
 		err = errors.Join(err, w.session.row("PRAGMA busy_timeout = 5000", nil, &unused))
 	}
 	if severityOf(err) == ofBatch {
+		s.rewound.Store(false)
 		return nil // somebody else has the log; the next time
 	}
+	s.endIfLost(err)
 	if err == nil && busy == 0 {
 		s.logFrames.Store(0)
+	} else {
+		s.rewound.Store(false)
 	}
 	return err
 }

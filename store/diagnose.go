@@ -65,6 +65,9 @@ func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 	}
 	d.rights()
 	d.server()
+	if file := rescued(d.path); file != "" {
+		d.add("rescued", Dubious, rescuedHint(d.path, file), "what a server saved when its database was taken away is %s", file)
+	}
 	d.log()
 	d.content()
 	return d.list
@@ -94,7 +97,11 @@ func (d *diagnosis) file() bool {
 			d.add("file", Dubious, "start blueprintd serve, which makes it a database", "%s is empty", d.path)
 		}
 		return false
-	case writable(d.path) != nil:
+	case checkNames(d.path, info) != nil:
+		err := checkNames(d.path, info)
+		d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
+		return true
+	case writable(d.path) != nil && !d.options.readOnly(d.path):
 		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, ownerOf(info))
 		return false
 	}
@@ -110,7 +117,7 @@ func (d *diagnosis) rights() {
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		d.add("rights", Dubious, "chmod go-w "+folder, "other users may replace files in %s", folder)
 	}
-	if writable(folder) != nil {
+	if writable(folder) != nil && !d.options.readOnly(d.path) {
 		d.add("rights", Broken, "make the folder writable for the user that runs blueprintd", "the folder %s is not writable, and the database needs files beside it", folder)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {

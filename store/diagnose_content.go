@@ -50,6 +50,7 @@ func (d *diagnosis) contentOnce() {
 			}
 		}
 		d.integrity(q)
+		d.runs(q)
 		d.key(q)
 		d.clock(q)
 		return nil
@@ -98,6 +99,22 @@ func (d *diagnosis) integrity(q *session) {
 		d.add("integrity", Fine, "", "every page, index and reference is sound")
 	default:
 		d.add("integrity", Fine, "", "the pages are sound; --full checks indexes and references too")
+	}
+}
+
+// runs compares what runs left behind with its checksums.
+func (d *diagnosis) runs(q *session) {
+	if !d.full {
+		return
+	}
+	switch damaged, err := contents(q); {
+	case err != nil:
+		d.add("runs", Broken, "restore a backup with blueprintd restore", "what is stored of the runs cannot all be read: %s", err)
+	case damaged.Count > 0:
+		d.add("runs", Broken, "restore a backup with blueprintd restore; what else is stored can be used, and blueprintd backup --allow-damaged copies it as it is",
+			"the content of %d runs is not what was stored: %s", damaged.Count, &damaged)
+	default:
+		d.add("runs", Fine, "", "what runs left behind is what was stored")
 	}
 }
 

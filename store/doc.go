@@ -33,13 +33,19 @@
 // megabyte, which wait for writes that are queued; then free pages go back to
 // the disk in small steps. What has not ended is never removed, nor the records
 // of the runs that an unfinished one began, nor the rows of the ledger that
-// belong to it, that are younger than 72 hours, or whose tick its schedule has
-// not decided. Versions of blueprints stay, and so do deleted blueprints and
+// belong to it, that keep a delivery with an id from running again and are
+// younger than 72 hours, or whose tick its schedule has not decided. When all
+// history is too old at the start, nothing goes for a day of the clock, unless
+// that is set right: it may be wrong, or the database from an old backup. Versions of blueprints stay, and so do deleted blueprints and
 // triggers: they are small beside what ran. A row of the ledger may name a run
 // that is gone.
 //
-// Beyond Options.MaxDisk completed runs go first, then rows of the ledger, then
-// failed runs; when nothing is left to remove, new runs are CodeUnavailable.
+// Beyond Options.MaxDisk rows of the ledger that started nothing go first, then
+// completed runs, then other rows of the ledger, then failed runs, and last
+// runs that ended within the last minute; but only as far as what is stored is
+// above the limit. When that is not what takes the room, as when a backup holds
+// the log, or nothing is left to remove, new runs are CodeUnavailable, and so
+// are rows that start nothing.
 //
 // The log stays below 64 MiB: checkpoints copy it beside the writing, empty it
 // once it has 16 MiB, and end reads that keep them from it for a second. A write

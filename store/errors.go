@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"blueprintd/blueprint"
@@ -110,7 +111,7 @@ func passing(err error) error {
 	case sqliteIOError:
 		return &blueprint.Error{
 			Code: blueprint.CodeUnavailable, Message: "the disk of the database cannot be read", RetryAfter: retryAfter,
-			Hint: "look for disk errors in the system log", Err: err,
+			Hint: "look for disk errors in the system log, then run blueprintd doctor --full", Err: err,
 		}
 	case sqliteCorrupt, sqliteNotADB:
 		return damagedPart(err)
@@ -126,11 +127,36 @@ func unopened(err error) error {
 	if resultCode(err)&0xff == sqliteCorrupt {
 		return &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: "the database file is damaged",
-			Hint: "restore it from a backup with blueprintd restore", Err: err,
+			Hint: "blueprintd doctor --full tells what is damaged; " + restoreHint, Err: err,
 		}
 	}
 	return passing(err)
 }
+
+// leastRoom is how little room keeps SQLite from making the files that it needs
+// beside a database. Of that it says no more than that the disk failed.
+const leastRoom = 64 << 10
+
+// fullAtStart says that the disk is full when that is why a database cannot be
+// opened.
+func (o *Options) fullAtStart(err error) error {
+	code := resultCode(err) & 0xff
+	full := code == sqliteFull || errors.Is(err, errNoSpace)
+	if !full && !o.Ephemeral && (code == sqliteIOError || code == sqliteCannotOpen) {
+		p, lookErr := o.lookAt(filepath.Dir(o.Path))
+		full = lookErr == nil && p.known && p.free < leastRoom
+	}
+	if !full {
+		return err
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeUnavailable, Message: "the disk of the database is full", RetryAfter: retryAfter, Err: err,
+		Hint: "free some space on it, or choose another place with --db, and start again",
+	}
+}
+
+// restoreHint says how a sound database comes back.
+const restoreHint = "restore a backup with blueprintd restore --force, which keeps what is there under another name"
 
 // errClosed refuses calls after the end of Run or Close.
 var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: retryAfter}
@@ -144,10 +170,17 @@ func broken(err error) error {
 			Hint: "stop a server before you touch its files; the log says what was saved and where", Err: err,
 		}
 	}
-	return &blueprint.Error{
-		Code: blueprint.CodeUnavailable, Message: "the database has failed and the server is stopping", RetryAfter: retryAfter,
-		Hint: "look for disk errors in the system log, then start the server again", Err: err,
+	message, hint := "the database has failed and the server is stopping", "blueprintd doctor --full tells whether the database is sound"
+	switch code := resultCode(err) & 0xff; {
+	case errors.Is(err, errFenced):
+		message, hint = "another server has taken the database and this one is stopping", "let only one server use a database; stop this one for good, or give it a database of its own with --db"
+	case code == sqliteIOError:
+		message = "the disk of the database has failed and the server is stopping"
+		hint = "look for disk errors in the system log; once the disk is well, blueprintd doctor --full tells whether the database is: if so start the server, if not " + restoreHint
+	case code == sqliteCorrupt || code == sqliteNotADB:
+		message, hint = "the database is damaged and the server is stopping", "blueprintd doctor --full tells what is damaged; "+restoreHint
 	}
+	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: err}
 }
 
 // errFenced ends a server whose database another server has taken.

@@ -26,6 +26,7 @@ type examined struct {
 	pageSize, pages int64
 	keyCheck        []byte
 	sealed          bool // something is encrypted
+	damaged         DamagedRuns
 }
 
 // withDatabase opens a database by itself, uses it, and closes it.
@@ -55,17 +56,18 @@ func examine(ctx context.Context, path, schema string) (found examined, err erro
 				return err
 			}
 		}
-		var application, version int
-		if err := conn.QueryRowContext(ctx, "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version").Scan(&application, &version); err != nil {
+		if blank, err := marks(session); err != nil {
 			return err
-		}
-		if application != applicationID || version != schemaVersion {
-			return foreign(fmt.Sprintf("it is marked %x and of form %d", application, version))
+		} else if blank {
+			return foreign("it is empty")
 		}
 		if err := (&Store{options: Options{Schema: schema}, writer: &writer{session: session}}).compare(ctx); err != nil {
 			return err
 		}
 		if found.rows, err = countRows(ctx, conn); err != nil {
+			return err
+		}
+		if found.damaged, err = contents(session); err != nil {
 			return err
 		}
 		if found.sealed, err = holdsSealed(&transaction{session: session}); err != nil {
@@ -83,10 +85,13 @@ func examine(ctx context.Context, path, schema string) (found examined, err erro
 	return found, err
 }
 
+// errUnsound is what a check of all that there is has found.
+var errUnsound = errors.New("not every part is sound")
+
 func unsound(reason any) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: %v", reason),
-		Hint: "restore an older backup with blueprintd restore",
+		Hint: "restore an older backup with blueprintd restore", Err: errUnsound,
 	}
 }
 

@@ -61,11 +61,15 @@ func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err 
 
 // RecordFirings writes rows of the ledger for firings of one trigger that start
 // no run, and moves the trigger's cursor, unless it is zero or would go back.
-// It asks for no principal: it is for what fires triggers.
+// CodeUnavailable when the disk is nearly full, or the database is at its size
+// limit. It asks for no principal: it is for what fires triggers.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
 	if s.ground.narrow.Load() {
 		return errNoRoom // what was refused for want of room must not fill the rest
+	}
+	if s.full.Load() {
+		return errDiskLimit
 	}
 	return s.write(ctx, func(t *transaction) error {
 		for i := range firings {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"runtime"
 	"sync"
 )
 
@@ -32,14 +33,15 @@ func (g *gate) value() (int64, error) {
 		return r.value, r.err
 	}
 	r := &reading{done: make(chan struct{})}
-	if current := g.current; current != nil {
-		g.next = r
-		g.mu.Unlock()
+	current := g.current
+	g.next = r
+	g.mu.Unlock()
+	if current != nil {
 		<-current.done
-		g.mu.Lock()
-		g.next, g.waiting = nil, 0
 	}
-	g.current = r
+	runtime.Gosched() // who is about to ask may still join
+	g.mu.Lock()
+	g.next, g.waiting, g.current = nil, 0, r
 	g.mu.Unlock()
 
 	r.value, r.err = g.read()

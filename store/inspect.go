@@ -43,7 +43,11 @@ func (s *Store) inspectFile(ctx context.Context, path string) error {
 		return err
 	case writable(path) != nil:
 		return refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, ownerOf(info))
-	case info.Size() == 0:
+	}
+	if err := checkNames(path, info); err != nil {
+		return err
+	}
+	if info.Size() == 0 {
 		return inspectEmpty(path)
 	}
 	if err := checkLog(path + "-wal"); err != nil {
@@ -92,6 +96,13 @@ func snapshot(path string) (state [4]string) {
 func inspectMissing(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
+	}
+	if file := rescued(path); file != "" {
+		hint := goOn(path, file) + "; to begin anew move the rescued file to another folder"
+		if size(path+"-wal") > 0 {
+			hint = fmt.Sprintf("mv %s-wal %s%s, then %s", path, file, oldLog, hint)
+		}
+		return refusal(hint, "the database %s is missing, and what a server saved when it was taken away is %s", path, file)
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if size(path+suffix) > 0 {

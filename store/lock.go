@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-
-	"blueprintd/blueprint"
 )
 
 // fileLock says that a server has the database. The system drops it when the
@@ -32,16 +30,18 @@ func lockFile(path string) (*fileLock, error) {
 			number, _, _ := strings.Cut(string(text), "\n")
 			holder = "process " + number
 		}
-		return nil, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("a server has this database already: %s holds %s", holder, path),
-			Hint: "stop that server, or give this one a database of its own with --db",
-		}
+		return nil, lockedBy(holder, path)
 	}
 	lock := &fileLock{file}
 	if err := lock.sign(); err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
 	return lock, nil
+}
+
+// lockedBy says that another process has a database.
+func lockedBy(holder, path string) error {
+	return refusal("stop that server, or give this one a database of its own with --db", "a server has this database already: %s holds %s", holder, path)
 }
 
 // sign writes this process's number into the file, for people, and keeps what

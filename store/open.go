@@ -47,6 +47,11 @@ var (
 	)
 )
 
+// toolPatience is how long a tool waits for its turn to write, in milliseconds.
+// A server under full load leaves the lock only for moments, so that it may
+// take many looks to find it free.
+const toolPatience = "_pragma=busy_timeout(30000)"
+
 // fileURI names a database file for the driver, whatever characters its path
 // has.
 func fileURI(path string, settings []string) string {
@@ -83,6 +88,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	path := s.options.Path
+	if s.options.ReadOnly && s.options.readOnly(path) {
+		return s.openToRead(ctx, path)
+	}
 	if err := s.inspect(ctx, path); err != nil {
 		return err
 	}
@@ -90,11 +98,15 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
 			return err
 		}
+		dropNames(path)
 	}
 	if err := createFile(path); err != nil {
 		return err
 	}
 	settings := writerSettings
+	if !s.options.Server {
+		settings = append(settings[:len(settings):len(settings)], toolPatience)
+	}
 	if planted.Possible {
 		settings = plantedSettings(settings)
 	}
@@ -139,6 +151,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return nil
 	}
 	s.measure()
+	s.tellRescued()
 	return errors.Join(s.lock.markUsed(), s.ground.stand(path))
 }
 

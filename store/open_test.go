@@ -113,8 +113,9 @@ func TestForeignFiles(t *testing.T) {
 		{"another program's", "PRAGMA application_id = 7; CREATE TABLE theirs (x)", "belongs to another program"},
 		{"an anonymous one", "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "belongs to another program"},
 		{"only a version", "PRAGMA user_version = 3", "belongs to another program"},
-		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", applicationID, schemaVersion+1), "form 2, and this program knows forms up to 1"},
+		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", applicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
 		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", applicationID), "form 0"},
+		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", applicationID), "form 1, which this program cannot bring up to form 2"},
 		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", applicationID, schemaVersion), "tables"},
 		{"text", "", "not an SQLite database"},
 	} {

@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
+	"blueprintd/metrics"
 )
 
 // Keep says how much of a history stays: what is younger than an age, or the
@@ -31,7 +32,8 @@ const (
 	// justEnded is how long a run stays that a number of rows has no room for:
 	// whoever waits for its end can still ask for it.
 	justEnded = time.Minute
-	// keyLife is how long a key of a delivery keeps it from running again.
+	// keyLife is how long a key of a delivery keeps it from running again at
+	// least.
 	keyLife = 72 * time.Hour
 )
 
@@ -46,15 +48,23 @@ type pruner struct {
 	callback sync.WaitGroup
 	// commitsSeen is the store's count after the last step.
 	commitsSeen int64
-	episode     bool // the disk limit was reached, and not yet left well behind
-	busy        bool // others wrote between the last two steps
-	told        bool // that new runs are refused, in this episode
+	busy        bool     // others wrote between the last two steps
+	toldPruned  [2]int64 // of the counts, how many runs and firings were told of
+	limit       limitState
+	doubt       doubt
 }
 
-// runPruner prunes until ctx ends. It lets go of the clock once what is due at
-// the start is gone.
-func (s *Store) runPruner(ctx context.Context, release func()) {
+// newPruner makes the pruner of a store that is about to take writes: it looks
+// at the history as it was before.
+func (s *Store) newPruner(ctx context.Context) *pruner {
 	p := &pruner{Store: s, wakes: make(chan func())}
+	p.begun(ctx)
+	return p
+}
+
+// run prunes until ctx ends. It lets go of the clock once what is due at the
+// start is gone.
+func (p *pruner) run(ctx context.Context, release func()) {
 	watch := time.NewTicker(diskInterval)
 	defer watch.Stop()
 	for {
@@ -118,6 +128,10 @@ func (o *Options) pruneInterval() time.Duration {
 
 // pass removes what is too old or too much, and gives the room back.
 func (p *pruner) pass(ctx context.Context) {
+	if !p.begun(ctx) || p.holds() {
+		return
+	}
+	defer p.tellPruned(metrics.Begin())
 	err := p.pruneExecutions(ctx)
 	if err == nil {
 		err = p.pruneFirings(ctx)
@@ -154,15 +168,28 @@ func (p *pruner) pruneExecutions(ctx context.Context) error {
 		latest := before(justEnded)
 		completed.at, failed.at = min(completed.at, latest.at), min(failed.at, latest.at)
 	default:
-		completed = before(keep.Age)
-		if keep.Age < math.MaxInt64/failedAge {
-			failed = before(failedAge * keep.Age)
+		ages := p.options.ages()
+		completed = before(ages[blueprint.StatusCompleted])
+		if age, any := ages[blueprint.StatusFailed]; any {
+			failed = before(age)
 		}
 	}
 	if err := p.pruneEnded(ctx, blueprint.StatusCompleted, completed); err != nil {
 		return err
 	}
 	return p.pruneEnded(ctx, blueprint.StatusFailed, failed)
+}
+
+// ages are the ages at which runs go, by how they ended.
+func (o *Options) ages() map[blueprint.Status]time.Duration {
+	ages := map[blueprint.Status]time.Duration{}
+	if age := o.KeepExecutions.Age; age > 0 {
+		ages[blueprint.StatusCompleted] = age
+		if age < math.MaxInt64/failedAge {
+			ages[blueprint.StatusFailed] = failedAge * age
+		}
+	}
+	return ages
 }
 
 // pruneEnded removes the runs that ended with a status, up to one of them.

@@ -61,23 +61,27 @@ func (p *pruner) remove(ctx context.Context, query string, rows []int64) error {
 }
 
 // nextFirings are the rows of the ledger after ?1, each with whether it may go:
-// it is from before ?2 or not after row ?3, its key has lived as long as
-// promised (?4), the run that it started has ended, and its tick is decided.
-const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <= ?3) AND f.received_at < ?4
+// it is from before ?2 or not after row ?3, it started nothing unless ?6, its
+// run has ended, and its tick is decided. The key of a delivery that started a
+// run has lived as long as promised (?4); a tick is kept from running again by
+// its schedule, and what came without a key has its own id.
+const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <= ?3) AND (?6 OR f.decision <> 'started')
+		AND (f.decision <> 'started' OR f.key = f.id OR f.due_at IS NOT NULL OR f.received_at < ?4)
 		AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = f.execution_id AND e.end_time IS NULL)
 		AND (f.due_at IS NULL OR f.due_at <= (SELECT t.cursor_at FROM triggers t WHERE t.id = f.trigger_id))
 	FROM firings f WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?5`
 
 // firingBounds say which rows of the ledger may go.
 type firingBounds struct {
-	before blueprint.Time // by when they came
-	upTo   int64          // by their order
-	dead   blueprint.Time // only if they came before this
+	before  blueprint.Time // by when they came
+	upTo    int64          // by their order
+	dead    blueprint.Time // with a key that may come again: only if they came before this
+	started bool           // also those that started a run
 }
 
 func (p *pruner) pruneFirings(ctx context.Context) error {
 	keep, now := p.options.KeepFirings, p.options.Clock.Now()
-	bounds := firingBounds{dead: blueprint.TimeOf(now.Add(-keyLife))}
+	bounds := firingBounds{dead: blueprint.TimeOf(now.Add(-keyLife)), started: true}
 	switch {
 	case keep.all():
 		return nil
@@ -106,7 +110,7 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	next = from
 	var rows []int64
 	seen, young := 0, false
-	args := []any{from, int64(bounds.before), bounds.upTo, int64(bounds.dead), pruneRows}
+	args := []any{from, int64(bounds.before), bounds.upTo, int64(bounds.dead), pruneRows, bounds.started}
 	err = p.read(ctx, func(q *session) error {
 		return q.each(nextFirings, args, func(scan func(...any) error) error {
 			var received blueprint.Time
@@ -117,7 +121,7 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 			if seen++; may {
 				rows = append(rows, next)
 			}
-			young = received >= bounds.dead || received >= bounds.before && next > bounds.upTo
+			young = received >= bounds.before && next > bounds.upTo
 			return nil
 		})
 	})

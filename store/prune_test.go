@@ -80,6 +80,7 @@ func historyOf(t *testing.T, s *Store) {
 	fire("old-undecided", 100*day, "c-001", blueprint.TimeOf(start.Add(time.Hour)))
 	fire("week", 7*day, "c-001", 0)
 	fire("day", day, "c-001", 0)
+	fire("young", 0, "", 0)
 }
 
 func TestPrune(t *testing.T) {
@@ -88,11 +89,11 @@ func TestPrune(t *testing.T) {
 		executions, firings Keep
 		runs, keys          string
 	}{
-		"all":     {runs: "c-001 c-089 c-091 c-271 child f-001 f-089 f-091 f-271 orphan " + unfinished, keys: "day old old-pruned old-refused old-undecided old-unfinished week"},
-		"90 days": {Keep{Age: 90 * day}, Keep{Age: 90 * day}, "c-001 c-089 child f-001 f-089 f-091 " + unfinished, "day old-undecided old-unfinished week"},
-		"an hour": {Keep{Age: time.Hour}, Keep{Age: time.Minute}, "child " + unfinished, "day old-undecided old-unfinished"},
-		"5 rows":  {Keep{Rows: 5}, Keep{Rows: 2}, "c-001 child f-001 f-089 f-091 f-271 " + unfinished, "day old-undecided old-unfinished week"},
-		"2 rows":  {Keep{Rows: 2}, Keep{Rows: 1}, "child f-001 f-089 " + unfinished, "day old-undecided old-unfinished"},
+		"all":     {runs: "c-001 c-089 c-091 c-271 child f-001 f-089 f-091 f-271 orphan " + unfinished, keys: "day old old-pruned old-refused old-undecided old-unfinished week young"},
+		"90 days": {Keep{Age: 90 * day}, Keep{Age: 90 * day}, "c-001 c-089 child f-001 f-089 f-091 " + unfinished, "day old-undecided old-unfinished week young"},
+		"an hour": {Keep{Age: time.Hour}, Keep{Age: time.Minute}, "child " + unfinished, "day old-undecided old-unfinished young"},
+		"5 rows":  {Keep{Rows: 5}, Keep{Rows: 2}, "c-001 child f-001 f-089 f-091 f-271 " + unfinished, "day old-undecided old-unfinished young"},
+		"2 rows":  {Keep{Rows: 2}, Keep{Rows: 1}, "child f-001 f-089 " + unfinished, "day old-undecided old-unfinished young"},
 	} {
 		for _, ephemeral := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " ", ephemeral), func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,8 +27,9 @@ type RestoreReport struct {
 
 // RestoreOptions say how a database is restored.
 type RestoreOptions struct {
-	Force         bool // put it in the place of the database that is there
-	PauseTriggers bool // switch all triggers off
+	Force         bool   // put it in the place of the database that is there
+	PauseTriggers bool   // switch all triggers off
+	KeyFile       string // the file with the master key, which is never written to
 	// Progress, if not nil, is told what is going on.
 	Progress func(stage string, done, total int64)
 }
@@ -53,6 +55,9 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 		return r, err
 	}
 	defer file.Close()
+	if err := unheld(options.Path); err != nil {
+		return r, err // before the backup is read, which may take long
+	}
 	o.Progress("checking the backup", 0, 0)
 	if r.Manifest, r.Digest, err = readBackup(file, nil); err != nil {
 		return r, err
@@ -66,6 +71,20 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	if held(file, path) {
 		return r, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: from + " is the database itself", Hint: "name another database with --db"}
 	}
+	temporary := path + restoringSuffix
+	kept := []string{from, path + ".key"}
+	if o.KeyFile != "" {
+		kept = append(kept, o.KeyFile)
+	}
+	if err := untouched(append(append(withSides(path), path+".lock"), withSides(temporary)...), kept); err != nil {
+		return r, err
+	}
+	if err := untouched(withSides(temporary), belongings(path, "")); err != nil {
+		return r, err
+	}
+	if err := mayRemove(temporary); err != nil {
+		return r, err
+	}
 	if err := mayRestoreOver(path, o.Force); err != nil {
 		return r, err
 	}
@@ -75,7 +94,10 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	}
 	defer func() { err = errors.Join(err, lock.release()) }()
 	// From here on no server starts on the database.
-	temporary := path + ".restoring"
+	if err := giveTo(lock.file, path); err != nil {
+		return r, err
+	}
+	dropNames(path)
 	removeDatabase(temporary)
 	defer func() {
 		if err != nil {
@@ -98,11 +120,23 @@ func mayRestoreOver(path string, force bool) error {
 		if err := mayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
 			return &blueprint.Error{
 				Code: blueprint.CodeConflict, Message: path + suffix + " exists already",
-				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + ".before-restore-...",
+				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + beforeRestore + "...",
 			}
 		} else if err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// unheld refuses a database that a server has.
+func unheld(path string) error {
+	path, err := realPath(path)
+	if err != nil {
+		return err
+	}
+	if number, held, err := holder(path + ".lock"); err == nil && held {
+		return inUse(lockedBy("process "+number, path+".lock"))
 	}
 	return nil
 }
@@ -118,7 +152,7 @@ func inUse(err error) error {
 // fill copies the database out of the backup and checks what arrived.
 func fill(ctx context.Context, file *os.File, temporary string, options Options, o RestoreOptions, r *RestoreReport) error {
 	o.Progress("copying", 0, 0)
-	if err := copyDatabase(file, temporary, r.Digest); err != nil {
+	if err := copyDatabase(file, temporary, r.Database, r.Digest); err != nil {
 		return err
 	}
 	o.Progress("checking the database", 0, 0)
@@ -134,7 +168,9 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	if err := opens(options, found); err != nil {
 		return err
 	}
-	r.Unfinished = found.unfinished
+	if r.Unfinished = found.unfinished; found.damaged.Count > 0 {
+		r.Damaged = &found.damaged // as they were when the backup was made
+	}
 	if !o.PauseTriggers {
 		return nil
 	}
@@ -148,8 +184,9 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 }
 
 // copyDatabase writes the pages of a backup into a file of their own, and onto
-// the disk. They must still be those that were checked.
-func copyDatabase(file *os.File, temporary, digest string) error {
+// the disk, for who has the database that they become. They must still be those
+// that were checked.
+func copyDatabase(file *os.File, temporary, path, digest string) error {
 	to, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -158,7 +195,7 @@ func copyDatabase(file *os.File, temporary, digest string) error {
 	if err == nil && again != digest {
 		err = damaged(file.Name(), "it changed while it was read")
 	}
-	return errors.Join(err, to.Sync(), to.Close())
+	return errors.Join(err, giveTo(to, path), to.Sync(), to.Close())
 }
 
 // opens makes sure that the key at hand is the one that a server will need.
@@ -180,8 +217,8 @@ func opens(options Options, found examined) error {
 // content under another name.
 func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
 	if force {
-		aside := path + ".before-restore-" + options.Clock.Now().UTC().Format("20060102T150405.000Z")
-		if before, err = setAside(ctx, path, aside); err != nil {
+		aside := path + beforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")
+		if before, err = setAside(ctx, path, aside, os.Link); err != nil {
 			return "", err
 		}
 	}
@@ -200,15 +237,24 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 
 // setAside gives the files of the old database a second name, under which they
 // outlast its replacement. It gives "" when there are none.
-func setAside(ctx context.Context, path, aside string) (before string, err error) {
+func setAside(ctx context.Context, path, aside string, link func(from, to string) error) (before string, err error) {
 	suffixes := []string{"", "-wal", "-journal"}
 	forget := func(suffixes ...string) {
 		for _, suffix := range suffixes {
 			_ = os.Remove(aside + suffix)
 		}
 	}
+	// Without links the database itself is copied once nobody has it open.
+	later := false
 	for i, suffix := range suffixes {
-		switch err := os.Link(path+suffix, aside+suffix); {
+		err := link(path+suffix, aside+suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+			if later = later || suffix == ""; suffix == "" {
+				continue
+			}
+			err = copyFile(path+suffix, aside+suffix)
+		}
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			forget(suffixes[:i]...)
@@ -218,6 +264,13 @@ func setAside(ctx context.Context, path, aside string) (before string, err error
 		}
 	}
 	folded, err := foldLog(ctx, path)
+	if err == nil && later {
+		if err = copyFile(path, aside); err == nil {
+			before = aside
+		} else if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
 	if err != nil {
 		forget(suffixes...)
 		return "", err
@@ -226,6 +279,28 @@ func setAside(ctx context.Context, path, aside string) (before string, err error
 		forget("-wal")
 	}
 	return before, nil
+}
+
+// copyFile copies a file whole, and onto the disk, before it gets its name.
+func copyFile(from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	unfinished := to + ".copying"
+	target, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, giveTo(target, from), target.Sync(), target.Close()); err == nil {
+		err = os.Rename(unfinished, to)
+	}
+	if err != nil {
+		_ = os.Remove(unfinished)
+	}
+	return err
 }
 
 // foldLog brings the log of the old database into it, so that it is one file,

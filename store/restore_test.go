@@ -133,6 +133,7 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		{"a database of another program", "no whole backup", theirs},
 		{"a copied database", "no whole backup", good[:len(good)-trailerSize]},
 		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *Manifest) { m.Version, m.Schema = "9.0.0", schemaVersion+1 })},
+		{"an older database", "written by the older blueprintd 0.1.0", resigned(t, good, func(m *Manifest) { m.Version, m.Schema = "0.1.0", schemaVersion-1 })},
 		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *Manifest) { m.Version, m.Form = "9.0.0", backupForm+1 })},
 		{"another kind", "no whole backup", resigned(t, good, func(m *Manifest) { m.Kind = "something else" })},
 		{"other rows", "rows of users, not 7", resigned(t, good, func(m *Manifest) { m.Rows["users"] = 7 })},
@@ -164,15 +165,19 @@ func TestRestoreOverADatabase(t *testing.T) {
 	backup := fileWith(t, good).Name()
 	old := must(Open(ctx, options))(t)
 	user(t, old, "old")
-	_, err := Restore(ctx, backup, options, RestoreOptions{})
-	wantRefused(t, err, "exists already")
-	_, err = Restore(ctx, backup, options, RestoreOptions{Force: true})
-	wantRefused(t, err, "a server has this database already")
+	for _, force := range []bool{false, true} {
+		_, err := Restore(ctx, backup, options, RestoreOptions{Force: force, Progress: func(stage string, _, _ int64) {
+			t.Errorf("%s before it is refused", stage)
+		}})
+		wantRefused(t, err, "a server has this database already")
+	}
 	if must(old.FirstUser(ctx))(t).Name != "old" {
 		t.Error("a refused restore changed the database")
 	}
 	tool := beside(t, old)
 	check(t, old.Close())
+	_, err := Restore(ctx, backup, options, RestoreOptions{})
+	wantRefused(t, err, "exists already")
 	_, err = Restore(ctx, backup, options, RestoreOptions{Force: true})
 	wantRefused(t, err, "another program has the database")
 	user(t, tool, "late") // in a log that nobody has copied

@@ -36,7 +36,8 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	hold := s.options.Clock.Hold() // until what is due at the start is pruned
-	group.Go(func() { s.runPruner(upkeep, hold) })
+	pruner := s.newPruner(upkeep)
+	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
 	if !s.options.Ephemeral {
 		s.adviseVacuum(upkeep)
@@ -71,6 +72,9 @@ func (s *Store) every(ctx context.Context, interval time.Duration, f func(contex
 // committed notes what a committed transaction means for the rest of the store.
 func (s *Store) committed(bump bool) {
 	s.commits.Add(1)
+	if s.rewound.Load() {
+		s.rewound.Store(false)
+	}
 	if bump && s.options.Ephemeral {
 		s.generation.Add(1)
 	}

@@ -13,7 +13,7 @@ import (
 // What marks a file as a database of this program, and of which form.
 const (
 	applicationID = 0x62706431 // "bpd1"
-	schemaVersion = 1
+	schemaVersion = 2
 )
 
 // recognise makes sure that the file is a database of ours, or empty, in which
@@ -126,7 +126,7 @@ func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
 	if !slices.Equal(want, have) {
 		return &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: "the tables of the database are not those of this program",
-			Hint: "restore the database from a backup, or use the blueprintd that wrote it",
+			Hint: "when another build of blueprintd wrote it, export its blueprints with that one and import them into a new database; else restore a backup",
 		}
 	}
 	return nil

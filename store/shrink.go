@@ -22,12 +22,16 @@ const leastFree = 256
 
 // usage is what a database takes, in bytes.
 type usage struct {
+	// file is what its pages take, wherever they are: those that changed last
+	// are in the log, and not yet, or once more, in the file on the disk.
 	file, free, log int64
+	disk            int64 // the file as it is on the disk
 	page            int64
 	shrinks         bool // free pages can be given back
 }
 
-func (u usage) total() int64 { return u.file + u.log }
+// total is what it takes on the disk.
+func (u usage) total() int64 { return u.disk + u.log }
 
 // live is what it would take without free pages.
 func (u usage) live() int64 { return u.file - u.free }
@@ -42,13 +46,18 @@ func (s *Store) usage(ctx context.Context) (u usage, err error) {
 			}
 		}
 		u.file, u.free, u.shrinks = pages*u.page, free*u.page, mode != 0
+		u.disk = u.file
 		return nil
 	})
 	if err != nil || s.options.Ephemeral {
 		return u, err
 	}
-	info, err := os.Stat(s.options.Path + "-wal")
-	if err == nil {
+	info, err := os.Stat(s.options.Path)
+	if err != nil {
+		return u, err
+	}
+	u.disk = info.Size()
+	if info, err = os.Stat(s.options.Path + "-wal"); err == nil {
 		u.log = info.Size()
 	} else if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -98,6 +107,6 @@ func (s *Store) adviseVacuum(ctx context.Context) {
 
 // errDiskLimit refuses new runs.
 var errDiskLimit = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "the database has reached its size limit, and everything that could be removed is gone", RetryAfter: retryAfter,
-	Hint: "raise --max-disk; or let unfinished runs end, or cancel some: nothing has to be restarted",
+	Code: blueprint.CodeUnavailable, Message: "the database has reached its size limit, and nothing can be removed now", RetryAfter: retryAfter,
+	Hint: "let a backup or another program that reads the database end, raise --max-disk, or cancel unfinished runs; the log of the server says which",
 }

@@ -17,6 +17,9 @@ type Stats struct {
 	Queued, MaxQueued         int // writes that wait for the writer
 	// Durations are from the beginning of each commit to its end, in real time.
 	Durations metrics.Distribution
+	// BusySince is when the writer began with the writes that it is at, or when
+	// the first of those that wait came, in real time; zero while it is idle.
+	BusySince time.Time
 	// LastCommit is when the last one ended, in real time; zero before the first.
 	LastCommit time.Time
 	// LastError is the last commit that failed, at LastErrorAt; nil if none did.
@@ -40,6 +43,9 @@ func (s *Store) Stats() Stats {
 		CheckpointFailures: c.checkpointFailures.Value(), Queued: s.writer.queued(), MaxQueued: maxQueued, Durations: c.durations.Distribution(),
 		Failure: s.usable(), Narrow: s.ground.narrow.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
 	}
+	s.writer.mu.Lock()
+	stats.BusySince = s.writer.busySince
+	s.writer.mu.Unlock()
 	c.mu.Lock()
 	stats.LastCommit, stats.LastError, stats.LastErrorAt = c.last, c.failure, c.failed
 	c.mu.Unlock()

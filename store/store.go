@@ -25,6 +25,9 @@ type Options struct {
 	// Server takes the database for a server: there is only one at a time.
 	// Without it the store is a tool's, which may work beside a server.
 	Server bool
+	// ReadOnly opens a database that is on a disk which is mounted read-only
+	// such that Backup works, and nothing else. On any other disk it is nothing.
+	ReadOnly bool
 	// Schema is the text of schema.sql.
 	Schema string
 	// Sealer encrypts secrets. Without one, secrets can be neither written nor
@@ -44,8 +47,9 @@ type Options struct {
 	MinFree int64
 	// KeepExecutions and KeepFirings say how much history of runs and of the
 	// ledger stays. Failed runs stay three times as long, or, of a number, until
-	// all completed ones are gone; rows of the ledger at least 72 hours. What has
-	// not ended, and what it needs, is never removed.
+	// all completed ones are gone; rows of deliveries that started a run with an
+	// id of theirs at least 72 hours. What has not ended, and what it needs, is
+	// never removed.
 	KeepExecutions, KeepFirings Keep
 	// MaxDisk is how many bytes the database and its log may take; 0 = any
 	// number.
@@ -72,6 +76,7 @@ type Store struct {
 	commits    atomic.Int64 // transactions since the last checkpoint
 	written    atomic.Int64 // bytes, about, since then
 	logFrames  atomic.Int64 // pages in the log at the last look
+	rewound    atomic.Bool  // the next commit begins the log anew
 	full       atomic.Bool  // new runs are refused; see disk_limit.go
 
 	keys        *cache[*knownKey]
@@ -112,7 +117,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		counts:      newCounts(),
 	}
 	if err := s.open(ctx); err != nil {
-		return nil, errors.Join(unopened(err), s.release())
+		return nil, errors.Join(unopened(s.options.fullAtStart(err)), s.release())
 	}
 	return s, nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"time"
 
+	"blueprintd/clock"
 	"blueprintd/metrics"
 )
 
@@ -51,6 +53,9 @@ type writer struct {
 	queue   []*job
 	failure error // why the store refuses everything
 	failed  chan struct{}
+	// busySince is when the batch at work was taken, or, before it is, when the
+	// first job of it came; zero when there is none.
+	busySince time.Time
 
 	unseen int  // bytes, about, written since the log was last looked at
 	held   bool // the log could not be emptied then
@@ -101,7 +106,9 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 		<-w.slots
 		return s.usable()
 	}
-	w.queue = append(w.queue, j)
+	if w.queue = append(w.queue, j); w.busySince.IsZero() {
+		w.busySince = clock.Real{}.Now()
+	}
 	w.mu.Unlock()
 	select {
 	case w.wake <- struct{}{}:
@@ -124,14 +131,26 @@ func (s *Store) usable() error {
 	return nil
 }
 
-// fail makes the store refuse everything from now on. The first failure stays.
-func (w *writer) fail(err error) {
+// fail makes the store refuse everything from now on. The first failure stays;
+// it tells whether this is the first.
+func (w *writer) fail(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failure == nil {
-		w.failure = err
-		close(w.failed)
+	if w.failure != nil {
+		return false
 	}
+	w.failure = err
+	close(w.failed)
+	return true
+}
+
+// endIfLost ends the store, and says so once, when an error is one after which
+// nothing that this process knows of the disk can be trusted.
+func (s *Store) endIfLost(err error) (lost bool) {
+	if lost = severityOf(err) == ofStore; lost && s.writer.fail(err) {
+		s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", err)
+	}
+	return lost
 }
 
 // next takes what has queued, up to the bounds of a batch.
@@ -149,6 +168,9 @@ func (w *writer) next() []*job {
 	}
 	for range n {
 		<-w.slots
+	}
+	if w.busySince = (time.Time{}); n > 0 {
+		w.busySince = clock.Real{}.Now()
 	}
 	return batch
 }
@@ -203,10 +225,7 @@ func (s *Store) process(batch []*job) {
 		watch := metrics.Begin()
 		failure = s.transact(batch)
 		s.counts.batch(watch.Elapsed(), len(batch), failure)
-		if severityOf(failure) == ofStore {
-			w.fail(failure)
-			s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", failure)
-		}
+		s.endIfLost(failure)
 	}
 	w.connection.Unlock()
 	for _, j := range batch {

@@ -108,11 +108,24 @@ func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, r
 }
 
 // record stores a row that starts nothing. The caller gets the same answer
-// whether that works or not, so a failure is only logged.
+// whether that works or not, so a failure is only logged: while the store takes
+// no rows, once, for anybody can send deliveries.
 func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
-	if err := t.Store.RecordFirings(context.WithoutCancel(ctx), firing.TriggerID, []blueprint.Firing{*firing}, 0); err != nil {
+	err := t.Store.RecordFirings(context.WithoutCancel(ctx), firing.TriggerID, []blueprint.Firing{*firing}, 0)
+	switch {
+	case err == nil:
+	case blueprint.CodeOf(err) != blueprint.CodeUnavailable:
 		t.Logger.Warn("a firing is missing in the ledger", "trigger", firing.TriggerID, "decision", firing.Decision, "error", err)
 		return
+	default:
+		if t.missing.Add(1) == 1 {
+			t.Logger.Warn("a firing is missing in the ledger, and so will be others that start nothing until it takes rows again",
+				"trigger", firing.TriggerID, "decision", firing.Decision, "error", err)
+		}
+		return
+	}
+	if missing := t.missing.Swap(0); missing > 0 {
+		t.Logger.Info("the ledger takes rows again", "missing", missing)
 	}
 	t.counts.firings.Add(string(firing.Source), string(firing.Decision))
 }

@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -106,17 +107,23 @@ func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
 	}
 	var body []byte
 	kind := "application/json"
-	if text, ok := response.Body.(string); ok {
-		body, kind = []byte(text), "text/plain; charset=utf-8"
+	text, isText := response.Body.(string)
+	if isText {
+		kind = "text/plain; charset=utf-8"
 	} else if encoded, err := blueprint.Encode(response.Body); err == nil {
 		body = encoded
 	}
 	if status == http.StatusNoContent || status == http.StatusNotModified {
-		body = nil
+		body, isText = nil, false
 	} else {
 		w.Header().Set("Content-Type", kind)
 	}
 	setHeaders(w.Header(), response.Headers)
+	if isText { // which many callers may be told at once: none needs a copy of its own
+		writeHead(w, status)
+		_, _ = io.WriteString(w, text)
+		return
+	}
 	write(w, status, body)
 }
 
@@ -124,8 +131,12 @@ func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
 // the same host as the dashboard, so it is never guessed to be a page and never
 // runs as one. A caller that has gone is no error.
 func write(w http.ResponseWriter, status int, body []byte) {
+	writeHead(w, status)
+	_, _ = w.Write(body)
+}
+
+func writeHead(w http.ResponseWriter, status int) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Security-Policy", "sandbox")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
 }

@@ -78,6 +78,7 @@ type Service struct {
 	schemas inputSchemas
 	brake   brake
 	started atomic.Int64
+	missing atomic.Int64 // firings that the ledger lacks since it last took a row
 	counts  counts
 
 	// What tells the scheduler that schedules have changed.

@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"io"
 	"net/http"
 	"time"
 
@@ -107,6 +108,11 @@ func (a *countedAnswer) WriteHeader(status int) {
 		a.counts.answers[status-leastStatus].Add(1)
 	}
 	a.ResponseWriter.WriteHeader(status)
+}
+
+// WriteString writes a text without a copy of it.
+func (a *countedAnswer) WriteString(text string) (int, error) {
+	return io.WriteString(a.ResponseWriter, text)
 }
 
 // Unwrap lets http.ResponseController reach the writer behind.

@@ -1,0 +1,149 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// rescuedMark stands between the name of a database and the number of the
+// server's start in the name of what was rescued of it, and oldLog behind that
+// in the name of the log that the lost database had.
+const (
+	rescuedMark = ".rescued-"
+	oldLog      = ".old-wal"
+)
+
+// rescue saves what the next start would not find. The files are still open,
+// and no others can be written to any more. When only the log is gone, what is
+// in it goes into the database, where it belongs; when the database itself is,
+// a copy of all is made beside it, and its log goes out of the way: SQLite
+// would mix it into whatever has the database's name next.
+func (s *Store) rescue(cause error) {
+	var lost *lostError
+	if !errors.As(cause, &lost) || lost.replaced && lost.suffix != "" || lost.suffix == "-shm" {
+		return // the next start reads the log, or finds what somebody put there
+	}
+	w := s.writer
+	w.connection.Lock()
+	defer w.connection.Unlock()
+	path, logger := s.options.Path, s.options.Logger
+	if lost.suffix == "-wal" {
+		var busy, frames, copied int
+		err := w.session.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied)
+		if err == nil && copied < frames {
+			err = errors.New("other processes keep it from being copied")
+		}
+		if err != nil {
+			logger.Error("what was committed could not be saved", "path", path, "error", err, "hint", "restore the last backup with blueprintd restore")
+			return
+		}
+		logger.Warn("all that was committed was saved", "path", path, "hint", "start the server again")
+		return
+	}
+	where := freeName(fmt.Sprintf("%s%s%d", path, rescuedMark, s.epoch))
+	if err := s.copyInto(where); err != nil {
+		logger.Error("what was committed could not be saved", "path", where, "error", err, "hint", "restore the last backup with blueprintd restore --force")
+		return
+	}
+	hint := goOn(path, where)
+	if lost.replaced {
+		hint = "to go on with what is there now start the server again; to have this back move " + path + " away first, then " + hint
+	}
+	if err := s.ground.setLogAside(path, where); err != nil {
+		logger.Error("the log of the lost database is in the way of the next one", "path", path+"-wal", "error", err, "hint", fmt.Sprintf("move %s-wal and %[1]s-shm away before anything else", path))
+	}
+	logger.Warn("all that was committed was saved", "path", where, "hint", hint)
+}
+
+// goOn says how a rescued database becomes the database again.
+func goOn(path, rescued string) string {
+	return fmt.Sprintf("mv %s %s, and start the server again; or restore a backup with blueprintd restore", rescued, path)
+}
+
+// freeName gives a name that no file has: databases that were restored count
+// their starts from an earlier number on.
+func freeName(name string) string {
+	free := name
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(free); errors.Is(err, fs.ErrNotExist) {
+			return free
+		} else if err != nil {
+			return name
+		}
+		free = fmt.Sprintf("%s.%d", name, n)
+	}
+}
+
+// setLogAside takes the log of the lost database, all of which is rescued by
+// now, out of the way of the next one, unless it is that one's own already.
+func (g *ground) setLogAside(path, rescued string) error {
+	var errs []error
+	for _, suffix := range []string{"-wal", "-shm"} {
+		info, err := os.Stat(path + suffix)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, g.files[suffix]) {
+			continue
+		}
+		if err == nil && suffix == "-wal" {
+			err = os.Rename(path+suffix, rescued+oldLog)
+		} else if err == nil {
+			err = os.Remove(path + suffix) // made anew from a log
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, syncFolder(filepath.Dir(path)))...)
+}
+
+// copyInto writes all that the database holds into a new file, for its owner
+// alone.
+func (s *Store) copyInto(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	if _, err := s.writer.session.exec("VACUUM INTO ?", path); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	if file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+}
+
+// rescued names the newest file that was rescued of a database and lies beside
+// where it was, "" when there is none.
+func rescued(path string) (newest string) {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	var latest os.FileInfo
+	for _, entry := range entries {
+		number, is := strings.CutPrefix(entry.Name(), filepath.Base(path)+rescuedMark)
+		if !is || number == "" || strings.Trim(number, "0123456789.") != "" {
+			continue // also what SQLite has beside one, or the old log
+		}
+		info, err := entry.Info()
+		if err == nil && info.Mode().IsRegular() && (latest == nil || info.ModTime().After(latest.ModTime())) {
+			newest, latest = filepath.Join(filepath.Dir(path), entry.Name()), info
+		}
+	}
+	return newest
+}
+
+// tellRescued warns a server that starts beside a rescued file.
+func (s *Store) tellRescued() {
+	if file := rescued(s.options.Path); file != "" {
+		s.options.Logger.Warn("a file lies here that a server saved when its database was taken away", "path", file, "hint", rescuedHint(s.options.Path, file))
+	}
+}
+
+func rescuedHint(path, rescued string) string {
+	return fmt.Sprintf("move it to another folder when %s has all that you need; otherwise stop the server, move %[1]s away, and then mv %s %[1]s", path, rescued)
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// takenAway runs a store, commits runs, takes its database away, and gives what
+// it logged and the runs once it has ended.
+func takenAway(t *testing.T, options Options, take func() error) (said string, runs []string) {
+	t.Helper()
+	var log lockedLog
+	options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s := must(Open(t.Context(), options))(t)
+	ended := make(chan error, 1)
+	go func() { ended <- s.Run(context.Background()) }()
+	eventually(t, "Run runs", s.writeIsQueued)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	for i := range 20 {
+		commit := finished(s, b, ann, bytes.Repeat([]byte{byte('a' + i)}, 9000))
+		check(t, s.Commit(t.Context(), commit))
+		runs = append(runs, commit.Row.ID)
+	}
+	check(t, take())
+	wantCode(t, <-ended, blueprint.CodeUnavailable)
+	check(t, s.Close())
+	return log.String(), runs
+}
+
+// holdsRuns opens a database and looks for runs and for damage.
+func holdsRuns(t *testing.T, options Options, runs []string) {
+	t.Helper()
+	s := open(t, options)
+	for _, id := range runs {
+		must(s.Load(t.Context(), id))(t)
+	}
+	if found := Diagnose(t.Context(), options, true); worst(found) == Broken {
+		t.Errorf("doctor finds %+v", found)
+	}
+}
+
+func worst(found []Finding) Health {
+	health := Fine
+	for _, f := range found {
+		if f.Health == Broken || f.Health == Dubious && health == Fine {
+			health = f.Health
+		}
+	}
+	return health
+}
+
+// What is rescued goes into the place of the lost database by one mv, as the log
+// says: nothing of the old one is left that would be mixed into it.
+func TestRescuedTakesThePlace(t *testing.T) {
+	options := testOptions(t)
+	path := options.Path
+	said, runs := takenAway(t, options, func() error { return os.Remove(path) })
+	rescued := path + ".rescued-1"
+	if !strings.Contains(said, fmt.Sprintf("mv %s %s", rescued, path)) {
+		t.Errorf("the log does not say how to go on: %s", said)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(path + suffix); err == nil {
+			t.Errorf("%s is left", path+suffix)
+		}
+	}
+	_, err := Open(t.Context(), options)
+	wantRefused(t, err, "is missing")
+	if !strings.Contains(fmt.Sprint(err), rescued) && !strings.Contains(hintOf(err, ""), "mv "+rescued) {
+		t.Errorf("a start without the database gives %v, hint %q", err, hintOf(err, ""))
+	}
+	if f := Diagnose(t.Context(), options, false)[0]; f.Health != Broken || !strings.Contains(f.Message+f.Fix, rescued) {
+		t.Errorf("doctor says %+v", f)
+	}
+	check(t, os.Rename(rescued, path))
+	holdsRuns(t, options, runs)
+}
+
+// A database that another one was put in the place of: that one is opened as it
+// is, and the rescued one is named.
+func TestRescuedBesideAnother(t *testing.T) {
+	options := testOptions(t)
+	path := options.Path
+	other := options
+	other.Path += ".other"
+	s := must(Open(t.Context(), other))(t)
+	user(t, s, "bob")
+	check(t, s.Close())
+	_, runs := takenAway(t, options, func() error { return os.Rename(other.Path, path) })
+	rescued := path + ".rescued-1"
+	var log lockedLog
+	options.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s = must(Open(t.Context(), options))(t)
+	if name := must(s.FirstUser(t.Context()))(t).Name; name != "bob" {
+		t.Errorf("it is the database of %s", name)
+	}
+	check(t, s.Close())
+	if !strings.Contains(log.String(), rescued) {
+		t.Errorf("the log does not name the rescued file: %s", log.String())
+	}
+	named := false
+	for _, f := range Diagnose(t.Context(), options, false) {
+		named = named || f.Health == Dubious && strings.Contains(f.Message, rescued) && f.Fix != ""
+	}
+	if !named {
+		t.Error("doctor does not name the rescued file")
+	}
+	options.Path = rescued
+	holdsRuns(t, options, runs)
+}
+
+// A number of the start that was used before, by a database that was since
+// restored, is no reason to lose anything.
+func TestRescuedTwice(t *testing.T) {
+	options := testOptions(t)
+	first := options.Path + ".rescued-1"
+	check(t, os.WriteFile(first, []byte("an earlier one"), 0o600))
+	check(t, os.WriteFile(options.Path, nil, 0o600))
+	_, runs := takenAway(t, options, func() error { return os.Remove(options.Path) })
+	if got := must(os.ReadFile(first))(t); string(got) != "an earlier one" {
+		t.Error("an earlier one was written over")
+	}
+	options.Path = first + ".2"
+	holdsRuns(t, options, runs)
+}

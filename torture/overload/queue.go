@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	_ "modernc.org/sqlite" // the driver of the database
+)
+
+// runs gives what became of every run that a database knows. It opens it
+// read-only, past the server.
+func runs(database string) (map[string]string, error) {
+	db, err := sql.Open("sqlite", "file:"+database+"?mode=ro")
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	rows, err := db.Query("SELECT id, status FROM executions")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[string]string{}
+	for rows.Next() {
+		var id, status string
+		if err := rows.Scan(&id, &status); err != nil {
+			return nil, err
+		}
+		all[id] = status
+	}
+	return all, rows.Err()
+}
+
+// playQueue starts runs that do not end, until no more may wait.
+func (s *stage) playQueue(ctx context.Context, sc *scene) error {
+	hold := make(chan struct{})
+	stub := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hold:
+		case <-r.Context().Done():
+		}
+	}))
+	defer stub.Close()
+	open := func() {
+		select {
+		case <-hold:
+		default:
+			close(hold)
+		}
+	}
+	defer open()
+	const running, queued = 50, 200
+	p, err := s.launch(ctx, "queue", "--rate-limit", "0", "--max-running", fmt.Sprint(running), "--max-queued", fmt.Sprint(queued))
+	if err != nil {
+		return err
+	}
+	defer p.kill()
+	call := node("call", "http-request", object{"url": stub.URL})
+	call["timeoutMs"] = 600_000
+	hang, err := p.webhook(ctx, "hang", "", call)
+	if err != nil {
+		return err
+	}
+	var acknowledged []string
+	flood := func(wanted string, requests, size int, right func(accepted int) bool) error {
+		forgetPeak(p.pid())
+		r, err := perform(ctx, job{Kind: "flood", Address: p.address, Paths: []string{hang}, Connections: 64, Requests: requests, Size: size})
+		if err != nil {
+			return err
+		}
+		_, peak, err := memory(p.pid())
+		accepted := r.Counts["202"]
+		sc.demand(right(accepted) && total(r) == accepted+r.Counts["503"], wanted, "%s", counts(r))
+		sc.demand(peak <= mostMemory, "memory at most "+mebibytes(mostMemory), "at most %s", mebibytes(peak))
+		acknowledged = append(acknowledged, r.IDs...)
+		return err
+	}
+	if err := flood("64 MiB of input accepted, the others refused with 503 and Retry-After", 400, 1<<20, func(n int) bool { return n >= 60 && n <= 64 }); err != nil {
+		return err
+	}
+	before := len(acknowledged)
+	if err := flood(fmt.Sprintf("%d running, %d waiting, the others refused with 503 and Retry-After", running, queued), 3000, 0, func(n int) bool { return before+n <= running+queued+1 && before+n >= running+queued-1 }); err != nil {
+		return err
+	}
+	open()
+	stored := map[string]string{}
+	for end := now().Add(time.Minute); now().Before(end) && pause(ctx, 200*time.Millisecond); {
+		if stored, err = runs(p.database); err != nil {
+			return err
+		}
+		under := 0
+		for _, status := range stored {
+			if status == "running" {
+				under++
+			}
+		}
+		if under == 0 {
+			break
+		}
+	}
+	ended := 0
+	for _, id := range acknowledged {
+		if stored[id] == "completed" {
+			ended++
+		}
+	}
+	sc.demand(ended == len(acknowledged) && len(stored) == ended, "every accepted run ends, no refused one runs", "%d of %d, %d stored", ended, len(acknowledged), len(stored))
+	return nil
+}
