@@ -36,3 +36,15 @@ func ballast() []byte {
 	}
 	return make([]byte, ballastSize)
 }
+
+// manyRecovered is how many runs, taken up one by one at the start, leave so
+// much garbage behind that it is worth giving back at once.
+const manyRecovered = 1000
+
+// tidyMemory gives back what recovery needed and nothing holds any more. Left
+// to itself, the collector would come to it when as much again has gathered.
+func (s *server) tidyMemory() {
+	if s.engine.Stats().Recovered >= manyRecovered {
+		debug.FreeOSMemory()
+	}
+}

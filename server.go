@@ -185,7 +185,10 @@ func (s *server) run(ctx context.Context) error {
 	recovered, atRest := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
 		defer close(atRest)
-		return s.engine.Run(working, func() { close(recovered) })
+		return s.engine.Run(working, func() {
+			close(recovered)
+			s.tidyMemory()
+		})
 	})
 	group.Go(func() error {
 		select {
