@@ -15,6 +15,9 @@ const (
 	// 16 and 32 MiB.
 	longLog  = 4096
 	tightLog = 8192
+	// longFile is how large the file of the log may stay once most of it is not in
+	// use any more.
+	longFile = 32 << 20
 	// fullLog is the size at which a write waits until the log is emptied, and
 	// fullLook after how many bytes a write looks at it. With the largest
 	// transaction behind them this stays below 64 MiB.
@@ -47,7 +50,11 @@ func (s *Store) checkpoint(ctx context.Context) {
 			s.logFrames.Store(frames)
 		}
 	}
-	if err == nil && s.logFrames.Load() >= longLog {
+	switch {
+	case err != nil:
+	case size(s.options.Path+"-wal") >= longFile:
+		err = s.emptyLog()
+	case s.logFrames.Load() >= longLog:
 		err = s.rewindLog()
 	}
 	if err == nil && s.logFrames.Load() >= tightLog {
