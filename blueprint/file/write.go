@@ -181,7 +181,7 @@ func literal(text string) bool {
 		return false
 	}
 	for _, line := range strings.Split(body, "\n") {
-		if line == "" || strings.TrimSpace(line) != strings.TrimLeft(line, " ") {
+		if bare := strings.TrimSpace(line); bare == "" || bare != strings.TrimLeft(line, " ") {
 			return false // empty lines and blanks at the ends are where readers differ
 		}
 	}
