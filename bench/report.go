@@ -27,7 +27,7 @@ func median[T cmp.Ordered](values []T) (middle T) {
 		return middle
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	return sorted[len(sorted)/2]
+	return sorted[(len(sorted)-1)/2] // of an even number the lower of the two in the middle
 }
 
 // spread writes a median with the least and the greatest.
