@@ -25,9 +25,11 @@ const (
 func (s *Store) Run(ctx context.Context) (err error) {
 	defer wrap(&err, "run %s", s.options.name())
 	w := s.writer
+	hold := s.options.Clock.Hold() // until what is due at the start is pruned
 	w.mu.Lock()
 	if w.running {
 		w.mu.Unlock()
+		hold()
 		return errors.New("it runs already")
 	}
 	w.running = true
@@ -35,12 +37,13 @@ func (s *Store) Run(ctx context.Context) (err error) {
 
 	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
-	hold := s.options.Clock.Hold() // until what is due at the start is pruned
 	pruner := s.newPruner(upkeep)
+	if !s.options.Ephemeral {
+		s.adviseVacuum(upkeep)
+	}
 	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
 	if !s.options.Ephemeral {
-		s.adviseVacuum(upkeep)
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
 		group.Go(func() { s.every(upkeep, groundInterval, s.feel) })
 	}
