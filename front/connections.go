@@ -1,12 +1,15 @@
 package front
 
 import (
+	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"blueprintd/blueprint"
 	"blueprintd/clock"
 )
 
@@ -73,8 +76,13 @@ func (c *Connections) Accept() (net.Conn, error) {
 	}
 }
 
-const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 2\r\nConnection: close\r\nContent-Length: 78\r\n\r\n" +
-	`{"error":{"code":"SERVICE_UNAVAILABLE","message":"too many open connections"}}`
+// refusal is the answer in full: no request is read, so nobody else writes it.
+var refusal = func() string {
+	const code = blueprint.CodeUnavailable
+	body := fmt.Sprintf(`{"error":{"code":%q,"message":"too many open connections"}}`, code)
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: %d\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		code.HTTPStatus(), http.StatusText(code.HTTPStatus()), int(retryAfter.Seconds()), len(body), body)
+}()
 
 // turnAway tells a client that there is no room. It reads what the client has
 // sent meanwhile: closing a socket with something unread in it would destroy
