@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -113,6 +114,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Authenticator: s.store, Limiter: rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst), MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger,
 	})
 	s.doors = front.NewConnections(s.listener, o.maxConnections)
+	s.doors.Dispersed = debug.FreeOSMemory
 	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
 	s.http = s.newHTTP(s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes())))
 	if err = s.watch(); err != nil {

@@ -27,3 +27,24 @@ func TestInputInMemoryIsBounded(t *testing.T) {
 		w.wait(w.startWith(large(), engine.AtOnce))
 	})
 }
+
+// Room that large inputs have used up is still there for small ones.
+func TestLargeInputsLeaveRoomForSmallOnes(t *testing.T) {
+	const most = 1 << 20
+	testWith(t, func(o *engine.Options) { o.Limits.Held = most }, func(w *world) {
+		gate := w.hold("a")
+		sized := func(size int) *blueprint.StartRequest {
+			r := request(w.define(`a pass`))
+			r.InputData = strings.Repeat("x", size)
+			return r
+		}
+		large := w.startWith(sized(most-200), engine.AtOnce)
+		<-gate.came
+		_, err := w.Start(sized(3000), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+		small := w.startWith(sized(300), engine.AtOnce)
+		close(gate.open)
+		w.wait(large)
+		w.wait(small)
+	})
+}

@@ -28,13 +28,23 @@ func (e *Engine) admit(r *run) (now bool, err error) {
 		return false, errShuttingDown
 	case e.driving >= e.MaxRunning && len(e.queue) >= e.MaxQueued:
 		return false, unavailable("too many runs are waiting for their turn")
-	case e.held > 0 && e.held+r.memory > e.Limits.Held:
+	case e.held > 0 && e.held+r.memory > e.room(r):
 		return false, unavailable("the runs at work hold too much input")
 	}
 	r.counted = true
 	e.held += r.memory
 	e.runs[r.id] = r
 	return e.takeTurn(r), nil
+}
+
+// room is how much memory all inputs together may take for r to be taken in. A
+// quarter more is kept for small ones, below a thousandth of it, so that large
+// ones never keep them out.
+func (e *Engine) room(r *run) int {
+	if r.memory > e.Limits.Held/1024 {
+		return e.Limits.Held
+	}
+	return e.Limits.Held + e.Limits.Held/4
 }
 
 // work hands a unit of a run to a goroutine that works on it, once the run has

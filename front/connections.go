@@ -28,7 +28,15 @@ type Connections struct {
 	shutOnce sync.Once
 	mu       sync.Mutex
 	opened   map[*connection]struct{} // the connections
+	crowd    int                      // how many there were at most since Dispersed was called
+	// Dispersed, unless nil, is called on a goroutine of its own when three
+	// quarters of at least a thousand connections have gone: what they held is
+	// worth giving back. It is set before the first Accept.
+	Dispersed func()
 }
+
+// leastCrowd is how many connections are many.
+const leastCrowd = 1000
 
 // maxTurning bounds how many connections are told at the same time why they are
 // refused. Those beyond are closed without a word.
@@ -115,18 +123,29 @@ func (c *Connections) keep(conn net.Conn) *connection {
 	one := &connection{Conn: conn, all: c, resting: clock.Real{}.Now()}
 	c.mu.Lock()
 	c.opened[one] = struct{}{}
+	c.crowd = max(c.crowd, len(c.opened))
 	c.mu.Unlock()
 	return one
 }
 
+// drop forgets a connection.
+func (c *Connections) drop(one *connection) {
+	c.open.Add(-1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.opened, one)
+	if c.crowd < leastCrowd || len(c.opened) > c.crowd/4 {
+		return
+	}
+	c.crowd = len(c.opened)
+	if c.Dispersed != nil {
+		go c.Dispersed()
+	}
+}
+
 // Close closes it.
 func (c *connection) Close() error {
-	c.once.Do(func() {
-		c.all.open.Add(-1)
-		c.all.mu.Lock()
-		delete(c.all.opened, c)
-		c.all.mu.Unlock()
-	})
+	c.once.Do(func() { c.all.drop(c) })
 	return c.Conn.Close()
 }
 
