@@ -88,7 +88,7 @@ func (s *server) announce() error {
 	if s.options.ephemeral {
 		say("  database  in memory; nothing is kept")
 	} else {
-		say("  database  %s (master key: %s; back up both)", absolute(s.options.db), absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
+		say("  database  %s (master key: %s; keep copies of both, apart)", absolute(s.options.db), absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
 	}
 	if s.options.publicURL != "" {
 		say("  listens   http://%s", s.listener.Addr())
