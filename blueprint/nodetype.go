@@ -61,6 +61,22 @@ type Task struct {
 	Evaluate func(source string) (any, error)
 	// Log adds a line to the run's log. Level is debug, info, warn or error.
 	Log func(level, message string, data any)
+	// Connect opens a connection that the run's principal may use. Errors are
+	// *Failure (code connection_unavailable: there is none that the principal
+	// may use) or *Pause (somebody must sign in first); a node returns either as
+	// it is. What it opens is noted in the run's record.
+	Connect func(ctx context.Context, connectionID string) (*OpenConnection, error)
+	// Budget is asked before each call to a language model. Its errors are a
+	// *Failure (budget_exceeded) or a *Pause, which a node returns, the latter
+	// with its State. Spend tells what the call took; it counts at once, also
+	// when the node fails later.
+	Budget func() error
+	Spend  func(tokens int64)
+	// Emit raises an event, once for each IdempotencyKey, and tells how many
+	// triggers it started. Nil where there are none.
+	Emit func(ctx context.Context, event string, data any) (delivered int, err error)
+	// State is that of the Pause with which the node paused; nil at first.
+	State any
 }
 
 // NodeOutput is what one predecessor gave.
@@ -94,6 +110,9 @@ type Result struct {
 	Calls []Call
 	// Tokens counts the language model tokens that were used.
 	Tokens int64
+	// MCPServers are the names by which the MCP servers that were asked call
+	// themselves.
+	MCPServers []string
 }
 
 // Wait is a pause until an instant, after which the node completes with its
@@ -106,6 +125,7 @@ type Await struct {
 	Prompt  string
 	Schema  any // JSON Schema of the answer, or nil
 	Options []string
+	URL     string // what to visit, when that is asked for
 	// Expires is how long the answer may take; 0 = for ever.
 	Expires time.Duration
 	// OnExpire is what happens then: "fail", "continue", "approve" or "reject".

@@ -26,20 +26,29 @@ type roundTripper struct{ base *http.Transport }
 func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	hop := recordOf(request.Context()).begin(request.URL)
 	if refused := checkURL(request.URL); refused != nil {
-		if request.Body != nil {
-			request.Body.Close()
-		}
+		closeBody(request)
 		return nil, refused
+	}
+	sent, err := authorized(request)
+	if err != nil {
+		closeBody(request)
+		return nil, err
 	}
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { hop.sent() },
 	})
-	response, err := r.base.RoundTrip(request.WithContext(ctx))
+	response, err := r.base.RoundTrip(sent.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
 	hop.answered(response.StatusCode)
 	return response, nil
+}
+
+func closeBody(request *http.Request) {
+	if request.Body != nil {
+		request.Body.Close()
+	}
 }
 
 // checkURL refuses what no look-up is needed for.

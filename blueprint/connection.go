@@ -1,0 +1,81 @@
+package blueprint
+
+import (
+	"context"
+	"net/http"
+)
+
+// ConnectionType says what a connection reaches.
+type ConnectionType string
+
+// The connection types.
+const (
+	ConnectionAIProvider ConnectionType = "ai-provider"
+	ConnectionMCPServer  ConnectionType = "mcp-server"
+	ConnectionOAuth2     ConnectionType = "oauth2"
+	ConnectionHTTP       ConnectionType = "http"
+	ConnectionSMTP       ConnectionType = "smtp"
+	ConnectionSlack      ConnectionType = "slack"
+)
+
+// Connection is what people see of a connection: how to reach another service,
+// and with which credentials. It belongs to an organization, or, when
+// OrganizationID is nil, to who made it.
+type Connection struct {
+	ID             string         `json:"id"`
+	Name           string         `json:"name"`
+	Type           ConnectionType `json:"type"`
+	Config         map[string]any `json:"config"` // secrets are null
+	OrganizationID *string        `json:"organizationId"`
+	CreatedBy      string         `json:"createdBy"`
+	CreatedAt      Time           `json:"createdAt"`
+	UpdatedAt      Time           `json:"updatedAt"`
+}
+
+// ConnectionUse asks for a connection on behalf of a node: the run's principal
+// must be allowed to use it, and a sign-in that it needs is for this run.
+type ConnectionUse struct {
+	ConnectionID string
+	UserID       string // the run's principal
+	ExecutionID  string
+	Address      string // of the node
+}
+
+// OpenConnection is a connection as a node uses it. It is valid for one attempt
+// of a node and safe for concurrent use.
+type OpenConnection struct {
+	ID   string
+	Name string
+	Type ConnectionType
+	// Config is all of it, with its secrets in the clear.
+	Config map[string]any
+	// Secrets are the values that nobody may see, in steps, logs or results.
+	Secrets []string
+	// Hosts are where the credentials may go: "host", "host:port" or
+	// "*.domain"; a host without a port means any port of it.
+	Hosts []string
+	// Auth is how it proves who we are: "oauth2", "api_key", "bearer", "basic",
+	// or "" when it does not.
+	Auth string
+	// SignIn tells that it stands for a person who signed in (the
+	// authorization code flow).
+	SignIn bool
+	// Authorize adds the credentials to one request, just before it is sent; a
+	// request to a host that is not among Hosts is a *Failure with the code
+	// host_not_allowed, and nothing is added. It is called for each hop of a
+	// redirect by the guarded client. Nil when there is nothing to add.
+	Authorize func(ctx context.Context, request *http.Request) error
+}
+
+// Pause is the error of a node that cannot go on before somebody did something:
+// signed in, or raised a budget. The engine asks, and runs the node again after
+// the answer.
+type Pause struct {
+	Await Await
+	// State is given back as Task.State when the node runs again; nil keeps
+	// none. It is a plain JSON value and may hold secrets.
+	State any
+}
+
+// Error says what is asked.
+func (p *Pause) Error() string { return p.Await.Prompt }

@@ -1,0 +1,43 @@
+package outbound
+
+import (
+	"context"
+	"net/http"
+)
+
+type authorizerKey struct{}
+
+// Authorizer adds credentials to a request that is about to be sent, or gives
+// an error when they may not go to its host.
+type Authorizer func(ctx context.Context, request *http.Request) error
+
+// Authorize gives a context under which each request that a Client sends gets
+// its credentials from authorize. They are added to a copy at the very end, so
+// that no redirect carries them on by itself: authorize is asked again for
+// every hop. When it refuses the first, nothing is sent; when it refuses a later
+// one, that is sent without credentials.
+func Authorize(ctx context.Context, authorize Authorizer) context.Context {
+	if authorize == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, authorizerKey{}, authorize)
+}
+
+// authorized gives the request to send: a copy with credentials, or the request
+// itself where there are none.
+func authorized(request *http.Request) (*http.Request, error) {
+	authorize, ok := request.Context().Value(authorizerKey{}).(Authorizer)
+	if !ok {
+		return request, nil
+	}
+	copied := request.Clone(request.Context())
+	err := authorize(request.Context(), copied)
+	switch redirected := request.Response != nil; {
+	case err == nil:
+		return copied, nil
+	case redirected && request.Context().Err() == nil:
+		return request, nil
+	default:
+		return nil, err
+	}
+}
