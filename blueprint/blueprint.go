@@ -109,4 +109,5 @@ type Definition struct {
 	Version        string
 	Map            *Map // nil when the blueprint has none
 	Variables      []Variable
+	Budget         *Budget // of each run; nil = none
 }

@@ -11,6 +11,7 @@ type StartRequest struct {
 	CanManage bool
 	Variables map[string]any
 	InputData any
+	Budget    *Budget         // besides that of the definition
 	Trigger   *TriggerContext // nil when no trigger started the run
 	// Firing is the ledger row that is stored in the same transaction as the
 	// run; its ExecutionID and Decision are filled in.
@@ -26,6 +27,8 @@ type TriggerContext struct {
 	ID      string         `json:"id"`
 	Type    TriggerType    `json:"type"`
 	Headers map[string]any `json:"headers,omitempty"` // lower-case names -> text
+	// Depth counts the events that led here, one caused by the other.
+	Depth int `json:"depth,omitempty"`
 }
 
 // ExecutionRow is what the store knows of a run without reading its journal

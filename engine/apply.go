@@ -22,6 +22,9 @@ func (r *run) apply(e *entry) {
 	case entryLog:
 		r.logs = append(r.logs, *e.Log)
 		return
+	case entryHide:
+		r.hide(e.Secrets)
+		return
 	case entryCancel:
 		r.canceled = &e.Reason
 		r.plan.Halt()
@@ -43,6 +46,7 @@ func (r *run) apply(e *entry) {
 		n.attempt = e.Attempt
 		r.move(n, working)
 	case entryAgain:
+		r.budget.raise(e.Raise)
 		n.due, n.retry, n.await, n.next = 0, false, nil, e.Attempt
 		r.move(n, idle)
 		r.again = append(r.again, i)
@@ -53,13 +57,16 @@ func (r *run) apply(e *entry) {
 		n.due = e.Due
 		r.move(n, waiting)
 	case entryAwait:
-		n.due, n.await = e.Await.ExpiresAt, e.Await
+		n.due, n.await, n.state = e.Await.ExpiresAt, e.Await, e.Await.State
+		n.signIn = n.signIn || e.Await.Kind == blueprint.AwaitOAuth
 		r.move(n, awaiting)
 	case entryEnd:
 		r.end(i, n, e)
 	}
 	n.calls = append(n.calls, e.Calls...)
 	n.tokens += e.Tokens
+	n.note(e.Uses, e.Servers)
+	r.budget.take(e.Tokens, e.Models)
 	if r.plan.Halted() && n.phase > working {
 		r.dropIdle(e.At) // it came to wait after the run was stopped
 	}
@@ -170,7 +177,7 @@ func (r *run) follows(e *entry) error {
 			return fmt.Errorf("a log line is empty")
 		}
 		return nil
-	case entryCancel:
+	case entryCancel, entryHide:
 		return nil
 	}
 	i := r.program.graph.Index(e.Node)

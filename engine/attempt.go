@@ -23,6 +23,12 @@ type attempt struct {
 	inputs []blueprint.NodeOutput
 	config map[string]any // once resolved
 	weight int            // of the output, once there is one
+	state  any            // of the pause before
+
+	// What it used, guarded by run.mu.
+	uses   []use
+	tokens int64
+	models int64
 }
 
 // startNode begins an attempt of node i. r.mu is held.
@@ -31,7 +37,7 @@ func (r *run) startNode(i int) *attempt {
 	node := &r.program.nodes[i]
 	number := max(1, r.nodes[i].next)
 	r.record(&entry{Kind: entryStart, Node: node.ID, At: blueprint.TimeOf(now), Attempt: number})
-	a := &attempt{run: r, index: i, node: node, number: number, scope: r.scopeOf(i, now)}
+	a := &attempt{run: r, index: i, node: node, number: number, scope: r.scopeOf(i, now), state: r.nodes[i].state}
 	for _, from := range r.plan.Inputs(i) {
 		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: r.address(from), Output: r.handed(from).output})
 	}
@@ -81,7 +87,7 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 func (r *run) guarded(node *compiled, call func() (blueprint.Result, error)) (result blueprint.Result, err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			r.engine.Logger.Error("a node crashed", "execution", r.id, "node", node.ID, "type", node.Type, "panic", r.masker.Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
+			r.engine.Logger.Error("a node crashed", "execution", r.id, "node", node.ID, "type", node.Type, "panic", r.masker.Load().Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
 			err = &blueprint.Failure{Code: "internal", Message: "the node crashed; the server's log has the details"}
 		}
 	}()
@@ -94,6 +100,7 @@ func (a *attempt) task() *blueprint.Task {
 		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.node.ID, Attempt: a.number,
 		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: r.program.graph.Sequential(),
 		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.node), Evaluate: a.evaluate, Log: a.log,
+		Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,
 	}
 }
 
@@ -147,7 +154,14 @@ func (a *attempt) note(level, message string, data any) {
 func (a *attempt) settle(result blueprint.Result, err error) {
 	r := a.run
 	now := r.engine.Clock.Now()
-	e := &entry{At: blueprint.TimeOf(now), Node: a.node.ID, Calls: result.Calls, Tokens: result.Tokens, weight: a.weight}
+	e := &entry{
+		At: blueprint.TimeOf(now), Node: a.node.ID, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
+		Servers: result.MCPServers, Uses: a.uses, weight: a.weight,
+	}
+	var pause *blueprint.Pause
+	if errors.As(err, &pause) && r.canceled == nil {
+		result, err = blueprint.Result{Await: &pause.Await}, nil
+	}
 	if limit := r.engine.Limits.Outputs; err == nil && r.total+a.weight > limit {
 		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, those of the run are larger than %d KiB together", limit>>10), Permanent: true}
 	}
@@ -159,6 +173,9 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 		r.record(e)
 	case result.Await != nil:
 		e.Kind, e.Await = entryAwait, a.question(result.Await, now)
+		if pause != nil {
+			e.Await.State = pause.State
+		}
 		r.record(e)
 	default:
 		r.complete(e, result)
@@ -191,7 +208,7 @@ func (r *run) complete(e *entry, result blueprint.Result) {
 
 func (a *attempt) question(q *blueprint.Await, now time.Time) *await {
 	out := &await{Config: a.config}
-	out.NodeID, out.Kind, out.Prompt, out.Schema, out.Options = a.node.ID, q.Kind, q.Prompt, q.Schema, q.Options
+	out.NodeID, out.Kind, out.Prompt, out.Schema, out.Options, out.URL = a.node.ID, q.Kind, q.Prompt, q.Schema, q.Options, q.URL
 	out.RequestedAt = blueprint.TimeOf(now)
 	if q.Expires > 0 {
 		out.ExpiresAt = blueprint.TimeOf(now.Add(q.Expires))

@@ -89,8 +89,15 @@ func (r *run) answer(i int, input any) error {
 	at := blueprint.TimeOf(r.engine.Clock.Now())
 	n := &r.nodes[i]
 	e := &entry{At: at, Node: r.address(i)}
-	if n.await.Kind == blueprint.AwaitUnknownOutcome {
+	switch n.await.Kind {
+	case blueprint.AwaitUnknownOutcome:
 		return r.decide(i, e, input)
+	case blueprint.AwaitOAuth: // the node looks itself whether somebody has signed in
+		e.Kind, e.Attempt = entryAgain, n.attempt
+		r.record(e)
+		return nil
+	case blueprint.AwaitBudget:
+		return r.allow(i, e, input)
 	}
 	node := &r.program.nodes[i]
 	if node.kind == nil || node.kind.Answer == nil {
@@ -208,7 +215,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 		return nil, err
 	}
 	b := old.Begin
-	b.UserID, b.CanManage, b.RetryOf = principal.UserID, canManage, stored.Row.ID
+	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
 	if b.Reuse, err = old.reusable(p.graph, fromNodeID); err != nil {
 		return nil, err
 	}

@@ -183,7 +183,7 @@ func (r *run) outcome() func() *blueprint.Execution {
 	}
 	account, row := r.final, r.row
 	if account == nil {
-		account = r.account().mask(r.masker)
+		account = r.account().mask(r.masker.Load())
 	}
 	return sync.OnceValue(func() *blueprint.Execution { return account.expand(&row) })
 }

@@ -25,8 +25,15 @@ type Journal interface {
 	DefinitionVersion(ctx context.Context, blueprintID, version string) (*blueprint.Definition, error)
 }
 
-// Options are what an Engine needs. All but MaxRunning, MaxQueued, Drain, Lost
-// and Limits are required.
+// Connections opens a connection for a node. Errors: CodeNotFound when there is
+// none that the principal may use, *blueprint.Pause when somebody must sign in
+// first, *blueprint.Failure.
+type Connections interface {
+	Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error)
+}
+
+// Options are what an Engine needs. All but Connections, Emit, MaxRunning,
+// MaxQueued, Drain, Lost and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
 	Journal   Journal
@@ -34,6 +41,10 @@ type Options struct {
 	IDs       *ids.Source
 	Sealer    *secret.Sealer
 	Logger    *slog.Logger
+	// Connections opens connections for nodes; nil = there are none.
+	Connections Connections
+	// Emit raises an event; nil = nobody listens.
+	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
 	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
 	MaxRunning int
 	// MaxQueued is how many may wait for their turn; 0 = 10,000. One more is

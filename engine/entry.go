@@ -18,6 +18,7 @@ const (
 	entryAwait  = "await"  // the node asks for input
 	entryAgain  = "again"  // the node is to start once more, at once
 	entryLog    = "log"    // a line of the run's log
+	entryHide   = "hide"   // values that nobody may see came into the run
 	entryCancel = "cancel" // the run was cancelled, for Reason
 )
 
@@ -36,14 +37,19 @@ type entry struct {
 	Variables bool                 `json:"v,omitempty"` // the output's members are run variables
 	Calls     []blueprint.Call     `json:"calls,omitempty"`
 	Tokens    int64                `json:"tok,omitempty"`
-	Stop      bool                 `json:"stop,omitempty"` // the run ends here
+	Models    int64                `json:"models,omitempty"` // calls to language models
+	Servers   []string             `json:"mcp,omitempty"`    // MCP servers, by their own names
+	Uses      []use                `json:"uses,omitempty"`   // connections that were opened
+	Stop      bool                 `json:"stop,omitempty"`   // the run ends here
 	Respond   *blueprint.Response  `json:"respond,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
 
-	Due    blueprint.Time      `json:"due,omitempty"`
-	Await  *await              `json:"await,omitempty"`
-	Log    *blueprint.LogEntry `json:"log,omitempty"`
-	Reason string              `json:"reason,omitempty"`
+	Due     blueprint.Time      `json:"due,omitempty"`
+	Await   *await              `json:"await,omitempty"`
+	Log     *blueprint.LogEntry `json:"log,omitempty"`
+	Reason  string              `json:"reason,omitempty"`
+	Secrets []string            `json:"secrets,omitempty"`
+	Raise   *blueprint.Budget   `json:"raise,omitempty"` // added to the budget
 
 	weight int // of Output when it is known, else 0
 }
@@ -56,17 +62,20 @@ type begin struct {
 	InputData any                       `json:"input"`
 	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
 	// Map is kept only for a run whose map is not the stored one.
-	Map     any    `json:"map,omitempty"`
-	RetryOf string `json:"retryOf,omitempty"`
-	Reuse   []step `json:"reuse,omitempty"` // finished nodes of the run that is retried
-	Parent  string `json:"parent,omitempty"`
-	Depth   int    `json:"depth,omitempty"`
+	Map     any               `json:"map,omitempty"`
+	RetryOf string            `json:"retryOf,omitempty"`
+	Reuse   []step            `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	Parent  string            `json:"parent,omitempty"`
+	Depth   int               `json:"depth,omitempty"`
+	Budget  *blueprint.Budget `json:"budget,omitempty"`
+	Hidden  []string          `json:"hidden,omitempty"` // secrets of connections that the reused steps may hold
 }
 
 // await is a request for input, with what is needed to judge the answer.
 type await struct {
 	blueprint.AwaitingInput
 	Config map[string]any `json:"config,omitempty"` // resolved when the node asked
+	State  any            `json:"state,omitempty"`  // of a node that is to go on after the answer
 }
 
 // encodeEntry writes an entry, decodeEntry reads it back.

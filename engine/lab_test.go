@@ -180,6 +180,38 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		<-ctx.Done()
 		return blueprint.Result{}, fmt.Errorf("call: %w", ctx.Err())
 	})
+	// leak opens a connection and hands on what it holds.
+	add("leak", blueprint.EffectPure, func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		open, err := task.Connect(ctx, text(task.Config["connectionId"]))
+		if err != nil {
+			return blueprint.Result{}, err
+		}
+		return blueprint.Result{Output: map[string]any{"key": open.Config["key"]}, MCPServers: []string{"server " + open.Secrets[0]}}, nil
+	})
+	// model makes config.calls calls, of which each takes config.tokens; its
+	// state counts those made before a pause.
+	add("model", blueprint.EffectOnce, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		if id := text(task.Config["connectionId"]); id != "" {
+			if _, err := task.Connect(context.Background(), id); err != nil {
+				return blueprint.Result{}, err
+			}
+		}
+		made := number(task.State)
+		for ; made < max(1, number(task.Config["calls"])); made++ {
+			if err := task.Budget(); err != nil {
+				var pause *blueprint.Pause
+				if errors.As(err, &pause) {
+					pause.State = blueprintNumber(made)
+				}
+				return blueprint.Result{}, err
+			}
+			l.mu.Lock()
+			l.acts = append(l.acts, fmt.Sprint("call ", made))
+			l.mu.Unlock()
+			task.Spend(int64(number(task.Config["tokens"])))
+		}
+		return blueprint.Result{Output: blueprintNumber(made)}, nil
+	})
 	ask := add("ask", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		kind := blueprint.AwaitHuman
 		if task.Config["kind"] != nil {

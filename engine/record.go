@@ -21,6 +21,7 @@ type stored struct {
 	Ends     []string                            `json:"ends,omitempty"`
 	Failed   string                              `json:"failed,omitempty"` // the node that stopped the run
 	Canceled *string                             `json:"cancelled,omitempty"`
+	Hidden   []string                            `json:"hidden,omitempty"` // secrets of connections; in the true account alone
 	Awaiting map[string]*blueprint.AwaitingInput `json:"-"`
 	secrets  []string                            // names of the secret variables
 	room     int                                 // for the inputs and outputs that are shown
@@ -45,6 +46,9 @@ type step struct {
 	Variables bool                 `json:"v,omitempty"`
 	Calls     []blueprint.Call     `json:"calls,omitempty"`
 	Tokens    int64                `json:"tok,omitempty"`
+	Uses      []use                `json:"uses,omitempty"`
+	Servers   []string             `json:"mcp,omitempty"`
+	SignIn    bool                 `json:"signIn,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
 }
@@ -52,7 +56,7 @@ type step struct {
 // account gives the run as it stands. r.mu is held.
 func (r *run) account() *stored {
 	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, len(r.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
-	s.Begin.Reuse = nil
+	s.Begin.Reuse, s.Begin.Hidden, s.Hidden = nil, nil, r.hidden
 	for i := range r.nodes {
 		s.Steps[i] = r.step(i)
 		if r.nodes[i].phase == awaiting {
@@ -76,6 +80,7 @@ func (r *run) step(i int) step {
 	out := step{
 		Node: node.ID, Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
 		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Dropped: n.dropped,
+		Uses: n.uses, Servers: n.servers, SignIn: n.signIn,
 	}
 	if !n.pass {
 		out.Output = n.output
@@ -109,10 +114,11 @@ func (r *run) step(i int) step {
 
 // mask takes the secrets out of an account.
 func (s *stored) mask(m *secret.Masker) *stored {
-	if len(s.secrets) == 0 {
+	if m == nil && len(s.secrets) == 0 {
 		return s
 	}
 	out := *s
+	out.Hidden = nil
 	out.Begin.Given, _ = m.Value(s.Begin.Given).(map[string]any)
 	for _, name := range s.secrets { // whatever its type and length
 		if out.Begin.Given[name] != nil {
@@ -134,6 +140,10 @@ func (s *stored) mask(m *secret.Masker) *stored {
 	for i := range out.Steps {
 		at := &out.Steps[i]
 		at.Output = m.Value(at.Output)
+		at.Servers = slices.Clone(at.Servers)
+		for j := range at.Servers {
+			at.Servers[j] = m.Text(at.Servers[j])
+		}
 		at.Calls = slices.Clone(at.Calls)
 		for j := range at.Calls {
 			at.Calls[j].Host = m.Text(at.Calls[j].Host)
@@ -164,7 +174,7 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	if r.canceled != nil || r.failed >= 0 {
 		account.Status = blueprint.StatusFailed
 	}
-	r.final = account.mask(r.masker)
+	r.final = account.mask(r.masker.Load())
 	record, err := blueprint.Encode(r.final)
 	if err != nil {
 		return nil, err
@@ -187,15 +197,16 @@ func statePlace(id string) string { return "executions/" + id + "/state" }
 // masked takes the secrets out of a response. r.mu need not be held: what it
 // reads is final.
 func (r *run) masked(response *blueprint.Response) *blueprint.Response {
-	if r.masker == nil {
+	masker := r.masker.Load()
+	if masker == nil {
 		return response
 	}
-	out := &blueprint.Response{Status: response.Status, Body: r.masker.Value(response.Body)}
+	out := &blueprint.Response{Status: response.Status, Body: masker.Value(response.Body)}
 	for name, value := range response.Headers {
 		if out.Headers == nil {
 			out.Headers = make(map[string]string, len(response.Headers))
 		}
-		out.Headers[name] = r.masker.Text(value)
+		out.Headers[name] = masker.Text(value)
 	}
 	return out
 }

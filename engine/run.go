@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"blueprintd/blueprint"
@@ -45,6 +46,10 @@ type nodeRun struct {
 	variables bool // the output's members are run variables
 	calls     []blueprint.Call
 	tokens    int64
+	uses      []use    // connections
+	servers   []string // MCP servers
+	state     any      // of a pause, for when the node runs again
+	signIn    bool     // it asked for one
 	err       *blueprint.StepError
 	dropped   bool // it was under way when the run stopped
 }
@@ -79,7 +84,10 @@ type run struct {
 	again    []int          // started nodes that are due for another attempt
 	bound    map[string]any // variables by declaration and caller
 	sealed   bool           // it has secrets: what is stored of it is encrypted
-	masker   *secret.Masker
+	masker   atomic.Pointer[secret.Masker]
+	secrets  []any    // the values of its secret variables
+	hidden   []string // secrets of the connections that it opened, sorted
+	budget   budget
 	logs     []blueprint.LogEntry
 	respond  *blueprint.Response
 	failed   int // the node whose failure stopped the run, -1 for none
@@ -142,14 +150,13 @@ func (r *run) setUp(p *program, b *begin) error {
 	r.program, r.begin, r.bound, r.weight, r.memory = p, b, bound, weight, footprint(b.InputData)
 	r.plan = blueprint.NewPlan(p.graph)
 	r.nodes = make([]nodeRun, p.graph.Len())
-	var secrets []any
 	for _, name := range p.secrets {
 		if bound[name] != nil {
-			secrets = append(secrets, bound[name])
+			r.secrets = append(r.secrets, bound[name])
 		}
 	}
-	r.sealed = len(secrets) > 0
-	r.masker = secret.NewMasker(secrets)
+	r.hide(b.Hidden)
+	r.budget.allowed = p.definition.Budget.Stricter(b.Budget)
 	r.reuse(b.Reuse)
 	return nil
 }

@@ -34,7 +34,7 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 	}
 	b := &begin{
 		UserID: request.Principal.UserID, CanManage: request.CanManage,
-		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger,
+		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget,
 	}
 	if request.AdHoc {
 		b.Map = request.Definition.Map.Raw

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +44,7 @@ func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 		t.DataSourcesSummary = append(t.DataSourcesSummary, *sources[host])
 	}
 	t.ReachedOutForData, t.ExternalDataSourcesCount = len(hosts) > 0, len(hosts)
+	s.services(&t)
 	t.HasErrors, t.CriticalErrors = t.ErrorCount > 0 || x.Status == blueprint.StatusFailed, x.Status == blueprint.StatusFailed
 	if x.Failure != nil && x.Failure.Code == "cancelled" && x.Failure.NodeID == "" {
 		problems = []string{x.Failure.Message}
@@ -57,6 +59,37 @@ func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 		t.ErrorSummary = &x.Failure.Message
 	}
 	return t
+}
+
+// services sums up which connections the nodes used.
+func (s *stored) services(t *blueprint.Telemetry) {
+	tokens := map[string]int64{} // by connection to a provider of language models
+	for i := range s.Steps {
+		at := &s.Steps[i]
+		for _, u := range at.Uses {
+			t.RequiredLogin = t.RequiredLogin || u.SignIn
+			if u.Auth != "" && !slices.Contains(t.AuthenticationMethodsUsed, u.Auth) {
+				t.AuthenticationMethodsUsed = append(t.AuthenticationMethodsUsed, u.Auth)
+			}
+			if u.Type == blueprint.ConnectionAIProvider {
+				tokens[u.Connection] += at.Tokens
+			}
+		}
+		for _, server := range at.Servers {
+			if !slices.Contains(t.MCPServerNames, server) {
+				t.MCPServerNames = append(t.MCPServerNames, server)
+			}
+		}
+		t.OAuthFlowsTriggered = t.OAuthFlowsTriggered || at.SignIn
+	}
+	slices.Sort(t.AuthenticationMethodsUsed)
+	t.MCPServerCount, t.UsedMCPServers = len(t.MCPServerNames), len(t.MCPServerNames) > 0
+	t.AIProvidersUsedCount = len(tokens)
+	for _, connection := range slices.Sorted(maps.Keys(tokens)) {
+		if primary := t.PrimaryAIProviderConnectionID; tokens[connection] > 0 && (primary == nil || tokens[connection] > tokens[*primary]) {
+			t.PrimaryAIProviderConnectionID = &connection
+		}
+	}
 }
 
 // lifecycle gives the run's log: what nodes wrote, and between it the lines

@@ -98,7 +98,7 @@ func (r *run) view(room int) *blueprint.Execution {
 	if !row.Status.Terminal() {
 		row.Status = r.status()
 	}
-	account := r.account().mask(r.masker)
+	account := r.account().mask(r.masker.Load())
 	account.room = room
 	return account.expand(&row)
 }

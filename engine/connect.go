@@ -1,0 +1,124 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"blueprintd/blueprint"
+	"blueprintd/secret"
+)
+
+// use is a connection that a node opened, as the record keeps it.
+type use struct {
+	Connection string                   `json:"id"`
+	Type       blueprint.ConnectionType `json:"k"`
+	Auth       string                   `json:"auth,omitempty"`
+	SignIn     bool                     `json:"signIn,omitempty"`
+}
+
+// connect opens a connection for the node. Its secrets are hidden in all that
+// is shown of the run from now on.
+func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnection, error) {
+	r := a.run
+	if r.engine.Connections == nil {
+		return nil, unconnected("connections are not available")
+	}
+	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, ExecutionID: r.id, Address: a.node.ID})
+	switch code := blueprint.CodeOf(err); {
+	case err == nil:
+	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden, code == blueprint.CodeBadRequest:
+		return nil, unconnected("there is no connection " + id + " that this run may use")
+	default:
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if fresh := slices.DeleteFunc(slices.Clone(open.Secrets), func(s string) bool { return s == "" || slices.Contains(r.hidden, s) }); len(fresh) > 0 {
+		r.record(&entry{Kind: entryHide, At: blueprint.TimeOf(r.engine.Clock.Now()), Secrets: fresh})
+	}
+	a.uses = append(a.uses, use{open.ID, open.Type, open.Auth, open.SignIn})
+	return open, nil
+}
+
+func unconnected(message string) *blueprint.Failure {
+	return &blueprint.Failure{Code: "connection_unavailable", Message: message, Permanent: true, NotSent: true}
+}
+
+// hide masks values of connections besides those of secret variables. What is
+// stored of the run from now on is encrypted. r.mu is held.
+func (r *run) hide(values []string) {
+	r.hidden = append(r.hidden, values...)
+	slices.Sort(r.hidden)
+	r.hidden = slices.Compact(r.hidden)
+	all := slices.Clone(r.secrets)
+	for _, value := range r.hidden {
+		all = append(all, value)
+	}
+	r.sealed = len(all) > 0
+	r.masker.Store(secret.NewMasker(all))
+}
+
+// note keeps which services a node used.
+func (n *nodeRun) note(uses []use, servers []string) {
+	for _, u := range uses {
+		if !slices.Contains(n.uses, u) {
+			n.uses = append(n.uses, u)
+		}
+	}
+	for _, server := range servers {
+		if !slices.Contains(n.servers, server) {
+			n.servers = append(n.servers, server)
+		}
+	}
+}
+
+// SignedIn lets a node that waits for a sign-in look again whether there was
+// one. It returns once that is durable. A run that does not wait for it (any
+// more) is left alone.
+func (e *Engine) SignedIn(ctx context.Context, executionID, address string) error {
+	r, err := e.acquire(ctx, executionID)
+	if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if i, err := r.asked(address); err == nil && address != "" && r.nodes[i].await.Kind == blueprint.AwaitOAuth {
+		r.record(&entry{Kind: entryAgain, Node: address, At: blueprint.TimeOf(e.Clock.Now()), Attempt: r.nodes[i].attempt})
+		r.mu.Unlock()
+		err = r.flush()
+		e.changed(r.id)
+		r.mu.Lock()
+		if err != nil {
+			e.release(r)
+			return err
+		}
+	}
+	e.release(r)
+	return nil
+}
+
+// emitter gives what raises events for the node; nil when nobody listens.
+func (a *attempt) emitter() func(ctx context.Context, event string, data any) (int, error) {
+	r := a.run
+	if r.engine.Emit == nil {
+		return nil
+	}
+	return func(ctx context.Context, event string, data any) (int, error) {
+		data = r.masker.Load().Value(data) // it goes to others, who may not see secrets
+		definition := r.program.definition
+		depth := 0
+		if r.begin.Trigger != nil {
+			depth = r.begin.Trigger.Depth
+		}
+		started, err := r.engine.Emit(ctx, blueprint.Event{
+			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
+			Key: r.idempotencyKey(a.node), Data: data, Depth: depth, At: blueprint.TimeOf(r.engine.Clock.Now()),
+		})
+		if err != nil && !errors.Is(err, context.Canceled) && blueprint.CodeOf(err) == blueprint.CodeInternal {
+			r.engine.Logger.Error("an event could not be raised", "execution", r.id, "node", a.node.ID, "error", err)
+		}
+		return started, err
+	}
+}

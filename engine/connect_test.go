@@ -1,0 +1,187 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// connections are what the tests may connect to, by id; asking says for which
+// somebody must sign in first.
+type connections struct {
+	known  map[string]blueprint.OpenConnection
+	asking map[string]bool
+	uses   []blueprint.ConnectionUse
+}
+
+func (c *connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
+	c.uses = append(c.uses, use)
+	open, ok := c.known[use.ConnectionID]
+	switch {
+	case !ok:
+		return nil, blueprint.Errorf(blueprint.CodeNotFound, "no such connection")
+	case c.asking[use.ConnectionID]:
+		return nil, &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, Prompt: "Sign in", URL: "https://login.example/x"}}
+	}
+	open.ID = use.ConnectionID
+	return &open, nil
+}
+
+func known() *connections {
+	return &connections{asking: map[string]bool{}, known: map[string]blueprint.OpenConnection{
+		"http":  {Type: blueprint.ConnectionHTTP, Auth: "bearer", Config: map[string]any{"key": token}, Secrets: []string{token}},
+		"login": {Type: blueprint.ConnectionOAuth2, Auth: "oauth2", SignIn: true, Config: map[string]any{"key": token}, Secrets: []string{token}},
+		"ai1":   {Type: blueprint.ConnectionAIProvider, Auth: "api_key"},
+		"ai2":   {Type: blueprint.ConnectionAIProvider, Auth: "api_key"},
+	}}
+}
+
+// What a connection holds reaches the nodes behind, also after a crash, but
+// nobody who looks at the run.
+func TestSecretsOfConnectionsStayHidden(t *testing.T) {
+	c := known()
+	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+		h := w.start(w.define(`
+			a leak {"connectionId": "http"}
+			b log {"message": "{{input.key}}"}
+			c wait {"ms": 1000}
+			d eval {"expression": "nodes.a.output.key == \"` + token + `\""}`))
+		x := w.settle(h.ID)
+		w.noSecret("a record", x)
+		if data, err := blueprint.Encode(w.journal.stored(h.ID)); err != nil || strings.Contains(string(data), token) {
+			t.Errorf("the journal is readable: %s, %v", data, err)
+		}
+		w.reboot()
+		w.advance(time.Second)
+		x = w.settle(h.ID)
+		w.noSecret("a record", x)
+		if x.Output != true {
+			t.Errorf("the node behind the crash got %v", x.Output)
+		}
+		if got := c.uses[0]; got.UserID != "owner" || got.ExecutionID != h.ID || got.Address != "a" {
+			t.Errorf("opened for %+v", got)
+		}
+		if x.Telemetry.MCPServerNames[0] != "server ***" || !slices.Equal(x.Telemetry.AuthenticationMethodsUsed, []string{"bearer"}) || x.Telemetry.RequiredLogin {
+			t.Errorf("telemetry %+v", x.Telemetry)
+		}
+		w.noSecret("the record of a repetition", w.repeat(h.ID, "d"))
+	})
+}
+
+func TestConnectionThatMayNotBeUsed(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		options func(*engine.Options)
+		message string
+	}{
+		{"none at all", func(*engine.Options) {}, "connections are not available"},
+		{"unknown", func(o *engine.Options) { o.Connections = known() }, "no connection other"},
+	} {
+		testWith(t, test.options, func(w *world) {
+			x := w.run(w.define(`a leak {"connectionId": "other"} | {"retry": {"maxAttempts": 3}}`))
+			if x.Failure == nil || x.Failure.Code != "connection_unavailable" || !strings.Contains(x.Failure.Message, test.message) || x.Steps[0].Attempt != 1 {
+				t.Errorf("%s: %+v", test.name, x.Failure)
+			}
+		})
+	}
+}
+
+// A run that needs a sign-in asks for it, and goes on by itself after it.
+func TestSignIn(t *testing.T) {
+	c := known()
+	c.asking["login"] = true
+	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+		x := w.run(w.define("a pass\nb leak {\"connectionId\": \"login\"}"))
+		w.expect(x, `paused: a=completed b=paused`)
+		if a := x.AwaitingInput; a.Kind != blueprint.AwaitOAuth || a.URL != "https://login.example/x" || a.NodeID != "b" {
+			t.Errorf("asks %+v", a)
+		}
+		if err := w.SignedIn(w.Context(), x.ID, "b"); err != nil { // nobody did: it asks again
+			t.Fatal(err)
+		}
+		w.expect(w.settle(x.ID), `paused: a=completed b=paused`)
+		w.reboot()
+		c.asking["login"] = false
+		if err := errors.Join(w.SignedIn(w.Context(), x.ID, "b"), w.SignedIn(w.Context(), x.ID, "b"), w.SignedIn(w.Context(), x.ID, "a"), w.SignedIn(w.Context(), "exec_none", "a")); err != nil {
+			t.Fatal(err)
+		}
+		x = w.settle(x.ID)
+		w.expect(x, `completed: a=completed b=completed -> {"key":"***"}`)
+		if !x.Telemetry.RequiredLogin || !x.Telemetry.OAuthFlowsTriggered {
+			t.Errorf("telemetry %+v", x.Telemetry)
+		}
+	})
+}
+
+func TestBudget(t *testing.T) {
+	const lines = `
+		a model {"connectionId": "ai1", "calls": 3, "tokens": 10}
+		b model {"connectionId": "ai2", "calls": 2, "tokens": 20}`
+	number := func(n int64) *int64 { return &n }
+	for _, test := range []struct {
+		name          string
+		stored, given *blueprint.Budget
+		want          string
+		tokens        int64
+	}{
+		{"none", nil, nil, "completed completed", 70},
+		{"enough", &blueprint.Budget{Tokens: number(71), Calls: number(5)}, nil, "completed completed", 70},
+		{"tokens spent", &blueprint.Budget{Tokens: number(30)}, nil, "completed failed", 30},
+		{"calls spent", nil, &blueprint.Budget{Calls: number(4)}, "completed failed", 50},
+		{"the stricter counts", &blueprint.Budget{Calls: number(1)}, &blueprint.Budget{Calls: number(9), Tokens: number(5)}, "failed pending", 10},
+		{"no call at all", nil, &blueprint.Budget{Tokens: number(0)}, "failed pending", 0},
+	} {
+		testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *world) {
+			d := w.define(lines)
+			d.Budget = test.stored
+			r := request(d)
+			r.Budget = test.given
+			x := w.wait(w.startWith(r, engine.AtOnce))
+			if got := fmt.Sprint(x.Steps[0].Status, " ", x.Steps[1].Status); got != test.want {
+				t.Errorf("%s: %s, want %s", test.name, got, test.want)
+			}
+			if x.Telemetry.TotalTokensUsed != test.tokens || x.Failure != nil && x.Failure.Code != "budget_exceeded" {
+				t.Errorf("%s: %d tokens, failure %+v", test.name, x.Telemetry.TotalTokensUsed, x.Failure)
+			}
+			if test.name == "none" && (x.Telemetry.AIProvidersUsedCount != 2 || *x.Telemetry.PrimaryAIProviderConnectionID != "ai2") {
+				t.Errorf("telemetry %+v", x.Telemetry)
+			}
+		})
+	}
+}
+
+// A spent budget may pause the run: no call is made twice, and the budget holds
+// on after more was allowed, also over a crash.
+func TestBudgetThatPauses(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Connections = known() }, func(w *world) {
+		r := request(w.define(`a model {"connectionId": "ai1", "calls": 4, "tokens": 10}`))
+		two := int64(2)
+		r.Budget = &blueprint.Budget{Calls: &two, OnBreach: blueprint.BreachPauses}
+		x := w.wait(w.startWith(r, engine.AtOnce))
+		if w.expect(x, `paused: a=paused`); x.AwaitingInput == nil {
+			return
+		}
+		if x.AwaitingInput.Kind != blueprint.AwaitBudget || !strings.Contains(x.AwaitingInput.Prompt, "2 calls") {
+			t.Errorf("asks %+v", x.AwaitingInput)
+		}
+		for _, wrong := range []string{`null`, `{}`, `{"calls": 0}`, `{"calls": 1.5}`, `{"tokens": "9"}`} {
+			w.code(w.answer(x.ID, "a", w.decode(wrong)), blueprint.CodeBadRequest)
+		}
+		w.reboot()
+		w.answerOK(x.ID, "a", w.decode(`{"calls": 1}`))
+		w.expect(w.settle(x.ID), `paused: a=paused`)
+		w.answerOK(x.ID, "a", w.decode(`{"calls": 1, "tokens": 1}`))
+		x = w.settle(x.ID)
+		w.expect(x, `completed: a=completed -> 4`)
+		if got := strings.Join(w.actions(), ", "); got != "call 0, call 1, call 2, call 3" || x.Telemetry.TotalTokensUsed != 40 {
+			t.Errorf("made %s; %d tokens", got, x.Telemetry.TotalTokensUsed)
+		}
+	})
+}
