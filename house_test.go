@@ -34,13 +34,14 @@ var rooms = map[string][]string{
 	"store":                {"blueprint", "small"},
 	"triggers":             {"blueprint", "small", "triggers/cron"},
 	"triggers/cron":        {},
-	"bench":                {},                                           // a tool: it measures the program from outside
+	"bench":                {"harness"},                                  // a tool: it measures the program from outside
+	"harness":              {},                                           // the tools' own: how they run and call the program
 	"release":              {},                                           // a tool: it builds the program
 	"sim":                  {"blueprint", "small", "engine", "triggers"}, // a tool: it wires rooms as main does
-	"torture":              {"planted"},                                  // a tool: it knows the program from outside only
+	"torture":              {"harness", "planted"},                       // a tool: it knows the program from outside only
 	"torture/disk":         {},                                           // a tool's disk
-	"torture/sweep":        {"torture/disk"},                             // a tool: it knows the program from outside only
-	"torture/overload":     {},                                           // a tool: it knows the program from outside only
+	"torture/sweep":        {"harness", "torture/disk"},                  // a tool: it knows the program from outside only
+	"torture/overload":     {"harness"},                                  // a tool: it knows the program from outside only
 }
 
 // small are the rooms that every big room may use.
@@ -169,6 +170,7 @@ func TestTimeHasOneSource(t *testing.T) {
 		"clock/clock.go":        "is the clock",
 		"bench/time.go":         "measures a real process",
 		"engine/flush.go":       "measures how long the disk is away, in real time",
+		"harness/time.go":       "runs a real process",
 		"metrics/time.go":       "measures how long work takes, in real time",
 		"sim/world.go":          "lets time go by in the bubble of a simulated world",
 		"triggers/scheduler.go": "looks at least once a minute of real time for what other processes changed",

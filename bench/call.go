@@ -1,54 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
+
+	"blueprintd/harness"
 )
 
 type object = map[string]any
-
-// mutate calls a procedure and gives a text of its answer by name.
-func mutate(ctx context.Context, address, procedure string, input object, name string) (string, error) {
-	data, err := json.Marshal(object{"json": input})
-	if err != nil {
-		return "", err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/api/trpc/"+procedure, bytes.NewReader(data))
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+apiKey)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return "", err
-	}
-	var answer struct {
-		Result struct {
-			Data struct {
-				JSON object `json:"json"`
-			} `json:"data"`
-		} `json:"result"`
-	}
-	if err := json.Unmarshal(body, &answer); err != nil || response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("%s: %d %.300s", procedure, response.StatusCode, body)
-	}
-	text, ok := answer.Result.Data.JSON[name].(string)
-	if !ok {
-		return "", fmt.Errorf("%s: no %s in %.300s", procedure, name, body)
-	}
-	return text, nil
-}
 
 func node(id, kind string, config object) object {
 	return object{"id": id, "type": kind, "title": id, "config": config}
@@ -75,12 +35,13 @@ type flows struct {
 }
 
 func storeFlows(ctx context.Context, address string) (f flows, err error) {
+	client := harness.NewClient(address, apiKey, http.DefaultClient)
 	blueprint := func(title string, nodes []any) string {
 		if err != nil {
 			return ""
 		}
 		var id string
-		id, err = mutate(ctx, address, "blueprint.create", object{"title": title, "blueprint_map": object{"nodes": nodes}}, "id")
+		id, err = client.Create(ctx, "blueprint.create", object{"title": title, "blueprint_map": object{"nodes": nodes}})
 		return id
 	}
 	webhook := func(blueprint string, config object) string {
@@ -88,7 +49,7 @@ func storeFlows(ctx context.Context, address string) (f flows, err error) {
 			return ""
 		}
 		var id string
-		id, err = mutate(ctx, address, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": config}, "id")
+		id, err = client.Create(ctx, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": config})
 		return id
 	}
 	greet := blueprint("three nodes", three("{{inputData.name}}"))

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+
+	"blueprintd/harness"
 )
 
 // child does the jobs that this program does in processes of their own, so
@@ -57,10 +59,10 @@ func delegate(ctx context.Context, name string, job any) (*result, error) {
 }
 
 // launchSelf starts a child that goes on until it is killed.
-func launchSelf(name, folder string, ready *regexp.Regexp) (*process, error) {
+func launchSelf(name, folder string, ready *regexp.Regexp) (*harness.Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return launch(program{path: self, args: []string{name}, folder: folder, log: filepath.Join(folder, name+".log"), ready: ready})
+	return harness.Launch(harness.Program{Path: self, Args: []string{name}, Folder: folder, Log: filepath.Join(folder, name+".log"), Ready: ready})
 }

@@ -46,18 +46,18 @@ func compare(ctx context.Context, o options) error {
 		return err
 	}
 	f.Idle, f.RunSize = s.server.idle, s.runSize
-	if err := f.measure(ctx, &o, s.measurements(o.rows), s.server.pid()); err != nil {
+	if err := f.measure(ctx, &o, s.measurements(o.rows), s.server.Pid()); err != nil {
 		return err
 	}
 	for _, against := range []string{"b1", "b2", "a"} {
 		f.hold(f.Rows, "c", against)
 	}
-	alive, err := cpuTime(s.server.pid())
+	alive, err := cpuTime(s.server.Pid())
 	if err != nil {
 		return err
 	}
 	if s.echo != nil {
-		echo, err := cpuTime(s.echo.pid())
+		echo, err := cpuTime(s.echo.Pid())
 		if err != nil {
 			return err
 		}

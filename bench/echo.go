@@ -13,7 +13,7 @@ import (
 // ends.
 const echoArgument = "echo"
 
-var echoLine = regexp.MustCompile(`^echo on (http://\S+)$`)
+var echoLine = regexp.MustCompile(`(?m)^echo on (http://\S+)$`)
 
 // serveEcho decodes a JSON body and encodes it again: what any Go server that
 // speaks JSON pays before it does anything.

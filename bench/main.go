@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // options are what the command line says.
@@ -125,10 +127,9 @@ func bench(ctx context.Context, o options) (err error) {
 	}
 	if o.binary == "" {
 		o.say("building the server")
-		o.binary, err = buildServer(ctx, o.folder)
-	} else {
-		o.binary, err = filepath.Abs(o.binary)
 	}
+	// The settings of `make build`, but with the symbols, which profiles need.
+	o.binary, err = harness.Server(ctx, o.binary, o.folder, "-trimpath", "-tags", "urfave_cli_no_docs")
 	switch {
 	case err != nil:
 		return err

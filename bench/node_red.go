@@ -11,9 +11,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // nodeRedVersion is the release that is measured.
@@ -22,7 +23,7 @@ const nodeRedVersion = "4.1.15"
 // nodeRed is a Node-RED of its own: without an editor, and silent.
 type nodeRed struct {
 	folder string // where node_modules is
-	*process
+	*harness.Process
 	host string        // host:port
 	up   time.Duration // from its start to the first 200 of the flow
 }
@@ -97,20 +98,20 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	n.process, err = launch(program{
-		path: node, folder: folder, log: filepath.Join(folder, "node-red.log"), ready: regexp.MustCompile(`^there is no such line$`), environment: []string{"NODE_ENV=production"},
-		args: []string{filepath.Join(n.folder, "node_modules/node-red/red.js"), "--settings", filepath.Join(folder, "settings.js"), "--userDir", folder},
+	n.Process, err = harness.Launch(harness.Program{
+		Path: node, Folder: folder, Log: filepath.Join(folder, "node-red.log"), Environment: []string{"NODE_ENV=production"},
+		Args: []string{filepath.Join(n.folder, "node_modules/node-red/red.js"), "--settings", filepath.Join(folder, "settings.js"), "--userDir", folder},
 	})
 	if err != nil {
 		return err
 	}
 	for end := now().Add(time.Minute); !n.answers(ctx); {
-		if now().After(end) || !pause(ctx, time.Millisecond) {
-			n.kill()
+		if now().After(end) || !harness.Pause(ctx, time.Millisecond) {
+			n.Kill()
 			return fmt.Errorf("node-red does not answer; see %s", filepath.Join(folder, "node-red.log"))
 		}
 	}
-	n.up = now().Sub(n.started)
+	n.up = now().Sub(n.Started)
 	return nil
 }
 
@@ -131,7 +132,7 @@ func (n *nodeRed) answers(ctx context.Context) bool {
 }
 
 func (n *nodeRed) measure(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
-	return loadProcess(ctx, n.pid(), loadJob{Address: n.host, Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(n.host, "/webhook", payload())}})
+	return loadProcess(ctx, n.Pid(), loadJob{Address: n.host, Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(n.host, "/webhook", payload())}})
 }
 
 // folderSize adds up the files of a folder.

@@ -67,13 +67,13 @@ func comparePeers(ctx context.Context, o options) error {
 	if err := other.start(ctx, folder); err != nil {
 		return err
 	}
-	defer func() { other.kill() }()
-	if theirs.Idle, err = settled(ctx, other.pid(), s.quiet, 15*time.Second); err != nil {
+	defer func() { other.Kill() }()
+	if theirs.Idle, err = settled(ctx, other.Pid(), s.quiet, 15*time.Second); err != nil {
 		return err
 	}
 	ours.Idle = s.server.idle
 	list := append(s.measurements([]string{"c"}), measurement{"node-red", "the same flow on Node-RED, which stores nothing", other.measure})
-	if err := p.measure(ctx, &o, list, s.server.pid()); err != nil {
+	if err := p.measure(ctx, &o, list, s.server.Pid()); err != nil {
 		return err
 	}
 	for _, row := range p.Rows {
@@ -87,7 +87,7 @@ func comparePeers(ctx context.Context, o options) error {
 	}
 	p.hold(p.Rows, "c", "node-red")
 	var alive time.Duration
-	for _, pid := range []int{s.server.pid(), other.pid()} {
+	for _, pid := range []int{s.server.Pid(), other.Pid()} {
 		used, err := cpuTime(pid)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func comparePeers(ctx context.Context, o options) error {
 	if err := s.server.stop(); err != nil {
 		return err
 	}
-	other.kill()
+	other.Kill()
 	for n := range o.starts {
 		o.say("start %d of %d", n+1, o.starts)
 		if err := s.server.start(ctx); err != nil {
@@ -112,7 +112,7 @@ func comparePeers(ctx context.Context, o options) error {
 			return err
 		}
 		theirs.Times = append(theirs.Times, other.up)
-		other.kill()
+		other.Kill()
 	}
 	p.Peers = []peer{ours, theirs}
 	return publish(&o, p, p.Machine, p.text(), peersBegin, peersEnd)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // measurement is a row that is ready to be measured.
@@ -24,7 +26,7 @@ type measure func(ctx context.Context, connections int, warmup, length time.Dura
 type stage struct {
 	folder  string
 	server  *server
-	echo    *process
+	echo    *harness.Process
 	flows   flows
 	echoAt  string
 	indexed string // databases of the inserter
@@ -39,7 +41,7 @@ func (s *stage) prepare(ctx context.Context, names []string) (err error) {
 	if err := s.server.start(ctx); err != nil {
 		return err
 	}
-	if s.server.idle, err = settled(ctx, s.server.pid(), s.quiet, 15*time.Second); err != nil {
+	if s.server.idle, err = settled(ctx, s.server.Pid(), s.quiet, 15*time.Second); err != nil {
 		return err
 	}
 	if s.flows, err = storeFlows(ctx, s.server.address); err != nil {
@@ -71,15 +73,15 @@ func (s *stage) startEcho(ctx context.Context) (err error) {
 	if s.echo, err = launchSelf(echoArgument, s.folder, echoLine); err != nil {
 		return err
 	}
-	s.echoAt, err = s.echo.address(ctx, 20*time.Second)
+	s.echoAt, err = s.echo.Address(ctx, 20*time.Second)
 	s.echoAt = strings.TrimPrefix(s.echoAt, "http://")
 	return err
 }
 
 // close ends whatever the stage started.
 func (s *stage) close() {
-	s.echo.kill()
-	s.server.kill()
+	s.echo.Kill()
+	s.server.Kill()
 }
 
 // measurements gives the rows by their names, in the table's order.
@@ -97,7 +99,7 @@ func (s *stage) measurements(names []string) (list []measurement) {
 		}
 	}
 	add("a", "net/http JSON echo", func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
-		return loadProcess(ctx, s.echo.pid(), loadJob{Address: s.echoAt, Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(s.echoAt, "/", payload())}})
+		return loadProcess(ctx, s.echo.Pid(), loadJob{Address: s.echoAt, Connections: connections, Warmup: warmup, Length: length, Requests: [][]byte{postRequest(s.echoAt, "/", payload())}})
 	})
 	add("b1", "bare inserts: the bytes of a run, one table, no index", func(ctx context.Context, connections int, warmup, length time.Duration) (*result, error) {
 		return s.insert(ctx, insertJob{Path: s.bare, Bare: true, Connections: connections, Warmup: warmup, Length: length})
@@ -140,7 +142,7 @@ func (s *stage) someRuns(ctx context.Context) ([]string, error) {
 // load loads the server and tells by how much its database grew.
 func (s *stage) load(ctx context.Context, job loadJob) (*result, error) {
 	job.Address = s.server.host()
-	return grown(ctx, s.server.database(), func() (*result, error) { return loadProcess(ctx, s.server.pid(), job) })
+	return grown(ctx, s.server.database(), func() (*result, error) { return loadProcess(ctx, s.server.Pid(), job) })
 }
 
 func (s *stage) insert(ctx context.Context, job insertJob) (*result, error) {
@@ -150,7 +152,7 @@ func (s *stage) insert(ctx context.Context, job insertJob) (*result, error) {
 
 // loadProcess loads a process and tells how large it became.
 func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
-	forgetPeak(pid)
+	harness.ForgetPeak(pid)
 	job.Server = pid
 	r, err := delegate(ctx, loadArgument, job)
 	if err != nil {
@@ -159,7 +161,7 @@ func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
 	if r.Failed > 0 || r.Failure != "" {
 		return nil, fmt.Errorf("%d requests failed, for example: %s", r.Failed, r.Failure)
 	}
-	_, r.Peak, err = memory(pid)
+	_, r.Peak, err = harness.Memory(pid)
 	return r, err
 }
 

@@ -6,20 +6,19 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 const apiKey = "key-of-the-benchmark"
-
-var readyLine = regexp.MustCompile(`is ready on (http://\S+)`)
 
 // server is the program that is measured, on a database file of its own.
 type server struct {
 	binary, folder string
 	environment    []string
-	*process
+	*harness.Process
 	address string        // http://host:port
 	up      time.Duration // from its start to the first 200 of /readyz
 	idle    int64         // resident memory at rest before any work
@@ -29,23 +28,26 @@ func (s *server) database() string { return filepath.Join(s.folder, "bench.db") 
 
 // start starts the server and waits until it says that it is ready.
 func (s *server) start(ctx context.Context) (err error) {
-	s.process, err = launch(program{
-		path: s.binary, folder: s.folder, environment: s.environment, log: filepath.Join(s.folder, "server.log"), ready: readyLine,
-		args: []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0"},
+	s.Process, err = harness.Launch(harness.Program{
+		Path: s.binary, Folder: s.folder, Environment: s.environment, Log: filepath.Join(s.folder, "server.log"), Ready: harness.ServerReady,
+		Args: []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0"},
 	})
 	if err != nil {
 		return err
 	}
-	if s.address, err = s.process.address(ctx, time.Minute); err == nil {
+	if s.address, err = s.Process.Address(ctx, time.Minute); err == nil {
 		err = s.awaitReady(ctx)
 	}
 	if err != nil {
-		s.kill()
+		s.Kill()
 		return fmt.Errorf("the server, see %s: %w", filepath.Join(s.folder, "server.log"), err)
 	}
-	s.up = now().Sub(s.started)
+	s.up = now().Sub(s.Started)
 	return nil
 }
+
+// stop asks the server to end, which it must do well.
+func (s *server) stop() error { return s.Stop(30 * time.Second) }
 
 func (s *server) awaitReady(ctx context.Context) error {
 	for end := now().Add(time.Minute); ; {
@@ -62,7 +64,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if response.StatusCode == http.StatusOK {
 			return nil
 		}
-		if now().After(end) || !pause(ctx, time.Millisecond) {
+		if now().After(end) || !harness.Pause(ctx, time.Millisecond) {
 			return fmt.Errorf("/readyz answers %d", response.StatusCode)
 		}
 	}

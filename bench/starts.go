@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // starts is how long the server takes from its start to the first 200 of
@@ -47,9 +49,9 @@ func measureStarts(ctx context.Context, o *options) ([]starts, error) {
 			if err := s.start(ctx); err != nil {
 				return nil, err
 			}
-			resident, _, err := memory(s.pid())
+			resident, _, err := harness.Memory(s.Pid())
 			if err != nil {
-				s.kill()
+				s.Kill()
 				return nil, err
 			}
 			sizes = append(sizes, resident)

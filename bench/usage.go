@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // ticksPerSecond is the unit of times in /proc, the same on every Linux that Go
@@ -37,37 +39,6 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
 }
 
-// memory gives two sizes of a process in bytes: what is resident, and the most
-// that was since it started or since forgetPeak.
-func memory(pid int) (resident, peak int64, err error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, 0, err
-	}
-	for line := range strings.Lines(string(data)) {
-		name, rest, _ := strings.Cut(line, ":")
-		into := map[string]*int64{"VmRSS": &resident, "VmHWM": &peak}[name]
-		if into == nil {
-			continue
-		}
-		n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
-		if err != nil {
-			return 0, 0, err
-		}
-		*into = n << 10
-	}
-	if resident == 0 {
-		return 0, 0, fmt.Errorf("/proc/%d/status tells no size", pid)
-	}
-	return resident, peak, nil
-}
-
-// forgetPeak makes the kernel forget the most memory that a process ever had.
-// Where it refuses, peaks are those since the start.
-func forgetPeak(pid int) {
-	_ = os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-}
-
 // settled waits until a process rests, that is until its resident memory has
 // changed by less than a hundredth for quiet and it used almost no processor,
 // or until most has passed, and gives its size. It forces no collection of
@@ -78,7 +49,7 @@ func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, er
 	var used time.Duration
 	since := now()
 	for end := now().Add(most); ; {
-		resident, _, err := memory(pid)
+		resident, _, err := harness.Memory(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -93,7 +64,7 @@ func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, er
 		if now().Sub(since) >= quiet || now().After(end) {
 			return resident, nil
 		}
-		if !pause(ctx, step) {
+		if !harness.Pause(ctx, step) {
 			return 0, ctx.Err()
 		}
 	}

@@ -110,7 +110,7 @@ func leaveWaiting(ctx context.Context, o *options, trigger func(flows) string) (
 // figures.
 func (s *stage) rest(ctx context.Context, o *options) (int64, error) {
 	if o.quick {
-		return settled(ctx, s.server.pid(), 0, time.Second)
+		return settled(ctx, s.server.Pid(), 0, time.Second)
 	}
-	return settled(ctx, s.server.pid(), 2*time.Second, 20*time.Second)
+	return settled(ctx, s.server.Pid(), 2*time.Second, 20*time.Second)
 }

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // client is one of those who load the server.
 type client struct {
 	name   int
 	random *rand.Rand
-	door   *door
+	door   *harness.Client
 	book   *book
 	shapes []*shape
 	sent   int
@@ -25,8 +27,8 @@ const mostOpen = 150
 // work loads the server until loaded ends. What is under way then is waited
 // for, so that no run begins afterwards that nobody knows of.
 func (c *client) work(ctx, loaded context.Context) {
-	for pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
-		if *c.door.address.Load() == "" {
+	for harness.Pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
+		if c.door.Address() == "" {
 			continue
 		}
 		if c.watches {
@@ -46,22 +48,22 @@ func (c *client) work(ctx, loaded context.Context) {
 
 // heard counts an answer, and says whether it is one of success.
 func (c *client) heard(a answer, what string) bool {
-	if a.err == errDown {
+	if a.Err == harness.ErrDown {
 		return false
 	}
 	c.book.count(func(n *counts) {
 		n.Requests++
-		if a.err != nil {
+		if a.Err != nil {
 			n.Lost++
 		}
-		if a.status == 503 {
+		if a.Status == 503 {
 			n.Refused++
 		}
 	})
-	if a.err == nil && !a.ok() && a.status != 503 && a.status != 409 {
+	if a.Err == nil && !a.OK() && a.Status != 503 && a.Status != 409 {
 		c.book.violated("I10", "", "%s was refused: %s", what, a)
 	}
-	return a.ok()
+	return a.OK()
 }
 
 // choose gives a random shape for which fits, by weight.
@@ -98,9 +100,9 @@ func (c *client) start(ctx context.Context) {
 		s := c.choose(every)
 		input := s.blueprintMap()
 		input["options"] = object{"blueprintId": s.id, "inputData": c.input()}
-		a := c.door.mutate(ctx, "execution.executeBlueprintWithLogging", input)
+		a := c.door.Mutate(ctx, "execution.executeBlueprintWithLogging", input)
 		if c.heard(a, "executeBlueprintWithLogging") {
-			c.book.knows(a.text("executionId"), "logged", s)
+			c.book.knows(a.Text("executionId"), "logged", s)
 			c.book.count(func(n *counts) { n.Logged++ })
 		}
 	case dice < 35:
@@ -108,9 +110,9 @@ func (c *client) start(ctx context.Context) {
 	case dice < 42:
 		s := c.choose(every)
 		least, _ := s.editions()
-		a := c.door.mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
+		a := c.door.Mutate(ctx, "blueprintTriggers.fire", object{"triggerId": s.api, "inputData": c.input()})
 		if c.heard(a, "fire") {
-			c.book.knows(a.text("executionId"), "fired", s).atLeast(least)
+			c.book.knows(a.Text("executionId"), "fired", s).atLeast(least)
 			c.book.count(func(n *counts) { n.Fired++ })
 		}
 	case dice < 52:
@@ -124,17 +126,17 @@ func (c *client) start(ctx context.Context) {
 func (c *client) execute(ctx context.Context) {
 	s := c.choose(func(s *shape) bool { return s.name != "human" && s.name != "approval" })
 	least, _ := s.editions()
-	a := c.door.mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
+	a := c.door.Mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
 	if !c.heard(a, "blueprint.execute") {
 		return
 	}
-	r := c.book.knows(a.text("executionId"), "executed", s)
+	r := c.book.knows(a.Text("executionId"), "executed", s)
 	r.atLeast(least)
 	c.book.count(func(n *counts) { n.Executed++ })
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch status := a.text("result", "status"); {
-	case status == "completed" && at(a.value, "success") != true:
+	switch status := a.Text("result", "status"); {
+	case status == "completed" && harness.At(a.Value, "success") != true:
 		c.book.violated("I5", r.id, "it was answered as completed without success: %s", a)
 	case status == "completed" || status == "failed":
 		r.mustEnd = status
@@ -201,7 +203,7 @@ func (c *client) deliver(ctx context.Context, d *delivery) {
 	if d.id != "" {
 		headers = append(headers, "Idempotency-Key", d.id)
 	}
-	a := c.door.do(ctx, "POST", path, d.input, headers...)
+	a := c.door.Do(ctx, "POST", path, d.input, headers...)
 	if d.mode == "wait" {
 		c.waited(d, a)
 		return
@@ -209,23 +211,23 @@ func (c *client) deliver(ctx context.Context, d *delivery) {
 	if !c.heard(a, "a delivery to "+d.shape.name) {
 		return
 	}
-	c.acknowledged(d, a, a.text("executionId"))
+	c.acknowledged(d, a, a.Text("executionId"))
 }
 
 // waited reads the answer of a webhook that answers at the end.
 func (c *client) waited(d *delivery, a answer) {
-	if a.status == 500 { // a run that failed
-		a.status = 200
+	if a.Status == 500 { // a run that failed
+		a.Status = 200
 	}
 	if !c.heard(a, "a waiting delivery to "+d.shape.name) {
 		return
 	}
-	if id := a.text("executionId"); id != "" { // a duplicate, a failure, or a run that goes on
+	if id := a.Text("executionId"); id != "" { // a duplicate, a failure, or a run that goes on
 		c.acknowledged(d, a, id)
 		return
 	}
-	id := a.text("execution") // of a respond node
-	if _, err := fmt.Sscanf(a.text("text"), "%s done", &id); err != nil && id == "" {
+	id := a.Text("execution") // of a respond node
+	if _, err := fmt.Sscanf(a.Text("text"), "%s done", &id); err != nil && id == "" {
 		c.book.violated("I5", "", "a waiting delivery to %s was answered %s", d.shape.name, a)
 		return
 	}
@@ -249,7 +251,7 @@ func (c *client) acknowledged(d *delivery, a answer, id string) *run {
 			n.Delivered++
 		}
 	})
-	if a.status == 200 && d.mode != "wait" {
+	if a.Status == 200 && d.mode != "wait" {
 		c.book.count(func(n *counts) { n.Duplicates++ })
 	}
 	return r

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // edited is the name of the shape whose blueprint is changed while runs of it
@@ -31,7 +33,7 @@ type editor struct {
 
 // work publishes editions until loaded ends.
 func (e *editor) work(ctx, loaded context.Context, c *client, s *shape) {
-	for pause(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
+	for harness.Pause(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
 		e.publish(ctx, c, s)
 	}
 }
@@ -42,7 +44,7 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	n := s.tried
 	s.mu.Unlock()
 	nodes := edition(e.ledger, n)
-	a := c.door.mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
+	a := c.door.Mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
 	if !c.heard(a, "blueprint.update") {
 		return
 	}
@@ -82,11 +84,11 @@ func (b *book) judgeEdition(r *run, text string, tried int) {
 // judgeStored reads the stored blueprint of the edited shape: an acknowledged
 // change is there.
 func (c *client) judgeStored(ctx context.Context, s *shape) {
-	a := c.door.query(ctx, "blueprint.get", object{"id": s.id})
+	a := c.door.Query(ctx, "blueprint.get", object{"id": s.id})
 	if !c.heard(a, "blueprint.get") {
 		return
 	}
-	nodes, _ := at(a.value, "blueprint_map", "nodes").([]any)
+	nodes, _ := harness.At(a.Value, "blueprint_map", "nodes").([]any)
 	published, tried := s.editions()
 	c.book.judgeStored(nodes, published, tried)
 }
@@ -94,7 +96,7 @@ func (c *client) judgeStored(ctx context.Context, s *shape) {
 func (b *book) judgeStored(nodes []any, published, tried int) {
 	stored := -1.0
 	if len(nodes) > 0 {
-		stored, _ = at(nodes[0], "config", "values", "edition").(float64)
+		stored, _ = harness.At(nodes[0], "config", "values", "edition").(float64)
 	}
 	if stored < float64(published) || stored > float64(tried) {
 		b.violated("I1", "", "edition %d of the blueprint was acknowledged, %d was the latest sent, and %v is stored", published, tried, stored)

@@ -88,7 +88,7 @@ func TestObserve(t *testing.T) {
 			r := b.knows("exec_1", "logged", &shape{follows: map[string][]string{"b": {"a"}}})
 			for _, text := range []string{c.first, c.second} {
 				var a answer
-				if err := json.Unmarshal([]byte(text), &a.value); err != nil {
+				if err := json.Unmarshal([]byte(text), &a.Value); err != nil {
 					t.Fatal(err)
 				}
 				b.observe(r, a)

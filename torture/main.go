@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // options are what the command line says.
@@ -99,7 +101,7 @@ func printJSON(value any) {
 	out.Encode(value)
 }
 
-var ledgerLine = regexp.MustCompile(`^(http://\S+)$`)
+var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+)$`)
 
 // tortureIn does all of it in a folder of its own: first a server under the
 // real clock, and for a quarter of the kills one under a virtual clock, with
@@ -107,12 +109,7 @@ var ledgerLine = regexp.MustCompile(`^(http://\S+)$`)
 // server.
 func tortureIn(ctx context.Context, o options, folder string, watched *screen) (*report, error) {
 	var err error
-	if o.binary == "" {
-		o.binary, err = build(ctx, folder, "blueprintd")
-	} else {
-		o.binary, err = filepath.Abs(o.binary)
-	}
-	if err != nil {
+	if o.binary, err = harness.Server(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	r := newReport(ctx, o)
@@ -147,12 +144,12 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 		return nil, err
 	}
 	calls := filepath.Join(folder, "ledger.jsonl")
-	ledger, err := launch(filepath.Join(folder, "ledger.log"), ledgerLine, self, ledgerArgument, calls)
+	ledger, err := harness.Launch(harness.Program{Path: self, Args: []string{ledgerArgument, calls}, Folder: folder, Log: filepath.Join(folder, "ledger.log"), Ready: ledgerLine})
 	if err != nil {
 		return nil, err
 	}
-	defer ledger.kill()
-	address, err := ledger.address(ctx, 20*time.Second)
+	defer ledger.Kill()
+	address, err := ledger.Address(ctx, 20*time.Second)
 	if err != nil {
 		return nil, fmt.Errorf("the ledger: %w", err)
 	}

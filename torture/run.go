@@ -76,7 +76,7 @@ type finished struct {
 // r.mu is held.
 func (b *book) observe(r *run, a answer) *record {
 	heard := now()
-	data, err := json.Marshal(a.value)
+	data, err := json.Marshal(a.Value)
 	rec := &record{}
 	if err == nil {
 		err = json.Unmarshal(data, rec)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // scene is one server on one database, killed and started again and again.
@@ -17,7 +19,7 @@ type scene struct {
 	random *rand.Rand // of the kills; each client has its own
 	book   *book
 	screen *screen
-	door   *door
+	door   *harness.Client
 	shapes []*shape
 	ledger string // its address
 	// Of a scene under a virtual clock; else nil.
@@ -46,15 +48,18 @@ func (s *scene) client(n int) *client {
 func (s *scene) database() string  { return filepath.Join(s.folder, "blueprintd.db") }
 func (s *scene) serverLog() string { return filepath.Join(s.folder, "server.log") }
 
-// mostToReady is how long a start may take.
-const mostToReady = 30 * time.Second
+// How long a start and an end may take.
+const (
+	mostToReady = 30 * time.Second
+	mostToStop  = 30 * time.Second
+)
 
 // arguments are those of every server on the database.
 func (s *scene) arguments() []string {
 	return []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
 }
 
-func (s *scene) launch() (*process, error) {
+func (s *scene) launch() (*harness.Process, error) {
 	args := s.arguments()
 	if s.random.IntN(2) == 0 {
 		args = append(args, "--max-running", "8")
@@ -62,56 +67,56 @@ func (s *scene) launch() (*process, error) {
 	if s.ticking != nil {
 		args = append(args, "--clock", s.ticking.flag(s.random))
 	}
-	return launch(s.serverLog(), readyLine, s.binary, args...)
+	return harness.Launch(harness.Program{Path: s.binary, Args: args, Folder: s.folder, Log: s.serverLog(), Ready: harness.ServerReady})
 }
 
 // up starts the server and waits until it is ready. A server that does not
 // become ready is a violation, and nil.
-func (s *scene) up(ctx context.Context) (*process, error) {
+func (s *scene) up(ctx context.Context) (*harness.Process, error) {
 	p, err := s.launch()
 	if err != nil {
 		return nil, err
 	}
-	address, err := p.address(ctx, mostToReady)
+	address, err := p.Address(ctx, mostToReady)
 	if err != nil {
-		p.kill()
+		p.Kill()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		s.book.violated("up", "", "the server does not start: %v; its log is %s", err, s.serverLog())
 		return nil, nil
 	}
-	s.ready = append(s.ready, now().Sub(p.started))
+	s.ready = append(s.ready, now().Sub(p.Started))
 	if s.ticking != nil {
 		s.ticking.reached(s.ticking.given)
 	}
-	s.door.open(address)
+	s.door.Open(address)
 	return p, nil
 }
 
 // down ends a server and notes since when it was away. Asked politely, it must
 // end well, whatever it was at, while clients still knock.
-func (s *scene) down(p *process, polite bool) {
+func (s *scene) down(p *harness.Process, polite bool) {
 	from := now()
 	if polite {
-		if err := p.stop(); err != nil {
+		if err := p.Stop(mostToStop); err != nil {
 			s.book.violated("up", "", "asked to end, the server did not end well: %v; its log is %s", err, s.serverLog())
 		}
 		s.stops++
 	} else {
-		s.door.open("")
-		p.kill()
+		s.door.Open("")
+		p.Kill()
 		s.kills++
 	}
-	s.door.open("")
+	s.door.Open("")
 	s.book.mu.Lock()
 	s.book.outages = append(s.book.outages, outage{from: from})
 	s.book.mu.Unlock()
 }
 
 // restarted notes when the process after the latest kill began.
-func (s *scene) restarted(p *process) {
-	s.book.outages[len(s.book.outages)-1].to = p.started
+func (s *scene) restarted(p *harness.Process) {
+	s.book.outages[len(s.book.outages)-1].to = p.Started
 }
 
 // play loads and kills until there were enough kills, and then lets all settle.
@@ -120,7 +125,7 @@ func (s *scene) play(ctx context.Context) error {
 	if err != nil || p == nil {
 		return err
 	}
-	defer func() { p.kill() }()
+	defer func() { p.Kill() }()
 	for _, shape := range s.shapes {
 		if err := shape.create(ctx, s.door); err != nil {
 			return err
@@ -153,17 +158,15 @@ func (s *scene) play(ctx context.Context) error {
 		clients.Go(func() { e.work(ctx, loaded, c, shape) })
 	}
 	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
-		if !pause(ctx, s.life()) {
+		if !harness.Pause(ctx, s.life()) {
 			return ctx.Err()
 		}
 		if s.random.IntN(8) == 0 {
 			s.intrude(ctx)
 		}
-		select {
-		case <-p.ended:
-			s.book.violated("up", "", "the server ended by itself: %v; its log is %s", p.err, s.serverLog())
+		if !p.Running() {
+			s.book.violated("up", "", "the server ended by itself: %v; its log is %s", p.Err, s.serverLog())
 			return nil
-		default:
 		}
 		next, err := s.replace(ctx, p)
 		if err != nil || next == nil {
@@ -171,13 +174,13 @@ func (s *scene) play(ctx context.Context) error {
 		}
 		p = next
 	}
-	pause(ctx, time.Second) // work on the last start too
+	harness.Pause(ctx, time.Second) // work on the last start too
 	unload()
 	clients.Wait()
 	if p, err = s.settle(ctx, p); err != nil || p == nil {
 		return err
 	}
-	if err := p.stop(); err != nil {
+	if err := p.Stop(mostToStop); err != nil {
 		s.book.violated("up", "", "the server did not end well: %v", err)
 	}
 	return nil
@@ -209,7 +212,7 @@ func (s *scene) life() time.Duration {
 // replace kills the server and starts it again; one start in five is cut off
 // too. One server in twelve is asked to end instead, which is no kill, but puts
 // the same runs down.
-func (s *scene) replace(ctx context.Context, p *process) (*process, error) {
+func (s *scene) replace(ctx context.Context, p *harness.Process) (*harness.Process, error) {
 	for polite := s.random.IntN(12) == 0; ; polite = false {
 		s.down(p, polite)
 		if polite {
@@ -224,7 +227,7 @@ func (s *scene) replace(ctx context.Context, p *process) (*process, error) {
 			return nil, err
 		}
 		s.restarted(next)
-		pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
+		harness.Pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
 		s.early++
 		p = next
 	}

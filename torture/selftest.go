@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"blueprintd/harness"
 	"blueprintd/planted"
 )
 
@@ -79,7 +80,7 @@ func selftest(o options) int {
 // selftestIn tries the server without a bug and with each.
 func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, error) {
 	var err error
-	if o.binary, err = build(ctx, folder, "blueprintd", "-tags", "planted"); err != nil {
+	if o.binary, err = harness.Build(ctx, folder, "blueprintd", "-tags", "planted"); err != nil {
 		return nil, err
 	}
 	o.first = true
@@ -163,7 +164,7 @@ const mostForCut = 5 * time.Second
 // cut has the sweep cut the power, which no kill can stand for: what a killed
 // process has written is still with the system.
 func (v *verdict) cut(ctx context.Context, o options, folder string) error {
-	sweep, err := build(ctx, folder, "blueprintd/torture/sweep")
+	sweep, err := harness.Build(ctx, folder, "blueprintd/torture/sweep")
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // How long runs may take to end once the faults have stopped: all of them, and
@@ -16,7 +18,7 @@ const (
 
 // settle lets all runs end, lists those that nobody was told of, stops the
 // server well, starts it once more and reads every run again.
-func (s *scene) settle(ctx context.Context, p *process) (*process, error) {
+func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Process, error) {
 	c := s.client(1000)
 	if s.ticking != nil {
 		s.ticking.rest(ctx, c)
@@ -33,15 +35,15 @@ func (s *scene) settle(ctx context.Context, p *process) (*process, error) {
 		if standing != before {
 			changed, before = now(), standing
 		}
-		if !pause(ctx, 100*time.Millisecond) {
+		if !harness.Pause(ctx, 100*time.Millisecond) {
 			return p, ctx.Err()
 		}
 	}
 	for _, r := range s.book.opened() {
-		s.book.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).body)
+		s.book.violated("I2", r.id, "%.0f s after the faults stopped, %.0f s after anything changed, it is still %q: %s", now().Sub(faultless).Seconds(), now().Sub(changed).Seconds(), r.status, c.door.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id}).Body)
 	}
-	s.door.open("")
-	if err := p.stop(); err != nil {
+	s.door.Open("")
+	if err := p.Stop(mostToStop); err != nil {
 		s.book.violated("up", "", "the server did not end well: %v", err)
 	}
 	next, err := s.up(ctx)
@@ -85,21 +87,21 @@ func (c *client) list(ctx context.Context, most int) int {
 	}
 	listed := map[string]bool{}
 	for offset := 0; ; offset += limit {
-		a := c.door.query(ctx, "execution.listRecentExecutions", object{"limit": limit, "offset": offset})
+		a := c.door.Query(ctx, "execution.listRecentExecutions", object{"limit": limit, "offset": offset})
 		if !c.heard(a, "listRecentExecutions") {
 			return found
 		}
-		logs, _ := at(a.value, "logs").([]any)
+		logs, _ := harness.At(a.Value, "logs").([]any)
 		for _, log := range logs {
-			id, _ := at(log, "executionData", "executionId").(string)
-			blueprint, _ := at(log, "blueprintId").(string)
+			id, _ := harness.At(log, "executionData", "executionId").(string)
+			blueprint, _ := harness.At(log, "blueprintId").(string)
 			listed[id] = true
 			r := c.book.run(id)
 			if r == nil {
 				found++
 				r = c.book.knows(id, "", byBlueprint[blueprint])
 			}
-			if status := at(log, "status"); most == 0 && r.ended != "" && status != r.status {
+			if status := harness.At(log, "status"); most == 0 && r.ended != "" && status != r.status {
 				c.book.violated("I5", id, "it is %s, and the listing says %v", r.status, status)
 			}
 		}
@@ -122,11 +124,11 @@ func (c *client) list(ctx context.Context, most int) int {
 func (c *client) history(ctx context.Context, trigger string) []any {
 	var all []any
 	for {
-		a := c.door.query(ctx, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 100, "offset": len(all)})
+		a := c.door.Query(ctx, "blueprintTriggers.history", object{"triggerId": trigger, "limit": 100, "offset": len(all)})
 		if !c.heard(a, "history") {
 			return all
 		}
-		rows, _ := at(a.value, "firings").([]any)
+		rows, _ := harness.At(a.Value, "firings").([]any)
 		if all = append(all, rows...); len(rows) < 100 {
 			return all
 		}
@@ -140,16 +142,16 @@ func (c *client) firings(ctx context.Context, s *shape, trigger string) {
 	started := map[string]string{} // key -> execution
 	runs := map[string]bool{}
 	for _, row := range c.history(ctx, trigger) {
-		key, _ := at(row, "key").(string)
-		execution, _ := at(row, "executionId").(string)
-		if at(row, "decision") != "started" {
+		key, _ := harness.At(row, "key").(string)
+		execution, _ := harness.At(row, "executionId").(string)
+		if harness.At(row, "decision") != "started" {
 			continue
 		}
 		if other := started[key]; other != "" {
 			c.book.violated("I7", execution, "key %s of trigger %s also started %s", key, trigger, other)
 		}
 		if r := c.book.run(execution); r == nil || r.shape != s || runs[execution] {
-			c.book.violated("I7", execution, "firing %v of trigger %s started it, but it is no run of that trigger or was started twice", at(row, "id"), trigger)
+			c.book.violated("I7", execution, "firing %v of trigger %s started it, but it is no run of that trigger or was started twice", harness.At(row, "id"), trigger)
 		}
 		started[key], runs[execution] = execution, true
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"sync"
+
+	"blueprintd/harness"
 )
 
 type object = map[string]any
@@ -125,18 +127,13 @@ func (s *shape) blueprintMap() object {
 }
 
 // create stores a shape and the triggers that clients knock at.
-func (s *shape) create(ctx context.Context, d *door) error {
-	made := d.mutate(ctx, "blueprint.create", object{"title": s.name, "blueprint_map": s.blueprintMap()})
-	if !made.ok() {
-		return fmt.Errorf("blueprint.create: %s", made)
+func (s *shape) create(ctx context.Context, d *harness.Client) error {
+	var err error
+	if s.id, err = d.Create(ctx, "blueprint.create", object{"title": s.name, "blueprint_map": s.blueprintMap()}); err != nil {
+		return err
 	}
-	s.id = made.text("id")
 	trigger := func(kind string, config object) (string, error) {
-		made := d.mutate(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
-		if !made.ok() {
-			return "", fmt.Errorf("blueprintTriggers.create: %s", made)
-		}
-		return made.text("id"), nil
+		return d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
 	}
 	for _, mode := range s.modes {
 		config := object{}
@@ -152,7 +149,6 @@ func (s *shape) create(ctx context.Context, d *door) error {
 	if len(s.modes) == 0 {
 		return nil
 	}
-	id, err := trigger("api", object{"label": s.name})
-	s.api = id
+	s.api, err = trigger("api", object{"label": s.name})
 	return err
 }

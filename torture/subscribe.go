@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // mostToFollow is how long a subscriber stays with one run.
@@ -18,11 +20,11 @@ const mostToFollow = 3 * time.Second
 // follow subscribes to one run after another until loaded ends. A subscription
 // that a kill cut off is taken up again on the next server.
 func (c *client) follow(ctx, loaded context.Context) {
-	for pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
+	for harness.Pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
 		for _, r := range c.book.some(c.random, 1) {
 			late := now().Add(mostToFollow)
 			for now().Before(late) && loaded.Err() == nil && !c.subscribe(ctx, r, time.Until(late)) {
-				pause(loaded, 20*time.Millisecond)
+				harness.Pause(loaded, 20*time.Millisecond)
 			}
 		}
 	}
@@ -31,7 +33,7 @@ func (c *client) follow(ctx, loaded context.Context) {
 // subscribe hears the records of a run until the stream ends, and tells whether
 // that was the end of the run.
 func (c *client) subscribe(ctx context.Context, r *run, most time.Duration) (over bool) {
-	address := *c.door.address.Load()
+	address := c.door.Address()
 	if address == "" {
 		return false
 	}
@@ -46,13 +48,13 @@ func (c *client) subscribe(ctx context.Context, r *run, most time.Duration) (ove
 		return false
 	}
 	request.Header.Set("Authorization", "Bearer "+apiKey)
-	response, err := c.door.client.Do(request)
+	response, err := c.door.HTTP.Do(request)
 	if err != nil {
 		return false
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		c.heard(answer{status: response.StatusCode}, "execution.subscribe")
+		c.heard(answer{Status: response.StatusCode}, "execution.subscribe")
 		return false
 	}
 	c.book.count(func(n *counts) { n.Streams++ })
@@ -96,7 +98,7 @@ func (b *book) listen(r *run, in io.Reader) (over bool) {
 				b.violated("I12", r.id, "its stream said %.300s: %v", data, err)
 				return false
 			}
-			b.absorb(r, s, at(value, "json"))
+			b.absorb(r, s, harness.At(value, "json"))
 		}
 	}
 }

@@ -8,7 +8,7 @@ import "context"
 func (c *client) tend(ctx context.Context, r *run, last bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
+	a := c.door.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
 	if !c.heard(a, "getExecutionStatus") {
 		return
 	}
@@ -35,7 +35,7 @@ func (c *client) tend(ctx context.Context, r *run, last bool) {
 func (c *client) look(ctx context.Context, r *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	a := c.door.query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
+	a := c.door.Query(ctx, "execution.getExecutionStatus", object{"executionId": r.id})
 	if c.heard(a, "getExecutionStatus") {
 		c.book.observe(r, a)
 	}
@@ -77,7 +77,7 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 		c.book.violated("I2", r.id, "it waits for %s at %s, for which nothing asked", w.Kind, w.NodeID)
 		return
 	}
-	a := c.door.mutate(ctx, "execution.resume", object{"executionId": r.id, "nodeId": w.NodeID, "input": input})
+	a := c.door.Mutate(ctx, "execution.resume", object{"executionId": r.id, "nodeId": w.NodeID, "input": input})
 	if !c.heard(a, "resume of "+r.id) {
 		return
 	}
@@ -93,7 +93,7 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 }
 
 func (c *client) cancel(ctx context.Context, r *run) {
-	a := c.door.mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
+	a := c.door.Mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
 	if !c.heard(a, "cancel of "+r.id) {
 		return
 	}
@@ -103,10 +103,10 @@ func (c *client) cancel(ctx context.Context, r *run) {
 }
 
 func (c *client) retry(ctx context.Context, r *run) {
-	a := c.door.mutate(ctx, "execution.retry", object{"executionId": r.id})
+	a := c.door.Mutate(ctx, "execution.retry", object{"executionId": r.id})
 	if !c.heard(a, "retry of "+r.id) {
 		return
 	}
-	c.book.knows(a.text("executionId"), "retry", r.shape)
+	c.book.knows(a.Text("executionId"), "retry", r.shape)
 	c.book.count(func(n *counts) { n.Retried++ })
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // ticking is a virtual clock that a client moves, and the schedules under it.
@@ -72,25 +74,25 @@ func (t *ticking) reached(at time.Time) {
 	}
 }
 
-func (t *ticking) create(ctx context.Context, d *door) error {
+func (t *ticking) create(ctx context.Context, d *harness.Client) error {
 	for _, s := range t.schedules {
-		made := d.mutate(ctx, "blueprintTriggers.create", object{"blueprintId": s.shape.id, "triggerType": "scheduled",
+		trigger, err := d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.shape.id, "triggerType": "scheduled",
 			"config": object{"cron": fmt.Sprintf("*/%d * * * *", s.minutes), "catchUp": s.catchUp}})
-		if !made.ok() {
-			return fmt.Errorf("blueprintTriggers.create: %s", made)
+		if err != nil {
+			return err
 		}
-		s.trigger, s.from = made.text("id"), t.now
+		s.trigger, s.from = trigger, t.now
 	}
 	return nil
 }
 
 // advance moves the server's clock, and says whether it answered.
 func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool {
-	a := c.door.do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
+	a := c.door.Do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
 	if !c.heard(a, "/clock/advance") {
 		return false
 	}
-	at, err := time.Parse(time.RFC3339, a.text("now"))
+	at, err := time.Parse(time.RFC3339, a.Text("now"))
 	if err != nil {
 		c.book.violated("I7", "", "/clock/advance answered %s", a)
 		return false
@@ -101,7 +103,7 @@ func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool
 
 // work moves the clock until loaded ends.
 func (t *ticking) work(ctx, loaded context.Context, c *client) {
-	for pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
+	for harness.Pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
 		t.advance(ctx, c, time.Duration(1+t.random.IntN(8*60))*time.Second)
 	}
 }
@@ -110,7 +112,7 @@ func (t *ticking) work(ctx, loaded context.Context, c *client) {
 func (t *ticking) rest(ctx context.Context, c *client) {
 	t.advance(ctx, c, time.Minute)
 	for _, s := range t.schedules {
-		c.heard(c.door.mutate(ctx, "blueprintTriggers.update", object{"triggerId": s.trigger, "isActive": false}), "blueprintTriggers.update")
+		c.heard(c.door.Mutate(ctx, "blueprintTriggers.update", object{"triggerId": s.trigger, "isActive": false}), "blueprintTriggers.update")
 	}
 	t.end = t.now
 	t.advance(ctx, c, time.Hour)
@@ -124,13 +126,13 @@ func (t *ticking) judge(ctx context.Context, c *client) {
 		started := map[string]string{} // due -> execution
 		runs := map[string]bool{}
 		for _, row := range c.history(ctx, s.trigger) {
-			due, _ := at(row, "dueAt").(string)
-			execution, _ := at(row, "executionId").(string)
+			due, _ := harness.At(row, "dueAt").(string)
+			execution, _ := harness.At(row, "executionId").(string)
 			when, err := time.Parse(time.RFC3339, due)
 			if err != nil || when.Minute()%s.minutes != 0 || when.Second() != 0 {
 				c.book.violated("I7", execution, "%s was due at %q, which its schedule does not name", s.shape.name, due)
 			}
-			if at(row, "decision") != "started" {
+			if harness.At(row, "decision") != "started" {
 				continue
 			}
 			if other := started[when.Format(time.RFC3339)]; other != "" || runs[execution] {

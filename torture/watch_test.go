@@ -76,7 +76,7 @@ func TestListen(t *testing.T) {
 
 func read(t *testing.T, text string) (a answer) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &a.value); err != nil {
+	if err := json.Unmarshal([]byte(text), &a.Value); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -150,7 +150,7 @@ func TestJudgeStored(t *testing.T) {
 	for _, c := range cases {
 		b := newBook("test", io.Discard)
 		a := read(t, `[{"config":{"values":{"edition":`+string(rune('0'+c.stored))+`}}}]`)
-		b.judgeStored(a.value.([]any), c.published, c.tried)
+		b.judgeStored(a.Value.([]any), c.published, c.tried)
 		if got := first(b); got != c.want {
 			t.Errorf("%+v: violations %v", c, b.violations)
 		}

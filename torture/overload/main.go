@@ -7,12 +7,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // options are what the command line says.
@@ -109,14 +109,7 @@ func overload(o options) int {
 }
 
 func overloadIn(ctx context.Context, o options, folder string) (_ *report, err error) {
-	if o.binary == "" {
-		o.binary = filepath.Join(folder, "blueprintd")
-		command := exec.CommandContext(ctx, "go", "build", "-o", o.binary, "blueprintd")
-		command.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := command.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("go build: %w\n%s", err, out)
-		}
-	} else if o.binary, err = filepath.Abs(o.binary); err != nil {
+	if o.binary, err = harness.Server(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	s := &stage{options: o, folder: folder}

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"time"
 
+	"blueprintd/harness"
+
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
@@ -67,12 +69,12 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 	}
 	var acknowledged []string
 	flood := func(wanted string, requests, size int, right func(accepted int) bool) error {
-		forgetPeak(p.pid())
+		harness.ForgetPeak(p.Pid())
 		r, err := perform(ctx, job{Kind: "flood", Address: p.address, Paths: []string{hang}, Connections: 64, Requests: requests, Size: size})
 		if err != nil {
 			return err
 		}
-		_, peak, err := memory(p.pid())
+		_, peak, err := harness.Memory(p.Pid())
 		accepted := r.Counts["202"]
 		sc.demand(right(accepted) && total(r) == accepted+r.Counts["503"], wanted, "%s", counts(r))
 		sc.demand(peak <= mostMemory, "memory at most "+mebibytes(mostMemory), "at most %s", mebibytes(peak))
@@ -88,7 +90,7 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 	}
 	open()
 	stored := map[string]string{}
-	for end := now().Add(time.Minute); now().Before(end) && pause(ctx, 200*time.Millisecond); {
+	for end := now().Add(time.Minute); now().Before(end) && harness.Pause(ctx, 200*time.Millisecond); {
 		if stored, err = runs(p.database); err != nil {
 			return err
 		}

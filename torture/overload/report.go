@@ -77,3 +77,6 @@ func (r *report) text() string {
 	}
 	return out.String()
 }
+
+// mebibytes shows a size.
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<19)>>20) }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"blueprintd/harness"
 )
 
 // playStops stops the server under load again and again, each time on the same
@@ -38,7 +40,7 @@ func (s *stage) playStops(ctx context.Context, sc *scene) error {
 		if err != nil {
 			return err
 		}
-		pause(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
+		harness.Pause(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
 		took, ended := p.stop()
 		longest = max(longest, took)
 		if ended != nil {
@@ -107,15 +109,13 @@ func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 		return err
 	}
 	<-arrived
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	pause(ctx, 500*time.Millisecond)
-	select {
-	case <-p.ended:
-		sc.demand(false, "a stop waits for a node under way", "it did not: %v", p.err)
+	harness.Pause(ctx, 500*time.Millisecond)
+	if !p.Running() {
+		sc.demand(false, "a stop waits for a node under way", "it did not: %v", p.Err)
 		return nil
-	default:
 	}
 	took, _ := p.stop()
 	sc.demand(took < time.Second, "a second SIGTERM ends at once", "after %.2f s", took.Seconds())

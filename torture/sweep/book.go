@@ -59,18 +59,18 @@ func (b *book) heard(t thing, state string, a answer) {
 		b.facts[t] = f
 	}
 	switch {
-	case a.ok():
+	case a.OK():
 		f.may, f.doubtful = []string{state}, ""
-	case a.doubtful():
+	case doubtful(a):
 		f.may, f.doubtful = append(f.may, state), state
-	case !a.refused():
+	case !refused(a):
 		f.may = append(f.may, state)
 	}
 }
 
 // certain notes what is known without an answer.
 func (b *book) certain(t thing, state string) {
-	b.heard(t, state, answer{status: 200})
+	b.heard(t, state, answer{Status: 200})
 }
 
 // compare holds the book against what was found, which lists every thing that

@@ -82,14 +82,14 @@ func (t *trial) crowd(b *bench, clients int, loss disk.Loss, random *rand.Rand) 
 	if err != nil {
 		return 0, err
 	}
-	t.know(p.server.cmd.Process)
+	t.know(p.server.Process)
 	if p.enter("first") {
 		if known.places.main == "" {
 			p.player.settle()
 		}
 		t.work(p, clients)
 	}
-	p.server.kill()
+	p.server.Kill()
 	t.result.log = p.server.lastWords()
 	if err := p.end(); err != nil {
 		return 0, err
@@ -104,9 +104,9 @@ func (t *trial) work(p *play, clients int) {
 	for client := range clients {
 		mine := &player{name: fmt.Sprintf("c%d", client+1), api: p.player.api, book: p.book, step: client * 5}
 		mine.heard = func(what string, a answer) {
-			if a.err != nil {
+			if a.Err != nil {
 				over.Store(true)
-			} else if struck, _ := t.hit(); !a.ok() && struck.Number == 0 {
+			} else if struck, _ := t.hit(); !a.OK() && struck.Number == 0 {
 				t.mu.Lock()
 				t.fail("%s was answered %s before anything went wrong", what, a)
 				t.mu.Unlock()
@@ -123,6 +123,6 @@ func (t *trial) work(p *play, clients int) {
 	}
 	group.Wait()
 	if struck, _ := t.hit(); struck.Number > 0 {
-		p.server.gone(5 * time.Second)
+		p.server.Gone(5 * time.Second)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"blueprintd/harness"
+
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
@@ -16,10 +18,10 @@ const pageSize = 100
 func (c *api) pages(procedure string, path string, visit func(any)) error {
 	for offset := 0; ; offset += pageSize {
 		a := c.query(procedure, object{"limit": pageSize, "offset": offset})
-		if !a.ok() {
+		if !a.OK() {
 			return fmt.Errorf("%s: %s", procedure, a)
 		}
-		page, _ := at(a.value, path).([]any)
+		page, _ := harness.At(a.Value, path).([]any)
 		for _, row := range page {
 			visit(row)
 		}
@@ -33,21 +35,21 @@ func (c *api) pages(procedure string, path string, visit func(any)) error {
 func (c *api) find(b *book) (map[thing]string, error) {
 	found := map[thing]string{}
 	err := c.pages("blueprint.list", "data", func(row any) {
-		name, _ := at(row, "title").(string)
+		name, _ := harness.At(row, "title").(string)
 		found[thing{"blueprint", name}] = blueprintState(row)
 	})
 	if err != nil {
 		return nil, err
 	}
 	keys := c.query("apiKey.list", object{})
-	if !keys.ok() {
+	if !keys.OK() {
 		return nil, fmt.Errorf("apiKey.list: %s", keys)
 	}
-	rows, _ := keys.value.([]any)
+	rows, _ := keys.Value.([]any)
 	for _, row := range rows {
-		name, _ := at(row, "name").(string)
+		name, _ := harness.At(row, "name").(string)
 		state := "active"
-		if at(row, "revokedAt") != nil {
+		if harness.At(row, "revokedAt") != nil {
 			state = "revoked"
 		}
 		found[thing{"key", name}] = state
@@ -55,12 +57,12 @@ func (c *api) find(b *book) (map[thing]string, error) {
 	delete(found, thing{"key", judgesKey})
 	if b.places.main != "" {
 		triggers := c.query("blueprintTriggers.list", object{"blueprintId": b.places.main})
-		if !triggers.ok() {
+		if !triggers.OK() {
 			return nil, fmt.Errorf("blueprintTriggers.list: %s", triggers)
 		}
-		rows, _ := triggers.value.([]any)
+		rows, _ := triggers.Value.([]any)
 		for _, row := range rows {
-			name, _ := at(row, "config", "label").(string)
+			name, _ := harness.At(row, "config", "label").(string)
 			found[thing{"trigger", name}] = "active"
 		}
 	}
@@ -70,10 +72,10 @@ func (c *api) find(b *book) (map[thing]string, error) {
 // blueprintState tells which of its contents a blueprint has; a mixture is
 // neither.
 func blueprintState(row any) string {
-	description, _ := at(row, "description").(string)
-	nodes, _ := at(row, "blueprint_map", "nodes").([]any)
-	version, _ := at(row, "version").(string)
-	switch title, _ := at(row, "title").(string); {
+	description, _ := harness.At(row, "description").(string)
+	nodes, _ := harness.At(row, "blueprint_map", "nodes").([]any)
+	version, _ := harness.At(row, "version").(string)
+	switch title, _ := harness.At(row, "title").(string); {
 	case description == "first" && len(nodes) == 1 && version == "1.0.0", description == "second" && len(nodes) == 2 && version == "1.1.0", title == description:
 		return description
 	case title == sampleTitle:
@@ -93,12 +95,12 @@ func (c *api) findRuns(found map[thing]string) error {
 	type run struct{ id, status string }
 	var runs []run
 	err := c.pages("execution.listRecentExecutions", "logs", func(row any) {
-		id, _ := at(row, "executionData", "executionId").(string)
-		status, _ := at(row, "status").(string)
-		if steps, _ := at(row, "executionData", "steps").([]any); len(steps) > 0 && at(steps[0], "input", "marker") != nil && status == completed {
+		id, _ := harness.At(row, "executionData", "executionId").(string)
+		status, _ := harness.At(row, "status").(string)
+		if steps, _ := harness.At(row, "executionData", "steps").([]any); len(steps) > 0 && harness.At(steps[0], "input", "marker") != nil && status == completed {
 			last := steps[len(steps)-1]
-			marker, _ := at(steps[0], "input", "marker").(string)
-			if text := at(last, "output", "text"); text != "done "+marker {
+			marker, _ := harness.At(steps[0], "input", "marker").(string)
+			if text := harness.At(last, "output", "text"); text != "done "+marker {
 				status = fmt.Sprintf("completed with %v", text)
 			}
 			c.add(found, marker, status)
@@ -131,21 +133,21 @@ func (c *api) add(found map[thing]string, marker, status string) {
 func (c *api) rest(id string) (marker, status string, err error) {
 	for end := now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		a := c.query("execution.getExecutionStatus", object{"executionId": id})
-		if !a.ok() {
+		if !a.OK() {
 			return "", "", fmt.Errorf("getExecutionStatus: %s", a)
 		}
-		steps, _ := at(a.value, "steps").([]any)
+		steps, _ := harness.At(a.Value, "steps").([]any)
 		for _, step := range steps {
-			if text, _ := at(step, "input", "marker").(string); text != "" {
+			if text, _ := harness.At(step, "input", "marker").(string); text != "" {
 				marker = text
 			}
 		}
-		status = a.text("status")
+		status = a.Text("status")
 		if status == paused || status == completed || status == cancelled {
 			return marker, status, nil
 		}
 		if now().After(end) {
-			return marker, "stuck: " + strings.TrimSpace(string(a.body)), nil
+			return marker, "stuck: " + strings.TrimSpace(string(a.Body)), nil
 		}
 	}
 }

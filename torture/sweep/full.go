@@ -78,31 +78,31 @@ func (f *filling) cycles(ctx context.Context, o options, d *disk.Disk) {
 		p := &player{name: fmt.Sprintf("c%d", client+1), api: f.player.api, book: f.book, step: client * 5}
 		p.heard = func(what string, a answer) {
 			switch {
-			case a.ok():
+			case a.OK():
 				accepted.Add(1)
-			case a.status == 503 && a.retryAfter != "":
+			case a.Status == 503 && retryAfter(a) != "":
 				f.mu.Lock()
 				f.refused++
 				f.mu.Unlock()
 				time.Sleep(5 * time.Millisecond)
 			default:
-				f.fail("%s was answered %s, Retry-After %q", what, a, a.retryAfter)
+				f.fail("%s was answered %s, Retry-After %q", what, a, retryAfter(a))
 				over.Store(true)
 			}
 		}
 		group.Go(func() {
-			for !over.Load() && f.server.running() {
+			for !over.Load() && f.server.Running() {
 				p.next()
 			}
 		})
 	}
-	for cycle := 0; cycle < o.full && ctx.Err() == nil && !over.Load() && f.server.running(); cycle++ {
+	for cycle := 0; cycle < o.full && ctx.Err() == nil && !over.Load() && f.server.Running(); cycle++ {
 		before := f.refusals()
 		d.SetQuota(d.Used() + int64(cycle%7)*3000)
 		if !until(func() bool { return f.refusals()-before >= 8 }) {
 			f.fail("cycle %d: the disk was full and only %d orders were refused", cycle+1, f.refusals()-before)
 		}
-		if a := f.player.api.query("blueprint.list", object{"limit": 5}); !a.ok() {
+		if a := f.player.api.query("blueprint.list", object{"limit": 5}); !a.OK() {
 			f.fail("cycle %d: while the disk was full a question was answered %s", cycle+1, a)
 		}
 		d.SetQuota(0)
@@ -114,7 +114,7 @@ func (f *filling) cycles(ctx context.Context, o options, d *disk.Disk) {
 	}
 	over.Store(true)
 	group.Wait()
-	if !f.server.running() {
+	if !f.server.Running() {
 		f.fail("it has ended: %s", f.server.lastWords())
 	}
 }

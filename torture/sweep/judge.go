@@ -21,12 +21,12 @@ func judge(binary, folder string, known *book) (wrong []string, doubtful int, er
 	if err != nil {
 		return nil, 0, err
 	}
-	defer s.kill()
+	defer s.Kill()
 	began := now()
-	if !s.await(patience) {
+	address, _ := s.await(patience)
+	if address == "" {
 		return []string{fmt.Sprintf("the next start is not ready after %d ms: %s", now().Sub(began).Milliseconds(), s.lastWords())}, 0, nil
 	}
-	address, _ := s.said()
 	c := newAPI(address, key)
 	defer c.close()
 	found, err := c.find(known)

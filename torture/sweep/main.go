@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"blueprintd/harness"
 )
 
 // options are what the command line says.
@@ -113,12 +114,7 @@ func place() string {
 
 func sweepIn(ctx context.Context, o options, folder string) (*report, error) {
 	var err error
-	if o.binary == "" {
-		o.binary, err = build(ctx, folder)
-	} else {
-		o.binary, err = filepath.Abs(o.binary)
-	}
-	if err != nil {
+	if o.binary, err = harness.Server(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	r := &report{Seed: o.seed, began: now(), Cases: map[string]int{}, Violations: []violation{}}

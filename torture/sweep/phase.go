@@ -74,7 +74,7 @@ func (b *bench) begin(d *disk.Disk, known *book) (*play, error) {
 
 // end takes everything away that is still there.
 func (p *play) end() error {
-	p.server.kill()
+	p.server.Kill()
 	if p.player != nil {
 		p.player.api.close()
 	}
@@ -84,10 +84,10 @@ func (p *play) end() error {
 // enter waits for the server and makes the first player; false when it ended
 // before it was ready.
 func (p *play) enter(name string) bool {
-	if !p.server.await(10 * time.Second) {
+	address, key := p.server.await(10 * time.Second)
+	if address == "" {
 		return false
 	}
-	address, key := p.server.said()
 	if key != "" {
 		p.book.places.key = key
 		p.book.certain(thing{"blueprint", sampleTitle}, "there")
@@ -140,13 +140,13 @@ func (p *play) rehearse(ph *phase, number int) error {
 	}
 	var failed error
 	p.player.heard = func(what string, a answer) {
-		if !a.ok() && failed == nil {
+		if !a.OK() && failed == nil {
 			failed = fmt.Errorf("%s was answered %s", what, a)
 		}
 	}
 	p.operate(ph, func() bool { return failed == nil })
 	if failed != nil || ph.killed {
-		p.server.kill()
+		p.server.Kill()
 		return failed
 	}
 	return p.server.stop()

@@ -51,14 +51,14 @@ func (p *player) settle() {
 		a := p.order("blueprint", name, name, "create "+name, func() answer {
 			return p.api.mutate("blueprint.create", object{"title": name, "description": name, "blueprint_map": object{"nodes": nodes}})
 		})
-		return a.text("id")
+		return a.Text("id")
 	}
 	hook := func(name string, config object) string {
 		config["label"] = name
 		a := p.order("trigger", name, "active", "create "+name, func() answer {
 			return p.api.mutate("blueprintTriggers.create", object{"blueprintId": p.book.places.main, "triggerType": "webhook", "config": config})
 		})
-		return a.text("id")
+		return a.Text("id")
 	}
 	at := &p.book.places
 	at.main, at.human, at.slow = make("main", mainNodes), make("human", humanNodes), make("slow", slowNodes)
@@ -98,7 +98,7 @@ func (p *player) createBlueprint(name string) {
 	a := p.order("blueprint", name, "first", "blueprint.create", func() answer {
 		return p.api.mutate("blueprint.create", object{"title": name, "description": "first", "blueprint_map": object{"nodes": mainNodes}})
 	})
-	p.blueprint, p.blueprintID = name, a.text("id")
+	p.blueprint, p.blueprintID = name, a.Text("id")
 }
 
 func (p *player) updateBlueprint(string) {
@@ -131,7 +131,7 @@ func (p *player) deliverAndWait(name string) {
 		return
 	}
 	p.order("run", name, completed, "a waiting delivery", func() answer {
-		return p.api.do("POST", "/webhooks/blueprint/"+p.book.places.waitingWebhook, object{"marker": name})
+		return p.api.deliver(p.book.places.waitingWebhook, object{"marker": name})
 	})
 }
 
@@ -140,9 +140,9 @@ func (p *player) deliver(name string) {
 		return
 	}
 	a := p.order("run", name, completed, "a delivery", func() answer {
-		return p.api.do("POST", "/webhooks/blueprint/"+p.book.places.promptWebhook, object{"marker": name})
+		return p.api.deliver(p.book.places.promptWebhook, object{"marker": name})
 	})
-	p.follow(a.text("executionId"), completed)
+	p.follow(a.Text("executionId"), completed)
 }
 
 func (p *player) execute(name string) {
@@ -165,7 +165,7 @@ func (p *player) begin(name, blueprint string, nodes []any, state string) answer
 
 func (p *player) start(name string) {
 	a := p.begin(name, p.book.places.main, mainNodes, completed)
-	p.follow(a.text("executionId"), completed)
+	p.follow(a.Text("executionId"), completed)
 }
 
 // startSlow begins a run that waits on, while others go on.
@@ -173,7 +173,7 @@ func (p *player) startSlow(name string) { p.begin(name, p.book.places.slow, slow
 
 func (p *player) ask(name string) {
 	a := p.begin(name, p.book.places.human, humanNodes, paused)
-	p.asks, p.asksID = name, a.text("executionId")
+	p.asks, p.asksID = name, a.Text("executionId")
 	p.follow(p.asksID, paused)
 }
 
@@ -199,7 +199,7 @@ func (p *player) cancel(string) { p.decide(cancelled, "execution.cancel", object
 func (p *player) follow(id, state string) {
 	for end := now().Add(2 * time.Second); id != "" && now().Before(end); time.Sleep(time.Millisecond) {
 		a := p.api.query("execution.getExecutionStatus", object{"executionId": id})
-		if found := a.text("status"); !a.ok() || found == state || found == completed || found == cancelled {
+		if found := a.Text("status"); !a.OK() || found == state || found == completed || found == cancelled {
 			return
 		}
 	}
@@ -209,7 +209,7 @@ func (p *player) createKey(name string) {
 	a := p.order("key", name, "active", "apiKey.create", func() answer {
 		return p.api.mutate("apiKey.create", object{"name": name})
 	})
-	p.key, p.keyID = name, a.text("id")
+	p.key, p.keyID = name, a.Text("id")
 }
 
 func (p *player) revokeKey(string) {
@@ -229,7 +229,7 @@ func (p *player) createTrigger(name string) {
 	a := p.order("trigger", name, "active", "blueprintTriggers.create", func() answer {
 		return p.api.mutate("blueprintTriggers.create", object{"blueprintId": p.book.places.main, "triggerType": "api", "config": object{"label": name}})
 	})
-	p.trigger, p.triggerID = name, a.text("id")
+	p.trigger, p.triggerID = name, a.Text("id")
 }
 
 func (p *player) deleteTrigger(string) {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"blueprintd/harness"
 	"blueprintd/torture/disk"
 )
 
@@ -25,7 +26,7 @@ type trial struct {
 	struck  disk.Point // where it went wrong; number 0 = it never did
 	at      time.Time
 	lifted  bool
-	process *os.Process
+	process *harness.Process
 	early   bool // struck before the server process was known
 
 	result result
@@ -82,15 +83,15 @@ func (t *trial) strike() {
 	if t.process == nil {
 		t.early = true
 	} else {
-		t.process.Kill()
+		t.process.Signal(os.Kill)
 	}
 }
 
-func (t *trial) know(process *os.Process) {
+func (t *trial) know(process *harness.Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.process = process; t.early {
-		process.Kill()
+		process.Signal(os.Kill)
 	}
 }
 
@@ -124,7 +125,7 @@ func (t *trial) run(b *bench) error {
 	if err != nil {
 		return err
 	}
-	t.know(p.server.cmd.Process)
+	t.know(p.server.Process)
 	images := t.play(p)
 	t.result.log = p.server.lastWords()
 	if err := p.end(); err != nil {
@@ -166,7 +167,7 @@ func (t *trial) play(p *play) []disk.Image {
 	}
 	if t.deadly() {
 		if struck, _ := t.hit(); struck.Number > 0 {
-			p.server.gone(5 * time.Second)
+			p.server.Gone(5 * time.Second)
 			return nil
 		}
 	}
@@ -181,12 +182,12 @@ func (t *trial) operate(p *play) {
 		last = a
 		struck, _ := t.hit()
 		switch {
-		case a.err != nil || a.ok():
+		case a.Err != nil || a.OK():
 		case struck.Number == 0:
 			t.fail("%s was answered %s before anything went wrong", what, a)
-		case a.status != 503:
+		case a.Status != 503:
 			t.fail("%s was answered %s", what, a)
-		case a.retryAfter == "":
+		case retryAfter(a) == "":
 			t.fail("%s was answered 503 without Retry-After: %s", what, a)
 		default:
 			t.result.refused++
@@ -195,16 +196,16 @@ func (t *trial) operate(p *play) {
 	p.operate(t.phase, func() bool {
 		struck, _ := t.hit()
 		if struck.Number == 0 {
-			return last.err == nil
+			return last.Err == nil
 		}
 		left--
 		if t.mode == "full" && left == aftermath/2 {
 			t.lift()
 		}
-		return left > 0 && !t.deadly() && last.err == nil
+		return left > 0 && !t.deadly() && last.Err == nil
 	})
 	t.lift()
-	if struck, _ := t.hit(); struck.Number > 0 && !t.deadly() && !last.ok() {
+	if struck, _ := t.hit(); struck.Number > 0 && !t.deadly() && !last.OK() {
 		t.recover(p)
 	}
 }
@@ -216,7 +217,7 @@ func (t *trial) recover(p *play) {
 		p.player.heard = func(_ string, a answer) { last = a }
 		p.player.createBlueprint(fmt.Sprintf("%s-%d", p.player.name, p.player.step))
 		p.player.step++
-		if last.ok() || p.server.gone(50*time.Millisecond) {
+		if last.OK() || p.server.Gone(50*time.Millisecond) {
 			return
 		}
 	}
@@ -228,14 +229,14 @@ func (t *trial) close(p *play) {
 	struck, at := t.hit()
 	fatal := struck.Number > 0 && struck.Kind == disk.Sync && !t.deadly() && t.mode != "short"
 	if fatal || p.player == nil {
-		p.server.gone(1500 * time.Millisecond)
+		p.server.Gone(1500 * time.Millisecond)
 	}
-	if p.server.running() {
+	if p.server.Running() {
 		if fatal {
 			t.fail("it goes on after a sync failed: %s", struck)
 		}
 		if struck.Number > 0 && t.number%2 == 0 {
-			p.server.kill()
+			p.server.Kill()
 			return
 		}
 		already := struck.Number > 0
@@ -250,12 +251,12 @@ func (t *trial) close(p *play) {
 		}
 	}
 	t.result.ended = true
-	if late := p.server.endedAt.Sub(at); late > time.Second {
+	if late := p.server.EndedAt.Sub(at); late > time.Second {
 		t.fail("it ended %d ms after the fault", late.Milliseconds())
 	}
 	words := p.server.log.String()
 	switch {
-	case p.server.err == nil:
+	case p.server.Err == nil:
 		t.fail("it ended with exit code 0 after %s", struck)
 	case !strings.Contains(words, "blueprintd: ") || !strings.Contains(words, "hint: "):
 		t.fail("it ended without an error and a hint: %s", p.server.lastWords())

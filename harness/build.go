@@ -1,0 +1,31 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// Server gives the absolute path of the server to try: the one that was given,
+// or else one that it builds.
+func Server(ctx context.Context, given, folder string, flags ...string) (string, error) {
+	if given != "" {
+		return filepath.Abs(given)
+	}
+	return Build(ctx, folder, "blueprintd", flags...)
+}
+
+// Build compiles a program of the module in the working directory into a folder
+// and gives its path. flags are those of go build.
+func Build(ctx context.Context, folder, program string, flags ...string) (string, error) {
+	path := filepath.Join(folder, filepath.Base(program))
+	command := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-o", path}, flags, []string{program})...)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
