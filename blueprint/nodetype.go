@@ -25,6 +25,10 @@ type NodeType struct {
 	// Expressions lists the config keys whose strings are expressions; a key
 	// of an array's elements is written as in "cases[].when".
 	Expressions []string
+	// Body gives the blueprint_map that the node runs for each item, from its
+	// config as it was written; nil for types that run none. Its issues are
+	// those of ParseMap and Compile, below the path that Body gives.
+	Body func(config map[string]any) (body map[string]any, path []any)
 	// Check tells what is wrong with a config that may still hold templates;
 	// paths start at config. It asks nothing of the outside.
 	Check func(config map[string]any) []Issue
@@ -106,6 +110,9 @@ type Result struct {
 	Respond *Response
 	// Stop ends the run.
 	Stop *Stop
+	// Each lets the node's sub-graph run once for each item; its output is then
+	// that of the items, in their order.
+	Each *Each
 	// Calls are the outbound requests that were made, also when Run fails.
 	Calls []Call
 	// Tokens counts the language model tokens that were used.
@@ -140,11 +147,20 @@ type Response struct {
 	Body    any               `json:"body"`
 }
 
+// Each is what a node goes over.
+type Each struct {
+	Items       []any
+	Concurrency int // items at work at once; 0 = 1
+}
+
 // Stop ends a run: completed, or failed with Message and Code ("" = "stopped").
 type Stop struct {
 	Failed  bool
 	Message string
 	Code    string
+	// Item limits it to the item of a for-each node that the node belongs to,
+	// if it belongs to one.
+	Item bool
 }
 
 // Call is one outbound HTTP request and its status; 0 when none came back.

@@ -198,6 +198,14 @@ func (p *Plan) Finish(i int) {
 	p.end(i, NodeCompleted, func(string) bool { return false })
 }
 
+// Quit ends the walk early: whatever has not begun is skipped. Nodes that run
+// still settle.
+func (p *Plan) Quit() {
+	if !p.halted {
+		p.skipPending()
+	}
+}
+
 // Drop settles a started node as skipped, as happens to one that waits when
 // the run stops.
 func (p *Plan) Drop(i int) { p.end(i, NodeSkipped, func(string) bool { return false }) }

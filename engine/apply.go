@@ -27,20 +27,18 @@ func (r *run) apply(e *entry) {
 		return
 	case entryCancel:
 		r.canceled = &e.Reason
-		r.plan.Halt()
-		r.dropIdle(e.At)
+		r.halt(r.root, e.At)
 		return
 	}
-	i := r.program.graph.Index(e.Node)
-	n := &r.nodes[i]
+	n := r.find(e.Node)
 	switch e.Kind {
 	case entryStart:
-		if r.plan.State(i) == blueprint.NodePending {
-			r.plan.Start(i)
+		if n.state() == blueprint.NodePending {
+			n.frame.plan.Start(n.index)
 			n.start = e.At
-			n.writers = r.seen(i)
+			n.writers = r.seen(n)
 		}
-		if at := slices.Index(r.again, i); at >= 0 {
+		if at := slices.Index(r.again, n); at >= 0 {
 			r.again = slices.Delete(r.again, at, at+1)
 		}
 		n.attempt = e.Attempt
@@ -49,7 +47,7 @@ func (r *run) apply(e *entry) {
 		r.budget.raise(e.Raise)
 		n.due, n.retry, n.await, n.next = 0, false, nil, e.Attempt
 		r.move(n, idle)
-		r.again = append(r.again, i)
+		r.again = append(r.again, n)
 	case entryRetry:
 		n.due, n.retry, n.err, n.next = e.Due, true, e.Error, n.attempt+1
 		r.move(n, waiting)
@@ -57,19 +55,23 @@ func (r *run) apply(e *entry) {
 		n.due = e.Due
 		r.move(n, waiting)
 	case entryAwait:
-		n.due, n.await, n.state = e.Await.ExpiresAt, e.Await, e.Await.State
+		n.due, n.await, n.carried = e.Await.ExpiresAt, e.Await, e.Await.State
 		n.signIn = n.signIn || e.Await.Kind == blueprint.AwaitOAuth
 		r.move(n, awaiting)
 	case entryEnd:
-		r.end(i, n, e)
+		r.end(n, e)
 	}
 	n.calls = append(n.calls, e.Calls...)
 	n.tokens += e.Tokens
 	n.note(e.Uses, e.Servers)
 	r.budget.take(e.Tokens, e.Models)
-	if r.plan.Halted() && n.phase > working {
-		r.dropIdle(e.At) // it came to wait after the run was stopped
+	switch {
+	case e.Kind == entryLoop:
+		r.beginLoop(n, e)
+	case n.frame.plan.Halted() && n.phase > working:
+		r.drop(n, e.At) // it came to wait after the walk was stopped
 	}
+	r.close(n.frame, e.At)
 }
 
 // move changes what a node is doing.
@@ -79,8 +81,8 @@ func (r *run) move(n *nodeRun, to phase) {
 	n.phase = to
 }
 
-// end settles node i as an entry says.
-func (r *run) end(i int, n *nodeRun, e *entry) {
+// end settles a node as an entry says.
+func (r *run) end(n *nodeRun, e *entry) {
 	n.due, n.await, n.retry = 0, nil, false
 	r.move(n, idle)
 	n.end = e.At
@@ -88,30 +90,65 @@ func (r *run) end(i int, n *nodeRun, e *entry) {
 	if e.Respond != nil && r.respond == nil {
 		r.respond = e.Respond
 	}
+	plan := n.frame.plan
 	switch {
 	case e.Error == nil && e.Stop:
-		r.handOn(i, n, e)
-		r.plan.Finish(i)
-		r.dropIdle(e.At)
+		r.handOn(n, e)
+		plan.Finish(n.index)
+		if within := n.frame; e.Item {
+			r.halt(within, e.At)
+		} else {
+			for ; within != nil; within = within.parent {
+				within.plan.Quit()
+			}
+			r.halt(r.root, e.At)
+		}
 	case e.Error == nil:
-		r.handOn(i, n, e)
-		r.plan.Complete(i, e.Handle)
-	case e.Stop || r.program.nodes[i].OnError == blueprint.OnErrorStop || r.canceled != nil:
-		r.stoppedBy(i)
-		r.plan.Fail(i, blueprint.OnErrorStop)
-		r.dropIdle(e.At)
+		r.handOn(n, e)
+		plan.Complete(n.index, e.Handle)
+	case e.Stop && !e.Item && n.frame != r.root:
+		r.stopped = n
+		r.stoppedBy(n, e.At)
+		r.halt(r.root, e.At)
+	case e.Stop:
+		r.stoppedBy(n, e.At)
 	default:
-		n.output = map[string]any{"error": errorValue(e.Error)}
-		n.weight = len(e.Error.Message)
-		r.plan.Fail(i, r.program.nodes[i].OnError)
+		r.fell(n, e.At)
 	}
 }
 
-// handOn gives node i the output that an entry tells of.
-func (r *run) handOn(i int, n *nodeRun, e *entry) {
+// fell settles a node that failed for good; its error says why. r.mu is held.
+func (r *run) fell(n *nodeRun, at blueprint.Time) {
+	reaction := n.node().OnError
+	if r.canceled != nil || reaction == blueprint.OnErrorStop {
+		r.stoppedBy(n, at)
+		return
+	}
+	n.output = map[string]any{"error": errorValue(n.err)}
+	n.weight = len(n.err.Message)
+	n.frame.plan.Fail(n.index, reaction)
+}
+
+// stoppedBy settles a node whose failure stops its walk; of several the first
+// in the map counts. That of an item stops the other items too. r.mu is held.
+func (r *run) stoppedBy(n *nodeRun, at blueprint.Time) {
+	f := n.frame
+	if f.failed < 0 || n.index < f.failed {
+		f.failed = n.index
+	}
+	f.plan.Fail(n.index, blueprint.OnErrorStop)
+	if holder := f.holder(); holder != nil {
+		r.haltLoop(holder, at)
+	} else {
+		r.halt(f, at)
+	}
+}
+
+// handOn gives a node the output that an entry tells of.
+func (r *run) handOn(n *nodeRun, e *entry) {
 	n.pass, n.variables = e.Pass, e.Variables
 	if e.Pass {
-		n.output, n.weight = r.input(i)
+		n.output, n.weight = r.input(n)
 		return
 	}
 	n.output, n.weight = e.Output, e.weight
@@ -120,7 +157,7 @@ func (r *run) handOn(i int, n *nodeRun, e *entry) {
 	}
 	r.total += n.weight
 	if values, ok := e.Output.(map[string]any); ok && e.Variables {
-		n.writers = n.writers.Write(i, values)
+		n.writers = n.writers.Write(n.index, values)
 	}
 }
 
@@ -132,40 +169,30 @@ func errorValue(e *blueprint.StepError) map[string]any {
 	return value
 }
 
-// stoppedBy notes that the failure of node i fails the run; of several the
-// first in the map counts.
-func (r *run) stoppedBy(i int) {
-	if r.failed < 0 || i < r.failed {
-		r.failed = i
-	}
-}
-
-// dropIdle settles what nobody works on once the walk is halted: waits and
-// questions are skipped, a node between two attempts keeps its failure.
-func (r *run) dropIdle(at blueprint.Time) {
-	if r.count[waiting] == 0 && r.count[awaiting] == 0 && len(r.again) == 0 {
+// drop settles a node of a halted walk on which nobody works: a wait or a
+// question is skipped, a node between two attempts keeps its failure. r.mu is
+// held.
+func (r *run) drop(n *nodeRun, at blueprint.Time) {
+	again := slices.Index(r.again, n)
+	if n.phase <= working && again < 0 {
 		return
 	}
-	for i := range r.nodes {
-		n := &r.nodes[i]
-		again := slices.Contains(r.again, i)
-		if n.phase <= working && !again {
-			continue
-		}
-		failed := n.retry || again && n.err != nil
-		n.due, n.await, n.retry, n.end = 0, nil, false, at
-		r.move(n, idle)
-		if failed {
-			if r.failed >= 0 && r.program.nodes[i].OnError == blueprint.OnErrorStop {
-				r.stoppedBy(i)
-			}
-			r.plan.Fail(i, blueprint.OnErrorStop)
-		} else {
-			n.dropped = true
-			r.plan.Drop(i)
-		}
+	failed := n.retry || again >= 0 && n.err != nil
+	n.due, n.await, n.retry, n.end = 0, nil, false, at
+	r.move(n, idle)
+	if again >= 0 {
+		r.again = slices.Delete(r.again, again, again+1)
 	}
-	r.again = nil
+	f := n.frame
+	if !failed {
+		n.dropped = true
+		f.plan.Drop(n.index)
+		return
+	}
+	if f.failed > n.index && n.node().OnError == blueprint.OnErrorStop {
+		f.failed = n.index
+	}
+	f.plan.Fail(n.index, blueprint.OnErrorStop)
 }
 
 // follows tells whether an entry that was read back can have happened. One that
@@ -180,14 +207,17 @@ func (r *run) follows(e *entry) error {
 	case entryCancel, entryHide:
 		return nil
 	}
-	i := r.program.graph.Index(e.Node)
-	if i < 0 {
+	n := r.find(e.Node)
+	if n == nil {
 		return fmt.Errorf("it tells of a node %q that the blueprint does not have", e.Node)
 	}
 	var ok bool
-	switch phase := r.nodes[i].phase; e.Kind {
+	switch phase := n.phase; e.Kind {
 	case entryStart:
-		ok = r.plan.IsReady(i) || slices.Contains(r.again, i)
+		ok = n.frame.plan.IsReady(n.index) || slices.Contains(r.again, n)
+	case entryLoop:
+		_, list := e.Output.([]any)
+		ok = phase == working && list && n.node().body != nil
 	case entryAgain, entryEnd:
 		ok = phase != idle
 	case entryRetry:

@@ -15,15 +15,16 @@ import (
 // attempt is one attempt of one node, with all that it needs so that it holds
 // no lock while it works.
 type attempt struct {
-	run    *run
-	index  int
-	node   *compiled
-	number int // from 1
-	scope  *scope
-	inputs []blueprint.NodeOutput
-	config map[string]any // once resolved
-	weight int            // of the output, once there is one
-	state  any            // of the pause before
+	run     *run
+	at      *nodeRun
+	node    *compiled
+	address string
+	number  int // from 1
+	scope   *scope
+	inputs  []blueprint.NodeOutput
+	config  map[string]any // once resolved
+	weight  int            // of the output, once there is one
+	state   any            // of the pause before
 
 	// What it used, guarded by run.mu.
 	uses   []use
@@ -31,15 +32,15 @@ type attempt struct {
 	models int64
 }
 
-// startNode begins an attempt of node i. r.mu is held.
-func (r *run) startNode(i int) *attempt {
+// startNode begins an attempt of a node. r.mu is held.
+func (r *run) startNode(n *nodeRun) *attempt {
 	now := r.engine.Clock.Now()
-	node := &r.program.nodes[i]
-	number := max(1, r.nodes[i].next)
-	r.record(&entry{Kind: entryStart, Node: node.ID, At: blueprint.TimeOf(now), Attempt: number})
-	a := &attempt{run: r, index: i, node: node, number: number, scope: r.scopeOf(i, now), state: r.nodes[i].state}
-	for _, from := range r.plan.Inputs(i) {
-		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: r.address(from), Output: r.handed(from).output})
+	number := max(1, n.next)
+	address := n.address()
+	r.record(&entry{Kind: entryStart, Node: address, At: blueprint.TimeOf(now), Attempt: number})
+	a := &attempt{run: r, at: n, node: n.node(), address: address, number: number, scope: r.scopeOf(n, now), state: n.carried}
+	for _, from := range n.inputs() {
+		a.inputs = append(a.inputs, blueprint.NodeOutput{NodeID: from.node().ID, Output: r.handed(from).output})
 	}
 	return a
 }
@@ -75,7 +76,11 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 		}
 	}
 	if err == nil && !result.PassInput {
-		if a.weight, err = weigh(result.Output, limits.Value); err != nil {
+		output := result.Output
+		if result.Each != nil {
+			output = result.Each.Items
+		}
+		if a.weight, err = weigh(output, limits.Value); err != nil {
 			return result, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
 		}
 	}
@@ -84,10 +89,10 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 
 // guarded calls what a node type does. This is one of the two places that recover from a
 // panic: a node that crashes fails, and nothing else does.
-func (r *run) guarded(node *compiled, call func() (blueprint.Result, error)) (result blueprint.Result, err error) {
+func (r *run) guarded(n *nodeRun, call func() (blueprint.Result, error)) (result blueprint.Result, err error) {
 	defer func() {
 		if crash := recover(); crash != nil {
-			r.engine.Logger.Error("a node crashed", "execution", r.id, "node", node.ID, "type", node.Type, "panic", r.masker.Load().Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
+			r.engine.Logger.Error("a node crashed", "execution", r.id, "node", n.address(), "type", n.node().Type, "panic", r.masker.Load().Text(fmt.Sprint(crash)), "stack", string(debug.Stack()))
 			err = &blueprint.Failure{Code: "internal", Message: "the node crashed; the server's log has the details"}
 		}
 	}()
@@ -97,14 +102,14 @@ func (r *run) guarded(node *compiled, call func() (blueprint.Result, error)) (re
 func (a *attempt) task() *blueprint.Task {
 	r := a.run
 	return &blueprint.Task{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.node.ID, Attempt: a.number,
-		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: r.program.graph.Sequential(),
-		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.node), Evaluate: a.evaluate, Log: a.log,
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.address, Attempt: a.number,
+		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: a.at.frame.body.graph.Sequential(),
+		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log,
 		Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,
 	}
 }
 
-func (r *run) idempotencyKey(node *compiled) string { return r.id + "/" + node.ID }
+func (r *run) idempotencyKey(address string) string { return r.id + "/" + address }
 
 func (a *attempt) evaluate(source string) (any, error) {
 	compiled, err := a.run.program.expression(source)
@@ -146,7 +151,7 @@ func (a *attempt) note(level, message string, data any) {
 		level, message, data = "warn", "the log of this run is full at "+strconv.Itoa(maxLogs)+" lines; the rest is dropped", nil
 	}
 	now := blueprint.TimeOf(r.engine.Clock.Now())
-	node := a.node.ID
+	node := a.address
 	r.record(&entry{Kind: entryLog, At: now, Log: &blueprint.LogEntry{Timestamp: now, Level: level, NodeID: &node, Message: message, Data: data}})
 }
 
@@ -155,7 +160,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	r := a.run
 	now := r.engine.Clock.Now()
 	e := &entry{
-		At: blueprint.TimeOf(now), Node: a.node.ID, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
+		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
 		Servers: result.MCPServers, Uses: a.uses, weight: a.weight,
 	}
 	var pause *blueprint.Pause
@@ -177,10 +182,16 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 			e.Await.State = pause.State
 		}
 		r.record(e)
+	case result.Each != nil:
+		e.Kind, e.Output, e.Most = entryLoop, result.Each.Items, result.Each.Concurrency
+		r.record(e)
 	default:
 		r.complete(e, result)
 	}
-	r.armFor(r.nodes[a.index].due)
+	r.armFor(a.at.due)
+	for f := a.at.frame; f.parent != nil; f = f.parent {
+		r.armFor(f.holder().due) // it may have to try again
+	}
 	if a.node.effect != blueprint.EffectPure {
 		r.soon(Soon) // so that a crash leaves little in doubt
 	}
@@ -194,7 +205,7 @@ func (r *run) complete(e *entry, result blueprint.Result) {
 		e.Output = result.Output
 	}
 	if result.Stop != nil {
-		e.Stop = true
+		e.Stop, e.Item = true, result.Stop.Item
 		if result.Stop.Failed {
 			message := result.Stop.Message
 			if message == "" {
@@ -208,7 +219,7 @@ func (r *run) complete(e *entry, result blueprint.Result) {
 
 func (a *attempt) question(q *blueprint.Await, now time.Time) *await {
 	out := &await{Config: a.config}
-	out.NodeID, out.Kind, out.Prompt, out.Schema, out.Options, out.URL = a.node.ID, q.Kind, q.Prompt, q.Schema, q.Options, q.URL
+	out.NodeID, out.Kind, out.Prompt, out.Schema, out.Options, out.URL = a.address, q.Kind, q.Prompt, q.Schema, q.Options, q.URL
 	out.RequestedAt = blueprint.TimeOf(now)
 	if q.Expires > 0 {
 		out.ExpiresAt = blueprint.TimeOf(now.Add(q.Expires))

@@ -88,9 +88,9 @@ func (a *attempt) spent(told int64) int64 {
 	return told
 }
 
-// allow takes an answer that raises the budget, and lets node i go on. r.mu is
+// allow takes an answer that raises the budget, and lets a node go on. r.mu is
 // held.
-func (r *run) allow(i int, e *entry, input any) error {
+func (r *run) allow(n *nodeRun, e *entry, input any) error {
 	more, issues := blueprint.ParseRaise(input)
 	if len(issues) > 0 {
 		for k := range issues {
@@ -98,7 +98,7 @@ func (r *run) allow(i int, e *entry, input any) error {
 		}
 		return blueprint.InvalidInput(issues)
 	}
-	e.Kind, e.Attempt, e.Raise = entryAgain, r.nodes[i].attempt, more
+	e.Kind, e.Attempt, e.Raise = entryAgain, n.attempt, more
 	r.record(e)
 	return nil
 }

@@ -24,7 +24,7 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	if r.engine.Connections == nil {
 		return nil, unconnected("connections are not available")
 	}
-	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, ExecutionID: r.id, Address: a.node.ID})
+	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, ExecutionID: r.id, Address: a.address})
 	switch code := blueprint.CodeOf(err); {
 	case err == nil:
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden, code == blueprint.CodeBadRequest:
@@ -84,8 +84,8 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 	if err != nil {
 		return err
 	}
-	if i, err := r.asked(address); err == nil && address != "" && r.nodes[i].await.Kind == blueprint.AwaitOAuth {
-		r.record(&entry{Kind: entryAgain, Node: address, At: blueprint.TimeOf(e.Clock.Now()), Attempt: r.nodes[i].attempt})
+	if n, err := r.asked(address); err == nil && address != "" && n.await.Kind == blueprint.AwaitOAuth {
+		r.record(&entry{Kind: entryAgain, Node: address, At: blueprint.TimeOf(e.Clock.Now()), Attempt: n.attempt})
 		r.mu.Unlock()
 		err = r.flush()
 		e.changed(r.id)
@@ -114,10 +114,10 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		}
 		started, err := r.engine.Emit(ctx, blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
-			Key: r.idempotencyKey(a.node), Data: data, Depth: depth, At: blueprint.TimeOf(r.engine.Clock.Now()),
+			Key: r.idempotencyKey(a.address), Data: data, Depth: depth, At: blueprint.TimeOf(r.engine.Clock.Now()),
 		})
 		if err != nil && !errors.Is(err, context.Canceled) && blueprint.CodeOf(err) == blueprint.CodeInternal {
-			r.engine.Logger.Error("an event could not be raised", "execution", r.id, "node", a.node.ID, "error", err)
+			r.engine.Logger.Error("an event could not be raised", "execution", r.id, "node", a.address, "error", err)
 		}
 		return started, err
 	}

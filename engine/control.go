@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -33,12 +32,12 @@ func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	if err != nil {
 		return err
 	}
-	i, err := r.asked(a.NodeID)
+	n, err := r.asked(a.NodeID)
 	if err == nil {
-		err = r.mayAnswer(r.nodes[i].await.Kind, a)
+		err = r.mayAnswer(n.await.Kind, a)
 	}
 	if err == nil {
-		err = r.answer(i, a.Input)
+		err = r.answer(n, a.Input)
 	}
 	if err == nil {
 		r.mu.Unlock()
@@ -51,23 +50,26 @@ func (e *Engine) Resume(ctx context.Context, a Answer) error {
 }
 
 // asked finds the node that an answer is for. r.mu is held.
-func (r *run) asked(nodeID string) (int, error) {
+func (r *run) asked(nodeID string) (first *nodeRun, err error) {
 	if nodeID == "" {
-		for i := range r.nodes {
-			if r.nodes[i].phase == awaiting {
-				return i, nil
+		r.each(func(n *nodeRun) {
+			if n.phase == awaiting && first == nil {
+				first = n
 			}
+		})
+		if first == nil {
+			return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution does not wait for input")
 		}
-		return 0, blueprint.Errorf(blueprint.CodeConflict, "the execution does not wait for input")
+		return first, nil
 	}
-	i := r.program.graph.Index(nodeID)
-	if i < 0 {
-		return 0, blueprint.Errorf(blueprint.CodeBadRequest, "nodeId: the execution has no node %q", nodeID)
+	n := r.find(nodeID)
+	if n == nil {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "nodeId: the execution has no node %q", nodeID)
 	}
-	if r.nodes[i].phase != awaiting {
-		return 0, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for input", nodeID)
+	if n.phase != awaiting {
+		return nil, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for input", nodeID)
 	}
-	return i, nil
+	return n, nil
 }
 
 func (r *run) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
@@ -84,26 +86,24 @@ func (r *run) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
 	return nil
 }
 
-// answer applies an answer to node i. r.mu is held.
-func (r *run) answer(i int, input any) error {
-	at := blueprint.TimeOf(r.engine.Clock.Now())
-	n := &r.nodes[i]
-	e := &entry{At: at, Node: r.address(i)}
+// answer applies an answer to a node. r.mu is held.
+func (r *run) answer(n *nodeRun, input any) error {
+	e := &entry{At: blueprint.TimeOf(r.engine.Clock.Now()), Node: n.address()}
 	switch n.await.Kind {
 	case blueprint.AwaitUnknownOutcome:
-		return r.decide(i, e, input)
+		return r.decide(n, e, input)
 	case blueprint.AwaitOAuth: // the node looks itself whether somebody has signed in
 		e.Kind, e.Attempt = entryAgain, n.attempt
 		r.record(e)
 		return nil
 	case blueprint.AwaitBudget:
-		return r.allow(i, e, input)
+		return r.allow(n, e, input)
 	}
-	node := &r.program.nodes[i]
-	if node.kind == nil || node.kind.Answer == nil {
-		return blueprint.Errorf(blueprint.CodeConflict, "node %q takes no answer", node.ID)
+	kind := n.node().kind
+	if kind == nil || kind.Answer == nil {
+		return blueprint.Errorf(blueprint.CodeConflict, "node %q takes no answer", n.address())
 	}
-	result, err := r.guarded(node, func() (blueprint.Result, error) { return node.kind.Answer(r.answerTask(i, n.await), input) })
+	result, err := r.guarded(n, func() (blueprint.Result, error) { return kind.Answer(r.answerTask(n), input) })
 	switch {
 	case err != nil && refusesAnswer(err):
 		return err
@@ -124,11 +124,11 @@ func refusesAnswer(err error) bool {
 }
 
 // decide settles a node of which nobody knows whether it took effect. r.mu is held.
-func (r *run) decide(i int, e *entry, input any) error {
+func (r *run) decide(n *nodeRun, e *entry, input any) error {
 	decision, _ := input.(map[string]any)
 	switch decision["action"] {
 	case "retry":
-		e.Kind, e.Attempt = entryAgain, r.nodes[i].attempt+1
+		e.Kind, e.Attempt = entryAgain, n.attempt+1
 	case "mark-done":
 		e.Kind, e.Output = entryEnd, decision["output"]
 	case "abort":
@@ -216,40 +216,10 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	}
 	b := old.Begin
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
-	if b.Reuse, err = old.reusable(p.graph, fromNodeID); err != nil {
+	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
 		return nil, err
 	}
 	return e.launch(p, &b, ledger{}, AtOnce)
-}
-
-// reusable gives the finished steps that a retry keeps.
-func (s *stored) reusable(graph *blueprint.Graph, fromNodeID string) ([]step, error) {
-	var from []int
-	if fromNodeID != "" {
-		i := graph.Index(fromNodeID)
-		if i < 0 {
-			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: the execution has no node %q", fromNodeID)
-		}
-		from = []int{i}
-	} else {
-		for i, old := range s.Steps {
-			if old.Status == blueprint.StepFailed || old.Status == blueprint.StepPending || old.Dropped {
-				from = append(from, i)
-			}
-		}
-		if len(from) == 0 {
-			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "every node of the execution completed; name the node to begin at in fromNodeId")
-		}
-	}
-	rerun := graph.Downstream(from...)
-	var kept []step
-	for i, old := range s.Steps {
-		passable := old.Status == blueprint.StepFailed && graph.Node(i).OnError != blueprint.OnErrorStop
-		if !rerun[i] && (old.Status == blueprint.StepCompleted || passable) {
-			kept = append(kept, old)
-		}
-	}
-	return slices.Clip(kept), nil
 }
 
 // cancelParallel is how many runs CancelAll waits for at once.

@@ -63,11 +63,11 @@ func (r *run) take() []*attempt {
 		attempts = append(attempts, r.startNode(r.again[0]))
 	}
 	for r.count[working] < maxParallel {
-		i, ok := r.plan.First()
-		if !ok {
+		n := r.first()
+		if n == nil {
 			break
 		}
-		attempts = append(attempts, r.startNode(i))
+		attempts = append(attempts, r.startNode(n))
 	}
 	return attempts
 }
@@ -81,13 +81,13 @@ func (e *Engine) try(r *run, a *attempt) bool {
 			return false
 		}
 	}
-	result, err := r.guarded(a.node, a.perform)
+	result, err := r.guarded(a.at, a.perform)
 	if err != nil && errors.Is(context.Cause(r.ctx), errStopping) {
 		return false // cut off, not failed: the next start decides what that means
 	}
 	r.mu.Lock()
 	a.settle(result, err)
-	respond, handle, more := r.respond, r.handle, !r.plan.Over()
+	respond, handle, more := r.respond, r.handle, !r.root.plan.Over()
 	r.mu.Unlock()
 	e.changed(r.id)
 	if respond == nil || handle == nil || handle.Response() != nil || !more {
@@ -149,7 +149,7 @@ func (r *run) remaining() (*blueprint.JournalCommit, error) {
 	switch {
 	case r.broken != nil, r.ended:
 		return nil, nil
-	case r.plan.Over():
+	case r.root.plan.Over():
 		r.ended = true
 		return r.finish()
 	case len(r.pending) > 0, r.status() != r.row.Status:
@@ -224,11 +224,11 @@ func (r *run) evict() {
 func (r *run) arm() {
 	var next blueprint.Time
 	if r.count[waiting]+r.count[awaiting] > 0 {
-		for i := range r.nodes {
-			if due := r.nodes[i].due; due != 0 && (next == 0 || due < next) {
-				next = due
+		r.each(func(n *nodeRun) {
+			if n.due != 0 && (next == 0 || n.due < next) {
+				next = n.due
 			}
-		}
+		})
 	}
 	if next != r.timerAt {
 		r.setTimer(next)

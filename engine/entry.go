@@ -18,6 +18,7 @@ const (
 	entryAwait  = "await"  // the node asks for input
 	entryAgain  = "again"  // the node is to start once more, at once
 	entryLog    = "log"    // a line of the run's log
+	entryLoop   = "loop"   // the node goes over the items in Output
 	entryHide   = "hide"   // values that nobody may see came into the run
 	entryCancel = "cancel" // the run was cancelled, for Reason
 )
@@ -41,6 +42,7 @@ type entry struct {
 	Servers   []string             `json:"mcp,omitempty"`    // MCP servers, by their own names
 	Uses      []use                `json:"uses,omitempty"`   // connections that were opened
 	Stop      bool                 `json:"stop,omitempty"`   // the run ends here
+	Item      bool                 `json:"item,omitempty"`   // not the run, only the item that the node belongs to
 	Respond   *blueprint.Response  `json:"respond,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
 
@@ -49,6 +51,7 @@ type entry struct {
 	Log     *blueprint.LogEntry `json:"log,omitempty"`
 	Reason  string              `json:"reason,omitempty"`
 	Secrets []string            `json:"secrets,omitempty"`
+	Most    int                 `json:"most,omitempty"`  // items at work at once
 	Raise   *blueprint.Budget   `json:"raise,omitempty"` // added to the budget
 
 	weight int // of Output when it is known, else 0

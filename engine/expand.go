@@ -1,6 +1,10 @@
 package engine
 
-import "blueprintd/blueprint"
+import (
+	"fmt"
+
+	"blueprintd/blueprint"
+)
 
 // weighed is a value and how much it takes when it is written.
 type weighed struct {
@@ -17,16 +21,25 @@ const tooHeavy = 1 << 40
 type values struct {
 	input   weighed
 	steps   map[string]*step
-	outputs map[string]weighed // as far as they were asked for
-	room    int                // what may still be shown
-	left    map[string]bool    // steps of which something is not shown
+	items   map[string]weighed  // by "loop[3]": what the for-each node gave it
+	last    map[string][]string // by "loop[3]": the nodes whose output is the item's
+	outputs map[string]weighed  // as far as they were asked for
+	room    int                 // what may still be shown
+	left    map[string]bool     // steps of which something is not shown
 }
 
 func newValues(s *stored) *values {
-	v := &values{steps: make(map[string]*step, len(s.Steps)), outputs: make(map[string]weighed, len(s.Steps)), room: s.room, left: map[string]bool{}}
+	v := &values{steps: make(map[string]*step, len(s.Steps)), items: map[string]weighed{}, last: map[string][]string{}, outputs: make(map[string]weighed, len(s.Steps)), room: s.room, left: map[string]bool{}}
 	v.input = v.weigh(s.Begin.InputData)
 	for i := range s.Steps {
-		v.steps[s.Steps[i].Node] = &s.Steps[i]
+		at := &s.Steps[i]
+		v.steps[at.Node] = at
+		if at.Last {
+			v.last[at.In] = append(v.last[at.In], at.Node)
+		}
+		for k, item := range at.Items {
+			v.items[fmt.Sprintf("%s[%d]", at.Node, k)] = v.weigh(item)
+		}
 	}
 	return v
 }
@@ -46,28 +59,54 @@ func (v *values) of(node string) weighed {
 		return out
 	}
 	v.outputs[node] = weighed{} // a damaged record may lead back here
-	if at := v.steps[node]; at != nil && at.Pass {
-		out = v.joined(at.From)
-	} else if at != nil {
+	switch at := v.steps[node]; {
+	case at == nil:
+	case at.Pass:
+		out = v.joined(at.In, at.From)
+	case at.Each && at.Status == blueprint.StepCompleted:
+		out = v.all(at)
+	default:
 		out = v.weigh(at.Output)
 	}
 	v.outputs[node] = out
 	return out
 }
 
-// joined gives the input of a node whose taken predecessors these are.
-func (v *values) joined(nodes []string) weighed {
-	switch len(nodes) {
-	case 0:
+// all gives the outputs of the items of a for-each node.
+func (v *values) all(at *step) weighed {
+	out, weight := make([]any, len(at.Items)), 2
+	for i := range at.Items {
+		item := fmt.Sprintf("%s[%d]", at.Node, i)
+		from := weighed{nil, 4}
+		if last := v.last[item]; len(last) > 0 {
+			from = v.joined(item, last)
+		}
+		out[i] = from.value
+		weight = min(weight+2+from.weight, tooHeavy)
+	}
+	return weighed{out, weight}
+}
+
+// joined gives the input of a node of an item, or of the run, whose taken
+// predecessors these are.
+func (v *values) joined(in string, nodes []string) weighed {
+	switch {
+	case len(nodes) == 0 && in != "":
+		return v.items[in]
+	case len(nodes) == 0:
 		return v.input
-	case 1:
+	case len(nodes) == 1:
 		return v.of(nodes[0])
 	}
 	object, weight := make(map[string]any, len(nodes)), 0
 	for _, node := range nodes {
 		from := v.of(node)
-		object[node] = from.value
-		weight = min(weight+6+len(node)+from.weight, tooHeavy)
+		id := node
+		if in != "" {
+			id = node[len(in)+1:]
+		}
+		object[id] = from.value
+		weight = min(weight+6+len(id)+from.weight, tooHeavy)
 	}
 	return weighed{object, weight}
 }
@@ -77,7 +116,7 @@ func (v *values) output(ends []string) any {
 	if len(ends) == 0 {
 		return nil
 	}
-	return v.fit(ends[0], v.joined(ends))
+	return v.fit(ends[0], v.joined("", ends))
 }
 
 // fit gives a value of a step if there is room for it, else null.
@@ -97,7 +136,7 @@ func (v *values) step(at *step) blueprint.Step {
 		out.Output = v.fit(at.Node, v.of(at.Node))
 	}
 	if at.Start != 0 {
-		out.Input = v.fit(at.Node, v.joined(at.From))
+		out.Input = v.fit(at.Node, v.joined(at.In, at.From))
 	}
 	if at.Start != 0 && at.End != 0 {
 		duration := int64(at.End - at.Start)

@@ -55,24 +55,24 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	if errors.Is(context.Cause(r.ctx), errCancelled) {
 		e.Error = cancelledStep()
 	}
-	if !a.mayRepeat(f) {
+	if !mayRepeat(a.at, a.number, f) {
 		e.Kind = entryEnd
 		r.record(e)
 		return
 	}
-	delay := a.delay(f)
+	delay := r.delay(a.at, a.number, f)
 	e.Kind, e.Due = entryRetry, blueprint.TimeOf(now.Add(delay))
 	r.record(e)
 	a.note("warn", fmt.Sprintf("attempt %d failed: %s; the next in %s", a.number, f.Message, delay.Round(time.Millisecond)), nil)
 }
 
 // mayRepeat tells whether a failed node is tried once more.
-func (a *attempt) mayRepeat(f *blueprint.Failure) bool {
-	retry := a.node.Retry
+func mayRepeat(n *nodeRun, attempt int, f *blueprint.Failure) bool {
+	retry := n.node().Retry
 	switch {
-	case retry == nil, a.number >= retry.MaxAttempts, f.Permanent, a.run.plan.Halted():
+	case retry == nil, attempt >= retry.MaxAttempts, f.Permanent, n.frame.plan.Halted():
 		return false
-	case a.node.effect == blueprint.EffectOnce:
+	case n.node().effect == blueprint.EffectOnce:
 		return f.NotSent
 	default:
 		return true
@@ -87,17 +87,18 @@ const (
 )
 
 // delay gives how long to wait before the next attempt.
-func (a *attempt) delay(f *blueprint.Failure) time.Duration {
-	factor := min(math.Pow(a.node.Retry.Backoff, float64(a.number-1)), math.MaxInt32)
-	delay := min(float64(a.node.Retry.Delay)*factor*a.jitter(), float64(maxDelay))
+func (r *run) delay(n *nodeRun, attempt int, f *blueprint.Failure) time.Duration {
+	retry := n.node().Retry
+	factor := min(math.Pow(retry.Backoff, float64(attempt-1)), math.MaxInt32)
+	delay := min(float64(retry.Delay)*factor*r.jitter(n, attempt), float64(maxDelay))
 	return max(time.Duration(delay), min(f.RetryAfter, maxRetryAfter))
 }
 
 // jitter gives a factor from 0.8 to 1.2, so that what failed together does not
 // come back together. It follows from the attempt, which keeps runs with seeded
 // ids the same from one time to the next.
-func (a *attempt) jitter() float64 {
+func (r *run) jitter(n *nodeRun, attempt int) float64 {
 	hash := fnv.New32a()
-	fmt.Fprintf(hash, "%s %d", a.run.idempotencyKey(a.node), a.number)
+	fmt.Fprintf(hash, "%s %d", r.idempotencyKey(n.address()), attempt)
 	return 0.8 + 0.4*float64(hash.Sum32())/math.MaxUint32
 }

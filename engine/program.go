@@ -15,13 +15,19 @@ import (
 // its type and compiled config. It is immutable but for its expression cache
 // and shared by all runs of the version.
 type program struct {
+	body
 	definition *blueprint.Definition
-	graph      *blueprint.Graph
-	nodes      []compiled
 	secrets    []string // names of the secret variables, sorted
 
 	mu          sync.Mutex
 	expressions map[string]*expression.Expression
+}
+
+// body is a graph with its nodes: that of the blueprint, or the one that a
+// for-each node runs for each item.
+type body struct {
+	graph *blueprint.Graph
+	nodes []compiled
 }
 
 // compiled is one node. With problem set it can only fail.
@@ -31,6 +37,7 @@ type compiled struct {
 	config  *expression.Config
 	problem *blueprint.Failure
 	effect  blueprint.Effect
+	body    *body // of a for-each node
 }
 
 // compile prepares a definition. A map that breaks the graph rules is an
@@ -44,24 +51,46 @@ func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*
 	if len(issues) > 0 {
 		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "blueprint_map.edges " + issues[0].Message, Issues: issues}
 	}
-	p := &program{definition: definition, graph: graph, nodes: make([]compiled, graph.Len()), expressions: map[string]*expression.Expression{}}
+	p := &program{definition: definition, expressions: map[string]*expression.Expression{}}
 	for _, variable := range definition.Variables {
 		if variable.Secret {
 			p.secrets = append(p.secrets, variable.Name)
 		}
 	}
 	slices.Sort(p.secrets)
-	for i := range p.nodes {
-		p.nodes[i] = compileNode(catalogue, graph.Node(i))
-	}
+	p.body = compileBody(catalogue, graph, 0)
 	return p, nil
 }
 
-func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node) compiled {
+// maxNested is how deeply for-each nodes may stand in each other.
+const maxNested = 16
+
+// compileBody prepares the nodes of a graph.
+func compileBody(catalogue blueprint.Catalogue, graph *blueprint.Graph, depth int) body {
+	b := body{graph: graph, nodes: make([]compiled, graph.Len())}
+	ambiguous := false
+	for i := range b.nodes {
+		b.nodes[i] = compileNode(catalogue, graph.Node(i), depth)
+		ambiguous = ambiguous || strings.Contains(graph.Node(i).ID, "]/")
+	}
+	for i := range b.nodes {
+		if n := &b.nodes[i]; ambiguous && n.body != nil {
+			n.fail("bad_config", "a blueprint with a for-each node must not have node ids that contain ]/")
+		}
+	}
+	return b
+}
+
+// fail makes a node one that can only fail.
+func (c *compiled) fail(code, message string) {
+	c.problem = &blueprint.Failure{Code: code, Message: message, Permanent: true}
+	c.effect = blueprint.EffectPure // it never gets to do anything
+}
+
+func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int) compiled {
 	out := compiled{Node: node}
 	bad := func(code, message string) compiled {
-		out.problem = &blueprint.Failure{Code: code, Message: message, Permanent: true}
-		out.effect = blueprint.EffectPure // it never gets to do anything
+		out.fail(code, message)
 		return out
 	}
 	out.kind = catalogue[node.Type]
@@ -82,6 +111,26 @@ func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node) compiled {
 		return bad("bad_template", issueText(append([]any{"config"}, issues[0].Path...), issues[0].Message))
 	}
 	out.config = config
+	if out.kind.Body == nil {
+		return out
+	}
+	raw, path := out.kind.Body(node.Config)
+	if raw == nil {
+		return out // its config is bad, and it will say so
+	}
+	if depth == maxNested {
+		return bad("bad_config", fmt.Sprintf("for-each nodes stand in each other more than %d deep", maxNested))
+	}
+	m, problems := blueprint.ParseMap(raw)
+	var graph *blueprint.Graph
+	if m != nil {
+		graph, problems = blueprint.Compile(m)
+	}
+	if len(problems) > 0 {
+		return bad("bad_config", issueText(slices.Concat([]any{"config"}, path, problems[0].Path), problems[0].Message))
+	}
+	inner := compileBody(catalogue, graph, depth+1)
+	out.body = &inner
 	return out
 }
 

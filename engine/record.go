@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/secret"
@@ -51,41 +52,57 @@ type step struct {
 	SignIn    bool                 `json:"signIn,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
+
+	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]"
+	Last  bool   `json:"last,omitempty"` // of that item: its output is the item's
+	Each  bool   `json:"each,omitempty"` // a for-each node: its output is that of its items
+	Items []any  `json:"items,omitempty"`
 }
 
 // account gives the run as it stands. r.mu is held.
 func (r *run) account() *stored {
-	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, len(r.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
+	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
 	s.Begin.Reuse, s.Begin.Hidden, s.Hidden = nil, nil, r.hidden
-	for i := range r.nodes {
-		s.Steps[i] = r.step(i)
-		if r.nodes[i].phase == awaiting {
+	r.each(func(n *nodeRun) {
+		s.Steps = append(s.Steps, n.step())
+		if n.phase == awaiting {
 			if s.Awaiting == nil {
 				s.Awaiting = map[string]*blueprint.AwaitingInput{}
 			}
-			s.Awaiting[r.address(i)] = &r.nodes[i].await.AwaitingInput
+			s.Awaiting[n.address()] = &n.await.AwaitingInput
 		}
+	})
+	for _, i := range r.root.plan.Ends() {
+		s.Ends = append(s.Ends, r.root.nodes[i].address())
 	}
-	for _, i := range r.plan.Ends() {
-		s.Ends = append(s.Ends, r.address(i))
-	}
-	if r.failed >= 0 {
-		s.Failed = r.address(r.failed)
+	switch {
+	case r.stopped != nil:
+		s.Failed = r.stopped.address()
+	case r.root.failed >= 0:
+		s.Failed = r.root.nodes[r.root.failed].address()
 	}
 	return s
 }
 
-func (r *run) step(i int) step {
-	n, node := &r.nodes[i], &r.program.nodes[i]
+// step gives the node as a record keeps it. The run's mu is held.
+func (n *nodeRun) step() step {
+	node, state := n.node(), n.state()
 	out := step{
-		Node: node.ID, Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
+		Node: n.address(), Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
 		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Dropped: n.dropped,
 		Uses: n.uses, Servers: n.servers, SignIn: n.signIn,
 	}
-	if !n.pass {
+	if f := n.frame; f.parent != nil {
+		out.In = strings.TrimSuffix(f.prefix, "/")
+		out.Last = slices.Contains(f.plan.Ends(), n.index)
+	}
+	switch {
+	case n.loop != nil:
+		out.Each, out.Items = true, n.loop.items
+	case !n.pass:
 		out.Output = n.output
 	}
-	switch r.plan.State(i) {
+	switch state {
 	case blueprint.NodePending:
 		return out
 	case blueprint.NodeStarted:
@@ -106,8 +123,8 @@ func (r *run) step(i int) step {
 			return out
 		}
 	}
-	for _, from := range r.plan.Inputs(i) {
-		out.From = append(out.From, r.address(from))
+	for _, from := range n.inputs() {
+		out.From = append(out.From, from.address())
 	}
 	return out
 }
@@ -140,6 +157,7 @@ func (s *stored) mask(m *secret.Masker) *stored {
 	for i := range out.Steps {
 		at := &out.Steps[i]
 		at.Output = m.Value(at.Output)
+		at.Items, _ = m.Value(at.Items).([]any)
 		at.Servers = slices.Clone(at.Servers)
 		for j := range at.Servers {
 			at.Servers[j] = m.Text(at.Servers[j])
@@ -171,7 +189,7 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	now := blueprint.TimeOf(r.engine.Clock.Now())
 	account := r.account()
 	account.Status = blueprint.StatusCompleted
-	if r.canceled != nil || r.failed >= 0 {
+	if r.canceled != nil || r.root.failed >= 0 || r.stopped != nil {
 		account.Status = blueprint.StatusFailed
 	}
 	r.final = account.mask(r.masker.Load())

@@ -197,27 +197,32 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 func (r *run) takeUp() {
 	now := r.engine.Clock.Now()
 	at := blueprint.TimeOf(now)
-	for i := range r.nodes {
-		n := &r.nodes[i]
+	var begun []*nodeRun
+	r.each(func(n *nodeRun) {
+		if n.phase == working {
+			begun = append(begun, n)
+		}
+	})
+	for _, n := range begun {
 		if n.phase != working {
 			continue
 		}
-		node := &r.program.nodes[i]
-		note := &blueprint.LogEntry{Timestamp: at, Level: "warn", NodeID: &node.ID}
+		node, address := n.node(), n.address()
+		note := &blueprint.LogEntry{Timestamp: at, Level: "warn", NodeID: &address}
 		switch {
 		case r.canceled != nil:
-			r.record(&entry{Kind: entryEnd, Node: node.ID, At: at, Error: cancelledStep()})
+			r.record(&entry{Kind: entryEnd, Node: address, At: at, Error: cancelledStep()})
 			continue
 		case node.effect == blueprint.EffectOnce:
 			note.Message = "the server stopped while this node was at work; whether it took effect is unknown"
 			a := &await{}
-			a.NodeID, a.Kind, a.RequestedAt = node.ID, blueprint.AwaitUnknownOutcome, at
+			a.NodeID, a.Kind, a.RequestedAt = address, blueprint.AwaitUnknownOutcome, at
 			a.Prompt = "The server stopped while this node was at work. Did it take effect? Retry it, mark it as done, or abort the run."
 			a.Options = []string{"retry", "mark-done", "abort"}
-			r.record(&entry{Kind: entryAwait, Node: node.ID, At: at, Await: a})
+			r.record(&entry{Kind: entryAwait, Node: address, At: at, Await: a})
 		default:
 			note.Message = "the server stopped while this node was at work; it runs again"
-			r.record(&entry{Kind: entryAgain, Node: node.ID, At: at, Attempt: n.attempt})
+			r.record(&entry{Kind: entryAgain, Node: address, At: at, Attempt: n.attempt})
 		}
 		r.record(&entry{Kind: entryLog, At: at, Log: note})
 	}
@@ -242,18 +247,21 @@ func (e *Engine) wake(id string) {
 		return
 	}
 	at := blueprint.TimeOf(e.Clock.Now())
-	for i := range r.nodes {
-		n := &r.nodes[i]
-		if n.due == 0 || n.due > at {
-			continue
+	var due []*nodeRun
+	r.each(func(n *nodeRun) {
+		if n.due != 0 && n.due <= at {
+			due = append(due, n)
 		}
+	})
+	for _, n := range due {
 		switch {
+		case n.due == 0 || n.due > at: // one before it stopped the walk
 		case n.phase == awaiting:
-			r.expire(i, at)
+			r.expire(n, at)
 		case n.retry:
-			r.record(&entry{Kind: entryAgain, Node: r.address(i), At: at, Attempt: n.next})
+			r.record(&entry{Kind: entryAgain, Node: n.address(), At: at, Attempt: n.next})
 		default:
-			r.record(&entry{Kind: entryEnd, Node: r.address(i), At: at, Pass: true})
+			r.record(&entry{Kind: entryEnd, Node: n.address(), At: at, Pass: true})
 		}
 	}
 	r.arm()
@@ -261,16 +269,15 @@ func (e *Engine) wake(id string) {
 }
 
 // expire settles a question that nobody answered in time. r.mu is held.
-func (r *run) expire(i int, at blueprint.Time) {
-	n := &r.nodes[i]
-	node := &r.program.nodes[i]
-	e := &entry{At: at, Node: node.ID}
-	if node.kind == nil || node.kind.Expired == nil {
+func (r *run) expire(n *nodeRun, at blueprint.Time) {
+	kind := n.node().kind
+	e := &entry{At: at, Node: n.address()}
+	if kind == nil || kind.Expired == nil {
 		e.Kind, e.Error = entryEnd, &blueprint.StepError{Message: "nobody answered in time", Code: "expired"}
 		r.record(e)
 		return
 	}
-	result, err := r.guarded(node, func() (blueprint.Result, error) { return node.kind.Expired(r.answerTask(i, n.await)) })
+	result, err := r.guarded(n, func() (blueprint.Result, error) { return kind.Expired(r.answerTask(n)) })
 	if err != nil {
 		e.Kind, e.Error = entryEnd, stepError(failureOf(err))
 		r.record(e)
@@ -281,17 +288,16 @@ func (r *run) expire(i int, at blueprint.Time) {
 
 // answerTask is the task of a node that judges an answer: its config is the
 // one with which it asked. r.mu is held.
-func (r *run) answerTask(i int, a *await) *blueprint.Task {
-	n := &r.nodes[i]
-	config := a.Config
+func (r *run) answerTask(n *nodeRun) *blueprint.Task {
+	config := n.await.Config
 	if config == nil {
 		config = map[string]any{}
 	}
-	input, _ := r.input(i)
+	input, _ := r.input(n)
 	return &blueprint.Task{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: r.address(i), Attempt: n.attempt, Config: config,
-		Input: input, InputData: r.begin.InputData, Sequential: r.program.graph.Sequential(), Now: r.engine.Clock.Now(),
-		IdempotencyKey: r.idempotencyKey(&r.program.nodes[i]),
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: n.address(), Attempt: n.attempt, Config: config,
+		Input: input, InputData: r.begin.InputData, Sequential: n.frame.body.graph.Sequential(), Now: r.engine.Clock.Now(),
+		IdempotencyKey: r.idempotencyKey(n.address()),
 		Evaluate: func(string) (any, error) {
 			return nil, blueprint.Errorf(blueprint.CodeInternal, "an answer has no expressions")
 		},

@@ -19,11 +19,16 @@ const (
 	working               // an attempt runs in a goroutine
 	waiting               // until due: a wait node, or the delay before the next attempt
 	awaiting              // for input, or until due
+	looping               // over the items of a for-each node
 	phases                // how many there are
 )
 
 // nodeRun is what a run knows of one node.
 type nodeRun struct {
+	frame *frame // the walk it belongs to
+	index int    // its number there
+	loop  *loop  // of a for-each node, once it knows its items
+
 	phase   phase
 	attempt int
 	next    int // number of the next attempt; 0 counts as 1
@@ -48,7 +53,7 @@ type nodeRun struct {
 	tokens    int64
 	uses      []use    // connections
 	servers   []string // MCP servers
-	state     any      // of a pause, for when the node runs again
+	carried   any      // the state of a pause, for when the node runs again
 	signIn    bool     // it asked for one
 	err       *blueprint.StepError
 	dropped   bool // it was under way when the run stopped
@@ -74,23 +79,24 @@ type run struct {
 	ledger   ledger
 	begin    *begin
 	program  *program
-	plan     *blueprint.Plan
-	nodes    []nodeRun
-	weight   int            // of begin.InputData
-	memory   int            // that it takes, which counts in engine.held
-	counted  bool           // in engine.held
-	total    int            // weight of all outputs
-	count    [phases]int    // nodes in each phase; that of idle is not kept
-	again    []int          // started nodes that are due for another attempt
-	bound    map[string]any // variables by declaration and caller
-	sealed   bool           // it has secrets: what is stored of it is encrypted
+	root     *frame
+	ready    []*frame         // walks that may have nodes to start
+	weight   int              // of begin.InputData
+	memory   int              // that it takes, which counts in engine.held
+	counted  bool             // in engine.held
+	total    int              // weight of all outputs
+	count    [phases]int      // nodes in each phase; that of idle is not kept
+	again    []*nodeRun       // started nodes that are due for another attempt
+	reused   map[string]*step // by address: what an earlier run had finished, until it is settled
+	bound    map[string]any   // variables by declaration and caller
+	sealed   bool             // it has secrets: what is stored of it is encrypted
 	masker   atomic.Pointer[secret.Masker]
 	secrets  []any    // the values of its secret variables
 	hidden   []string // secrets of the connections that it opened, sorted
 	budget   budget
 	logs     []blueprint.LogEntry
 	respond  *blueprint.Response
-	failed   int // the node whose failure stopped the run, -1 for none
+	stopped  *nodeRun // the node of an item that failed the run at once
 	canceled *string
 
 	units   int
@@ -131,7 +137,7 @@ func (g gate) Unlock() { <-g }
 
 // newRun makes a run that has not begun and that nobody knows of.
 func (e *Engine) newRun(id string) *run {
-	r := &run{engine: e, id: id, flushing: make(gate, 1), failed: -1}
+	r := &run{engine: e, id: id, flushing: make(gate, 1)}
 	r.ctx, r.cancel = context.WithCancelCause(e.ctx)
 	return r
 }
@@ -148,8 +154,7 @@ func (r *run) setUp(p *program, b *begin) error {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "inputData: %s", err)
 	}
 	r.program, r.begin, r.bound, r.weight, r.memory = p, b, bound, weight, footprint(b.InputData)
-	r.plan = blueprint.NewPlan(p.graph)
-	r.nodes = make([]nodeRun, p.graph.Len())
+	r.root = newFrame(&p.body, nil, 0, 0)
 	for _, name := range p.secrets {
 		if bound[name] != nil {
 			r.secrets = append(r.secrets, bound[name])
@@ -157,7 +162,12 @@ func (r *run) setUp(p *program, b *begin) error {
 	}
 	r.hide(b.Hidden)
 	r.budget.allowed = p.definition.Budget.Stricter(b.Budget)
-	r.reuse(b.Reuse)
+	r.reused = make(map[string]*step, len(b.Reuse))
+	for i := range b.Reuse {
+		r.reused[b.Reuse[i].Node] = &b.Reuse[i]
+	}
+	r.reuse(r.root)
+	r.list(r.root)
 	return nil
 }
 
@@ -168,21 +178,19 @@ func variableError(issues []blueprint.Issue) error {
 	return blueprint.InvalidInput(issues)
 }
 
-// reuse settles the nodes that an earlier run had finished, in the order of
-// the walk.
-func (r *run) reuse(finished []step) {
-	byNode := make(map[string]*step, len(finished))
-	for i := range finished {
-		byNode[finished[i].Node] = &finished[i]
-	}
-	for progress := len(byNode) > 0; progress; {
+// reuse settles the nodes of a walk that an earlier run had finished, in the
+// order of the walk.
+func (r *run) reuse(f *frame) {
+	for progress := len(r.reused) > 0; progress; {
 		progress = false
-		for _, i := range r.plan.Ready() {
-			s, ok := byNode[r.address(i)]
+		for _, i := range f.plan.Ready() {
+			address := f.nodes[i].address()
+			s, ok := r.reused[address]
 			if !ok {
 				continue
 			}
 			progress = true
+			delete(r.reused, address)
 			r.apply(&entry{Kind: entryStart, Node: s.Node, At: s.Start, Attempt: s.Attempt})
 			r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Error: s.Error})
 		}
@@ -197,14 +205,6 @@ func (r *run) status() blueprint.Status {
 	}
 	return blueprint.StatusRunning
 }
-
-// startable tells whether a node could start now.
-func (r *run) startable() bool {
-	return len(r.again) > 0 || r.plan.CanStart()
-}
-
-// address gives the address of node i.
-func (r *run) address(i int) string { return r.program.nodes[i].ID }
 
 // denied gives the secret variable among names that the run's principal may
 // not use, "" when there is none. What the caller passed is the caller's own.

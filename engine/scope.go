@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"encoding/json"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"blueprintd/blueprint"
@@ -12,19 +15,18 @@ import (
 // node may see is final before it starts, so most of it needs no lock; values
 // are shared and never changed.
 type scope struct {
-	run     *run
-	node    int
-	now     time.Time
-	input   any
-	weight  int // of input
-	writers *blueprint.Writers
-	nodes   map[string]any // all that led here, once it was asked for
+	run    *run
+	node   *nodeRun
+	now    time.Time
+	input  any
+	weight int            // of input
+	nodes  map[string]any // all that led here, once it was asked for
 }
 
-// scopeOf makes the scope of node i. r.mu is held.
-func (r *run) scopeOf(i int, now time.Time) *scope {
-	s := &scope{run: r, node: i, now: now, writers: r.nodes[i].writers}
-	s.input, s.weight = r.input(i)
+// scopeOf makes the scope of a node. r.mu is held.
+func (r *run) scopeOf(n *nodeRun, now time.Time) *scope {
+	s := &scope{run: r, node: n, now: now}
+	s.input, s.weight = r.input(n)
 	return s
 }
 
@@ -47,9 +49,20 @@ func (s *scope) Lookup(name string) (any, bool) {
 	case "now":
 		return s.now.UTC().Format(blueprint.TimeFormat), true
 	}
-	if writer, ok := s.writers.Of(name); ok {
-		values, _ := s.run.nodes[writer].output.(map[string]any)
-		return values[name], true
+	// What a node of an item sees, it sees besides what the for-each node does.
+	for n := s.node; n != nil; n = n.frame.holder() {
+		if writer, ok := n.writers.Of(name); ok {
+			values, _ := n.frame.nodes[writer].output.(map[string]any)
+			return values[name], true
+		}
+		if f := n.frame; f.parent != nil {
+			switch name {
+			case "item":
+				return f.value.value, true
+			case "index":
+				return json.Number(strconv.Itoa(f.item)), true
+			}
+		}
 	}
 	value, ok := s.run.bound[name]
 	return value, ok
@@ -59,7 +72,12 @@ func (s *scope) Lookup(name string) (any, bool) {
 func (s *scope) Names() []string {
 	names := []string{"input", "inputData", "nodes", "execution", "blueprint", "trigger", "now"}
 	names = slices.AppendSeq(names, maps.Keys(s.run.bound))
-	names = slices.AppendSeq(names, maps.Keys(s.writers.All()))
+	for n := s.node; n != nil; n = n.frame.holder() {
+		names = slices.AppendSeq(names, maps.Keys(n.writers.All()))
+		if n.frame.parent != nil {
+			names = append(names, "item", "index")
+		}
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -76,11 +94,13 @@ func (s *scope) Part(_, id string) (any, bool) {
 	r := s.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from := r.program.graph.Index(id)
-	if from < 0 || !r.plan.LedTo(from, s.node) {
-		return nil, false
+	for n := s.node; n != nil; n = n.frame.holder() {
+		f := n.frame
+		if from := f.body.graph.Index(id); from >= 0 && f.plan.LedTo(from, n.index) {
+			return map[string]any{"output": r.handed(&f.nodes[from]).output}, true
+		}
 	}
-	return map[string]any{"output": r.handed(from).output}, true
+	return nil, false
 }
 
 // maxNearby is how many of the nodes that led to one an error suggests from.
@@ -92,7 +112,7 @@ func (s *scope) Nearby(string) map[string]any { return s.upstream(maxNearby) }
 // all gives every node that led to this one, as Part does.
 func (s *scope) all() map[string]any {
 	if s.nodes == nil {
-		s.nodes = s.upstream(s.run.program.graph.Len())
+		s.nodes = s.upstream(math.MaxInt)
 	}
 	return s.nodes
 }
@@ -103,13 +123,15 @@ func (s *scope) upstream(most int) map[string]any {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	out := map[string]any{}
-	for queue := r.plan.Inputs(s.node); len(queue) > 0 && len(out) < most; queue = queue[1:] {
-		address := r.address(queue[0])
-		if _, seen := out[address]; seen {
-			continue
+	for n := s.node; n != nil; n = n.frame.holder() {
+		for queue := n.inputs(); len(queue) > 0 && len(out) < most; queue = queue[1:] {
+			id := queue[0].node().ID
+			if _, seen := out[id]; seen {
+				continue
+			}
+			out[id] = map[string]any{"output": r.handed(queue[0]).output}
+			queue = append(queue, queue[0].inputs()...)
 		}
-		out[address] = map[string]any{"output": r.handed(queue[0]).output}
-		queue = append(queue, r.plan.Inputs(queue[0])...)
 	}
 	return out
 }

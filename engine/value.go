@@ -118,24 +118,27 @@ func (w *weighing) below(value any, depth int) error {
 	return w.add(value, depth+1)
 }
 
-// handed gives node i with what it hands on. That of a disabled node, which the
+// handed gives a node with what it hands on. That of a disabled node, which the
 // plan passes over by itself, is worked out when it is first asked for.
-func (r *run) handed(i int) *nodeRun {
-	n := &r.nodes[i]
-	if !n.known && r.plan.State(i) == blueprint.NodePassed {
+func (r *run) handed(n *nodeRun) *nodeRun {
+	if !n.known && n.state() == blueprint.NodePassed {
 		n.known = true
-		n.output, n.weight = r.input(i)
-		n.writers = r.seen(i)
+		n.output, n.weight = r.input(n)
+		n.writers = r.seen(n)
 	}
 	return n
 }
 
-// input gives what node i gets, and its weight: the run's input data, the
-// output of its one predecessor, or the outputs of several by node id.
-func (r *run) input(i int) (any, int) {
-	inputs := r.plan.Inputs(i)
+// input gives what a node gets, and its weight: the run's input data, or for a
+// node of an item the item; the output of its one predecessor, or the outputs
+// of several by node id.
+func (r *run) input(n *nodeRun) (any, int) {
+	inputs := n.inputs()
 	switch len(inputs) {
 	case 0:
+		if n.frame.parent != nil {
+			return n.frame.value.value, n.frame.value.weight
+		}
 		return r.begin.InputData, r.weight
 	case 1:
 		from := r.handed(inputs[0])
@@ -143,20 +146,21 @@ func (r *run) input(i int) (any, int) {
 	default:
 		out, weight := make(map[string]any, len(inputs)), 0
 		for _, from := range inputs {
-			n := r.handed(from)
-			out[r.address(from)] = n.output
-			weight = min(weight+6+len(r.address(from))+n.weight, tooHeavy)
+			id := from.node().ID
+			out[id] = r.handed(from).output
+			weight = min(weight+6+len(id)+from.weight, tooHeavy)
 		}
 		return out, weight
 	}
 }
 
-// seen gives the variables that node i sees.
-func (r *run) seen(i int) *blueprint.Writers {
-	inputs := r.plan.Inputs(i)
+// seen gives the variables that a node sees of those that nodes of its walk
+// wrote.
+func (r *run) seen(n *nodeRun) *blueprint.Writers {
+	inputs := n.inputs()
 	sources := make([]*blueprint.Writers, len(inputs))
 	for at, from := range inputs {
 		sources[at] = r.handed(from).writers
 	}
-	return r.program.graph.MergeWriters(sources...)
+	return n.frame.body.graph.MergeWriters(sources...)
 }

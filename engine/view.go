@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -110,7 +111,7 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, RetryOf: s.Begin.RetryOf,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, InputVariables: s.Begin.Given, InputData: s.Begin.InputData, Outputs: map[string]any{},
 	}
-	x.ID, x.Status, x.StartTime, x.EndTime, x.TotalSteps = row.ID, row.Status, row.StartTime, row.EndTime, len(s.Steps)
+	x.ID, x.Status, x.StartTime, x.EndTime, x.TotalSteps = row.ID, row.Status, row.StartTime, row.EndTime, s.own()
 	if x.InputVariables == nil {
 		x.InputVariables = map[string]any{}
 	}
@@ -123,6 +124,15 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 	for i := range s.Steps {
 		at := &s.Steps[i]
 		x.Steps[i] = values.step(at)
+		if a := s.Awaiting[at.Node]; a != nil {
+			x.AwaitingInputs = append(x.AwaitingInputs, a)
+		}
+		if at.Status == blueprint.StepRunning && (x.CurrentStep == nil || at.In != "" && strings.HasPrefix(at.Node, *x.CurrentStep+"[")) {
+			x.CurrentStep = &at.Node // of those that run within each other the innermost
+		}
+		if at.In != "" {
+			continue
+		}
 		switch at.Status {
 		case blueprint.StepCompleted:
 			x.CompletedSteps++
@@ -135,19 +145,12 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 			if at.Output != nil {
 				x.Outputs[at.Node] = x.Steps[i].Output
 			}
-		case blueprint.StepRunning:
-			if x.CurrentStep == nil {
-				x.CurrentStep = &at.Node
-			}
-		}
-		if a := s.Awaiting[at.Node]; a != nil {
-			x.AwaitingInputs = append(x.AwaitingInputs, a)
 		}
 	}
 	if len(x.AwaitingInputs) > 0 {
 		x.AwaitingInput = x.AwaitingInputs[0]
 	}
-	x.Progress = min(99, 100*settled/max(1, len(s.Steps))) // 100 is for a run whose end is on the disk
+	x.Progress = min(99, 100*settled/max(1, x.TotalSteps)) // 100 is for a run whose end is on the disk
 	if x.Status == blueprint.StatusCompleted {
 		x.Progress = 100
 	}
@@ -156,6 +159,16 @@ func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x.Telemetry = s.telemetry(x)
 	x.Logs = s.lifecycle(x, len(values.left))
 	return x
+}
+
+// own counts the steps of the run's own map.
+func (s *stored) own() (n int) {
+	for i := range s.Steps {
+		if s.Steps[i].In == "" {
+			n++
+		}
+	}
+	return n
 }
 
 // failure says why a failed run failed.

@@ -72,6 +72,9 @@ func describe(text *strings.Builder, object map[string]any, indent string) {
 		if items, ok := kind["items"].(map[string]any); ok {
 			describe(text, items, indent+"  ")
 		}
+		if kind["properties"] != nil {
+			describe(text, kind, indent+"  ")
+		}
 	}
 }
 
@@ -161,7 +164,7 @@ func TestCheck(t *testing.T) {
 		{"http-request", `{"url":"http://a","expectStatus":[200,"2xx","{{x}}"]}`, ""},
 		{"http-request", `{"url":"http://a","expectStatus":"ok"}`, `expectStatus: must be a status from 100 to 599, a form such as "2xx", or a list of them`},
 		{"http-request", `{"url":"http://a","expectStatus":[]}`, `expectStatus: must be a status from 100 to 599, a form such as "2xx", or a list of them`},
-		{"http-request", `{"url":"http://a","connectionId":"x"}`, "connectionId: connections are not available"},
+		{"http-request", `{"url":"http://a","connectionId":"x"}`, "connectionId: must be the id of a connection, a UUID"},
 		{"http-request", `{"url":"http://a","body":"x","multipart":[{"name":"f","fileId":"y"}]}`, "multipart: must not stand beside body\nmultipart[0].fileId: files cannot be sent yet"},
 	}
 	for _, test := range tests {

@@ -38,8 +38,17 @@ func statusFailure(response *http.Response, c *httpConfig, now time.Time) *bluep
 		Code: codeStatus,
 		Message: fmt.Sprintf("%s answered %s; expected %s (to take it as an answer, name it in expectStatus)",
 			response.Request.URL.Host, status, strings.Join(expected, ", ")),
-		RetryAfter: retryAfter(response.Header.Get("Retry-After"), now),
+		RetryAfter: retryAfter(response.Header.Get("Retry-After"), answeredAt(response, now)),
 	}
+}
+
+// answeredAt gives the instant of an answer by the clock of the server, if it
+// tells, for an instant in the answer is by that clock as well.
+func answeredAt(response *http.Response, now time.Time) time.Time {
+	if at, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+		return at
+	}
+	return now
 }
 
 // retryAfter reads the header: seconds, or the instant to wait for.
@@ -67,6 +76,8 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 	f := &blueprint.Failure{NotSent: !hops.Sent()}
 	var (
 		refused     *outbound.RefusedError
+		failure     *blueprint.Failure
+		pause       *blueprint.Pause
 		timeout     net.Error
 		certificate *tls.CertificateVerificationError
 		authority   x509.UnknownAuthorityError
@@ -76,12 +87,16 @@ func requestFailure(ctx context.Context, err error, hops *outbound.Hops) error {
 		number      syscall.Errno
 	)
 	switch {
+	case errors.As(err, &failure), errors.As(err, &pause):
+		return unauthorized(err, hops)
 	case errors.As(err, &refused):
 		f.Code, f.Message = codeRefused, refused.Error()
 	case errors.Is(err, outbound.ErrRedirects):
 		f.Code, f.Message = codeRedirects, fmt.Sprintf("%s redirected more than %d times", host, outbound.MaxRedirects)
 	case errors.Is(err, outbound.ErrTooLarge):
 		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the answer of %s is larger than %d MiB", host, maxResponse>>20)
+	case errors.Is(err, outbound.ErrHeaders):
+		f.Code, f.Message = codeTooLarge, fmt.Sprintf("the headers of the answer of %s are larger than %d KiB", host, outbound.MaxHeaderBytes>>10)
 	case errors.As(err, &name) && name.IsNotFound:
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the url", host)
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
 )
 
 type httpConfig struct {
@@ -18,9 +17,11 @@ type httpConfig struct {
 	Body         anyValue       `key:"body" doc:"What to send: a string as it is, anything else as JSON, or as a form when the content type says application/x-www-form-urlencoded."`
 	Multipart    []httpPart     `key:"multipart" doc:"The parts of a multipart/form-data body, in place of body."`
 	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a form such as 2xx, or a list of them; 200 to 399 when not given."`
-	ConnectionID string         `key:"connectionId" doc:"The connection whose credentials to use."`
+	ConnectionID string         `key:"connectionId" doc:"The connection, of the type http or oauth2, whose credentials to use. They go to the hosts that it names, and the request to no other."`
+	Pagination   map[string]any `key:"pagination" doc:"How to fetch all pages of an answer. The output is that of the last page, with \"items\" of all pages, \"pages\", how many there were, and \"more\", whether maxPages may have left some out."`
 
 	expected []statusRange
+	pages    *httpPages // nil for a single page
 }
 
 type httpPart struct {
@@ -31,7 +32,8 @@ type httpPart struct {
 }
 
 const (
-	// maxResponse is how much of an answer is taken, after decompression.
+	// maxResponse is how much of an answer is taken, after decompression, and
+	// of all its pages together.
 	maxResponse = 10 << 20
 	// httpTimeout bounds an exchange when the node has no timeoutMs.
 	httpTimeout = 5 * time.Minute
@@ -41,8 +43,11 @@ const (
 // joined by ", ", but for set-cookie, which always is a list. A body of a JSON
 // content type is parsed; one that is no UTF-8 text comes as base64, and
 // "bodyEncoding": "base64" says so.
+//
+// It sends each request once. Whoever wants more gives the node a retry, so that
+// every attempt can be seen.
 func httpRequest(d Dependencies) *blueprint.NodeType {
-	return define(definition[httpConfig]{
+	kind := define(definition[httpConfig]{
 		name:        "http-request",
 		title:       "HTTP request",
 		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed when it is JSON. A status that is not expected fails the node.",
@@ -53,6 +58,8 @@ func httpRequest(d Dependencies) *blueprint.NodeType {
 			return exchange(ctx, d, task, c)
 		},
 	})
+	describePages(kind)
+	return kind
 }
 
 func checkHTTP(c *httpConfig, r *report) {
@@ -91,45 +98,6 @@ func checkHTTP(c *httpConfig, r *report) {
 	} else {
 		c.expected = []statusRange{{200, 399}}
 	}
-	if c.ConnectionID != "" && r.static {
-		r.issue("connections are not available", "connectionId")
-	}
-}
-
-// exchange sends the request and reads the answer.
-func exchange(ctx context.Context, d Dependencies, task *blueprint.Task, c *httpConfig) (blueprint.Result, error) {
-	if c.ConnectionID != "" {
-		return blueprint.Result{}, &blueprint.Failure{Code: codeConnection, Message: "connections are not available", Permanent: true}
-	}
-	var result blueprint.Result
-	if _, limited := ctx.Deadline(); !limited {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, httpTimeout)
-		defer cancel()
-	}
-	ctx, hops := outbound.Record(ctx)
-	request, err := newRequest(ctx, d, task, c)
-	if err != nil {
-		return result, err
-	}
-	response, err := d.HTTP.Do(request)
-	for _, hop := range hops.List() {
-		if !hop.Sent {
-			continue // nothing left this machine, so nobody was asked
-		}
-		result.Calls = append(result.Calls, blueprint.Call{Host: hop.Host, Status: hop.Status})
-	}
-	if err != nil {
-		return result, requestFailure(ctx, err, hops)
-	}
-	defer response.Body.Close()
-	if !c.expects(response.StatusCode) {
-		return result, statusFailure(response, c, d.Clock.Now())
-	}
-	data, err := outbound.ReadAll(response.Body, maxResponse)
-	if err != nil {
-		return result, requestFailure(ctx, err, hops)
-	}
-	result.Output = responseOutput(response, data)
-	return result, nil
+	checkConnectionID(c.ConnectionID, r)
+	checkPages(c, r)
 }

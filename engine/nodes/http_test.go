@@ -1,97 +1,18 @@
 package nodes
 
 import (
-	"compress/gzip"
-	"context"
-	"crypto/x509"
 	"errors"
 	"io"
-	stdlog "log"
 	"mime"
 	"mime/multipart"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/outbound"
 )
-
-// received is what a server saw of a request.
-type received struct {
-	line   string
-	header http.Header
-	body   string
-}
-
-// site is a server on this machine and the type that reaches it.
-type site struct {
-	*httptest.Server
-	kind *blueprint.NodeType
-
-	mu     sync.Mutex
-	seen   []received
-	answer http.HandlerFunc // nil answers {}
-}
-
-// answers says what the site does from now on.
-func (s *site) answers(answer http.HandlerFunc) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answer = answer
-}
-
-// requests gives what has arrived since the last send.
-func (s *site) requests() []received {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.seen)
-}
-
-func newSite(t *testing.T, options outbound.Options) *site {
-	t.Helper()
-	s := &site{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		s.mu.Lock()
-		s.seen = append(s.seen, received{r.Method + " " + r.RequestURI, r.Header, string(body)})
-		answer := s.answer
-		s.mu.Unlock()
-		if answer != nil {
-			answer(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, "{}")
-	}))
-	t.Cleanup(s.Close)
-	s.kind = newHTTPType(t, options)
-	return s
-}
-
-// newHTTPType gives the type with a client that reaches this machine.
-func newHTTPType(t *testing.T, options outbound.Options) *blueprint.NodeType {
-	options.Allow = append(options.Allow, netip.MustParsePrefix("127.0.0.1/32"))
-	client := outbound.New(options)
-	return httpRequest(Dependencies{HTTP: client, Clock: clock.NewVirtual(now), UserAgent: "blueprintd/test"})
-}
-
-// send runs a node whose config has URL in place of the site's address.
-func (s *site) send(t *testing.T, config string) (blueprint.Result, error) {
-	t.Helper()
-	s.mu.Lock()
-	s.seen = nil
-	s.mu.Unlock()
-	task := newTask(t, s.kind, strings.ReplaceAll(config, "URL", s.URL), scope)
-	return s.kind.Run(context.Background(), task)
-}
 
 func TestRequests(t *testing.T) {
 	s := newSite(t, outbound.Options{})
@@ -226,11 +147,6 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: %s", config, failure.Message)
 		}
 	}
-	_, err := s.send(t, `{"url":"URL","connectionId":"c"}`)
-	var failure *blueprint.Failure
-	if !errors.As(err, &failure) || failure.Code != codeConnection || !failure.Permanent || failure.Message != "connections are not available" {
-		t.Errorf("got %v", err)
-	}
 }
 
 func TestAnswers(t *testing.T) {
@@ -328,145 +244,5 @@ func TestStatuses(t *testing.T) {
 	_, err := s.send(t, `{"url":"URL","expectStatus":[200,"3xx"]}`)
 	if want := strings.TrimPrefix(s.URL, "http://") + " answered 503 Service Unavailable; expected 200, 300-399 (to take it as an answer, name it in expectStatus)"; err.Error() != want {
 		t.Errorf("got %v", err)
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "999999999999": time.Hour, "-5": 0, "1.5": 0, "soon": 0, "99999999999999999999999": 0,
-		now.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
-		now.Add(-time.Hour).Format(http.TimeFormat):       0,
-		now.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
-	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: got %v", value, got)
-		}
-	}
-}
-
-func TestFailures(t *testing.T) {
-	s := newSite(t, outbound.Options{})
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone.Close()
-	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
-	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
-	secure.StartTLS()
-	defer secure.Close()
-
-	tests := []struct {
-		name, url, code, message string
-		answer                   http.HandlerFunc
-		notSent                  bool
-		calls                    int
-	}{
-		{name: "refused", url: "http://10.0.0.5/?secret", code: codeRefused, message: "10.0.0.5 is a private address; hint: start the server with --allow-net 10.0.0.5/32 to open it", notSent: true},
-		{name: "metadata", url: "http://169.254.169.254/latest/", code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", notSent: true},
-		{name: "spelling", url: "http://0x7f.1/", code: codeRefused, message: "usual spelling", notSent: true},
-		{name: "port", url: "http://127.0.0.1:25/", code: codeRefused, message: "port 25", notSent: true},
-		{name: "nobody listens", url: "http://" + gone.Addr().String() + "/?secret", code: codeConnect, message: "cannot connect to " + gone.Addr().String() + ": connection refused", notSent: true},
-		{name: "not TLS", url: strings.Replace(s.URL, "http:", "https:", 1), code: codeCertificate, message: "check whether the url must begin with http://", notSent: true},
-		{name: "certificate", url: secure.URL, code: codeCertificate, message: "its issuer is not known", notSent: true},
-		{name: "broken off", url: s.URL + "/?secret", code: codeConnect, message: "broke the connection off", calls: 1,
-			answer: func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) }},
-		{name: "broken off in the body", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
-			answer: func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Length", "100")
-				io.WriteString(w, "half")
-			}},
-		{name: "no gzip", url: s.URL, code: codeConnect, message: "broke the connection off", calls: 1,
-			answer: func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Encoding", "gzip")
-				io.WriteString(w, "plain")
-			}},
-		{name: "redirects", url: s.URL, code: codeRedirects, message: "redirected more than 5 times", calls: 6,
-			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) }},
-		{name: "redirect inward", url: s.URL, code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", calls: 1,
-			answer: func(w http.ResponseWriter, r *http.Request) {
-				http.Redirect(w, r, "http://169.254.169.254/", http.StatusFound)
-			}},
-		{name: "redirect to a file", url: s.URL, code: codeRefused, message: "only http and https are followed", calls: 1,
-			answer: func(w http.ResponseWriter, r *http.Request) {
-				http.Redirect(w, r, "file:///etc/passwd", http.StatusFound)
-			}},
-		{name: "too large", url: s.URL, code: codeTooLarge, message: "is larger than 10 MiB", calls: 1,
-			answer: func(w http.ResponseWriter, _ *http.Request) {
-				w.Header().Set("Content-Encoding", "gzip")
-				compressed, _ := gzip.NewWriterLevel(w, gzip.BestSpeed)
-				defer compressed.Close()
-				for range 11 << 4 {
-					compressed.Write(make([]byte, 64<<10))
-				}
-			}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			s.answers(test.answer)
-			result, err := s.send(t, `{"url":"`+test.url+`","method":"POST","headers":{"X-Key":"secret"},"body":"secret"}`)
-			var failure *blueprint.Failure
-			if !errors.As(err, &failure) {
-				t.Fatalf("got %v", err)
-			}
-			if failure.Code != test.code || !strings.Contains(failure.Message, test.message) || failure.NotSent != test.notSent || failure.Permanent {
-				t.Errorf("got %+v", failure)
-			}
-			if strings.Contains(failure.Message, "secret") {
-				t.Errorf("it tells a secret: %s", failure.Message)
-			}
-			if len(result.Calls) != test.calls {
-				t.Errorf("calls: %+v", result.Calls)
-			}
-		})
-	}
-}
-
-func TestTimeouts(t *testing.T) {
-	s := newSite(t, outbound.Options{})
-	s.answers(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	task := newTask(t, s.kind, `{"url":"`+s.URL+`"}`, scope)
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
-	defer cancel()
-	result, err := s.kind.Run(ctx, task)
-	var failure *blueprint.Failure
-	if !errors.As(err, &failure) || failure.Code != codeTimeout || !strings.Contains(failure.Message, "did not answer in time") || len(result.Calls) != 1 {
-		t.Errorf("got %v", err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	s.answers(func(_ http.ResponseWriter, r *http.Request) {
-		stop()
-		<-r.Context().Done()
-	})
-	if _, err := s.kind.Run(ctx, task); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestTrustedTLS(t *testing.T) {
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Host) }))
-	defer server.Close()
-	pool := x509.NewCertPool()
-	pool.AddCert(server.Certificate())
-	kind := newHTTPType(t, outbound.Options{RootCAs: pool})
-	result, err := kind.Run(context.Background(), newTask(t, kind, `{"url":"`+server.URL+`"}`, scope))
-	if err != nil || result.Output.(map[string]any)["body"] != strings.TrimPrefix(server.URL, "https://") {
-		t.Errorf("got %+v, %v", result, err)
-	}
-}
-
-func TestRedirectsAreRecorded(t *testing.T) {
-	s := newSite(t, outbound.Options{})
-	s.answers(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/" {
-			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
-		}
-	})
-	result, err := s.send(t, `{"url":"URL","method":"POST","body":"again"}`)
-	if err != nil || len(result.Calls) != 2 || result.Calls[0].Status != 307 || result.Calls[1].Status != 200 {
-		t.Errorf("got %+v, %v", result.Calls, err)
-	}
-	if len(s.requests()) != 2 || s.requests()[1].body != "again" || s.requests()[1].header.Get("Idempotency-Key") == "" {
-		t.Errorf("got %+v", s.requests())
 	}
 }

@@ -13,7 +13,7 @@
 //	required     "true" when it must be given
 //	enum         the texts that it may be, separated by |
 //	default      what holds when it is not given, as JSON
-//	minimum, maximum  for whole numbers
+//	minimum, maximum  for numbers
 //
 // Before a run the strings of a config may hold templates, so a check accepts
 // any string with "{{" where a number, an object or another kind of value is
@@ -47,6 +47,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
+	"blueprintd/mcp"
 	"blueprintd/outbound"
 )
 
@@ -55,6 +56,8 @@ type Dependencies struct {
 	// HTTP sends the requests of blueprints. Nil means a client that reaches
 	// the public internet only.
 	HTTP *outbound.Client
+	// MCP opens sessions with MCP servers; nil means a client over HTTP.
+	MCP *mcp.Client
 	// Clock tells the time to reckon with; nil means the machine's.
 	Clock clock.Clock
 	// UserAgent names this program to other servers; "" means "blueprintd".
@@ -72,14 +75,21 @@ func All(d Dependencies) []*blueprint.NodeType {
 	if d.UserAgent == "" {
 		d.UserAgent = "blueprintd"
 	}
+	if d.MCP == nil {
+		d.MCP = mcp.New(d.HTTP, "dev")
+	}
 	all := []*blueprint.NodeType{
+		aiPrompt(d),
 		approvalGate(),
 		conditional(),
+		emitEvent(),
 		httpRequest(d),
 		human(),
 		log(),
 		merge(),
 		respond(),
+		sendEmail(d),
+		sendSlack(d),
 		set(),
 		stop(),
 		switchCase(),

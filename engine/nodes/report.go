@@ -117,6 +117,18 @@ func (r *report) structured(f *field, target reflect.Value, value any, path []an
 		default:
 			target.Set(reflect.ValueOf(&number))
 		}
+	case numberField:
+		number, ok := value.(json.Number)
+		switch {
+		case !ok:
+			r.issue("must be a number", path...)
+		case !f.holds(number):
+			r.issue(f.rangeText(), path...)
+		default:
+			target.Set(reflect.ValueOf(&number))
+		}
+	case stringsField:
+		r.strings(target, value, path)
 	case objectField:
 		if object, ok := value.(map[string]any); ok {
 			target.Set(reflect.ValueOf(object))
@@ -139,6 +151,21 @@ func (r *report) structured(f *field, target reflect.Value, value any, path []an
 		}
 		target.Set(elements)
 	}
+}
+
+func (r *report) strings(target reflect.Value, value any, path []any) {
+	list, ok := value.([]any)
+	if !ok {
+		r.issue("must be an array", path...)
+		return
+	}
+	elements := make([]string, len(list))
+	for i, element := range list {
+		if elements[i], ok = element.(string); !ok {
+			r.issue("must be a string", append(slices.Clone(path), i)...)
+		}
+	}
+	target.Set(reflect.ValueOf(elements))
 }
 
 // expression gives the source of an expression without braces around it.
@@ -184,6 +211,14 @@ func (f *field) inRange(number int64) bool {
 	least, errLeast := f.minimum.Int64()
 	most, errMost := f.maximum.Int64()
 	return (errLeast != nil || number >= least) && (errMost != nil || number <= most)
+}
+
+// holds is inRange for numbers of any kind.
+func (f *field) holds(number json.Number) bool {
+	n, err := number.Float64()
+	least, errLeast := f.minimum.Float64()
+	most, errMost := f.maximum.Float64()
+	return err == nil && (errLeast != nil || n >= least) && (errMost != nil || n <= most)
 }
 
 func (f *field) rangeText() string {

@@ -8,7 +8,7 @@ import (
 )
 
 // The types that fields of a config struct may have, besides string, bool,
-// *int64, map[string]any and slices of structs.
+// *int64, *json.Number, []string, map[string]any and slices of structs.
 type (
 	// text takes any value in a run and writes it as text.
 	text string
@@ -48,6 +48,8 @@ const (
 	expressionField
 	boolField
 	integerField
+	numberField
+	stringsField
 	objectField
 	listField
 	anyField
@@ -60,6 +62,8 @@ var fieldKinds = map[reflect.Type]fieldKind{
 	reflect.TypeFor[expression]():     expressionField,
 	reflect.TypeFor[bool]():           boolField,
 	reflect.TypeFor[*int64]():         integerField,
+	reflect.TypeFor[*json.Number]():   numberField,
+	reflect.TypeFor[[]string]():       stringsField,
 	reflect.TypeFor[map[string]any](): objectField,
 	reflect.TypeFor[anyValue]():       anyField,
 	reflect.TypeFor[jsonSchema]():     schemaField,
@@ -168,8 +172,13 @@ func (f *field) schema() map[string]any {
 		}
 	case boolField:
 		schema = orTemplate(map[string]any{"type": "boolean"})
-	case integerField:
+	case stringsField:
+		schema = orTemplate(map[string]any{"type": "array", "items": map[string]any{"type": "string"}})
+	case integerField, numberField:
 		number := map[string]any{"type": "integer"}
+		if f.kind == numberField {
+			number["type"] = "number"
+		}
 		if f.minimum != "" {
 			number["minimum"] = f.minimum
 		}

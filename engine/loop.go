@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+// loop is what a for-each node is doing. All of it follows from the journal:
+// items are begun in their order as soon as there is room, and what an item
+// does is told by the entries of its nodes.
+type loop struct {
+	items  []any
+	most   int      // items at work at once
+	frames []*frame // by item; nil = not begun
+	next   int      // the item to look at next
+	open   int      // begun and not over
+	halted bool     // nothing more is begun
+}
+
+// beginLoop lets a for-each node go over its items. r.mu is held.
+func (r *run) beginLoop(n *nodeRun, e *entry) {
+	items, _ := e.Output.([]any)
+	r.move(n, looping)
+	before := n.loop
+	n.loop = &loop{items: items, most: max(1, e.Most), frames: make([]*frame, 0, len(items))}
+	r.total += e.weight
+	if e.weight == 0 {
+		weight, _ := weigh(e.Output, tooHeavy)
+		r.total += weight
+	}
+	if before != nil && len(before.items) == len(items) { // another attempt: what was done stays
+		n.loop.kept(before)
+	}
+	r.more(n, e.At)
+}
+
+// kept takes over the items that an earlier attempt finished.
+func (l *loop) kept(before *loop) {
+	for _, f := range before.frames {
+		if f == nil || !f.closed || f.failed >= 0 || f.plan.Halted() {
+			f = nil
+		}
+		l.frames = append(l.frames, f)
+	}
+}
+
+// more begins items while there is room, and settles the node when none is
+// left. r.mu is held.
+func (r *run) more(n *nodeRun, at blueprint.Time) {
+	l := n.loop
+	for ; l.next < len(l.items) && l.open < l.most && !l.halted; l.next++ {
+		if l.next >= len(l.frames) || l.frames[l.next] == nil {
+			r.beginItem(n, l.next)
+		}
+	}
+	if l.open == 0 && n.phase == looping {
+		r.endLoop(n, at)
+	}
+}
+
+// beginItem begins one item. r.mu is held.
+func (r *run) beginItem(n *nodeRun, item int) {
+	l := n.loop
+	f := newFrame(n.node().body, n.frame, n.index, item)
+	weight, err := weigh(l.items[item], tooHeavy)
+	if err != nil {
+		weight = tooHeavy
+	}
+	f.value = weighed{l.items[item], weight}
+	for len(l.frames) <= item {
+		l.frames = append(l.frames, nil)
+	}
+	l.frames[item] = f
+	l.open++
+	f.opening = true
+	r.reuse(f)
+	f.opening = false
+	if f.plan.Over() {
+		f.closed = true
+		l.open--
+		return
+	}
+	r.list(f)
+}
+
+// close tells the for-each node of a walk that is over, and so on outward.
+// r.mu is held.
+func (r *run) close(f *frame, at blueprint.Time) {
+	for f.parent != nil && !f.closed && !f.opening && f.plan.Over() {
+		f.closed = true
+		n := f.holder()
+		n.loop.open--
+		r.more(n, at)
+		f = n.frame
+	}
+	r.list(f)
+}
+
+// endLoop settles a for-each node of which no item is under way. r.mu is held.
+func (r *run) endLoop(n *nodeRun, at blueprint.Time) {
+	l := n.loop
+	r.move(n, idle)
+	n.end = at
+	switch failed := l.failure(); {
+	case r.canceled != nil:
+		n.err = cancelledStep()
+		r.fell(n, at)
+	case n.frame.plan.Halted():
+		n.dropped = true
+		n.frame.plan.Drop(n.index)
+	case failed != nil:
+		n.err = failed
+		f := &blueprint.Failure{Message: failed.Message, Code: failed.Code}
+		if mayRepeat(n, n.attempt, f) {
+			n.phase = idle
+			r.move(n, waiting)
+			n.end, n.due, n.retry, n.next = 0, blueprint.TimeOf(at.Time().Add(r.delay(n, n.attempt, f))), true, n.attempt+1
+			return
+		}
+		r.fell(n, at)
+	default:
+		n.err = nil
+		n.output, n.weight = r.outputs(l)
+		n.frame.plan.Complete(n.index, "")
+	}
+	r.close(n.frame, at)
+}
+
+// failure says why the first item failed that did; nil when none did.
+func (l *loop) failure() *blueprint.StepError {
+	for _, f := range l.frames {
+		if f == nil || f.failed < 0 {
+			continue
+		}
+		n := &f.nodes[f.failed]
+		out := &blueprint.StepError{Message: fmt.Sprintf("item %d: node %q failed", f.item, n.node().ID)}
+		if n.err != nil {
+			out.Message += ": " + n.err.Message
+			out.Code = n.err.Code
+		}
+		return out
+	}
+	return nil
+}
+
+// output gives the last outputs of the items, in their order.
+func (r *run) outputs(l *loop) ([]any, int) {
+	out, weight := make([]any, len(l.items)), 2
+	for i, f := range l.frames {
+		value, w := r.output(f)
+		out[i] = value
+		weight = min(weight+2+w, tooHeavy)
+	}
+	return out, weight
+}
+
+// output gives what the ends of a walk handed on: that of one as it is, of
+// several an object by node id, null for none.
+func (r *run) output(f *frame) (any, int) {
+	ends := f.plan.Ends()
+	switch len(ends) {
+	case 0:
+		return nil, 4
+	case 1:
+		n := r.handed(&f.nodes[ends[0]])
+		return n.output, n.weight
+	}
+	object, weight := make(map[string]any, len(ends)), 0
+	for _, i := range ends {
+		n := r.handed(&f.nodes[i])
+		object[n.node().ID] = n.output
+		weight = min(weight+6+len(n.node().ID)+n.weight, tooHeavy)
+	}
+	return object, weight
+}
+
+// halt stops a walk and all within it: nothing starts any more, what nobody
+// works on is settled. r.mu is held.
+func (r *run) halt(f *frame, at blueprint.Time) {
+	f.plan.Halt()
+	for i := range f.nodes {
+		if n := &f.nodes[i]; n.phase == looping {
+			r.haltLoop(n, at)
+		} else {
+			r.drop(n, at)
+		}
+	}
+	if f.parent != nil && !f.closed && f.plan.Over() {
+		f.closed = true
+		f.holder().loop.open--
+	}
+}
+
+// haltLoop stops all items of a for-each node, and settles it when none of
+// their nodes is at work. r.mu is held.
+func (r *run) haltLoop(n *nodeRun, at blueprint.Time) {
+	l := n.loop
+	l.halted = true
+	for _, f := range l.frames {
+		if f != nil && !f.closed {
+			r.halt(f, at)
+		}
+	}
+	if l.open == 0 && n.phase == looping {
+		r.endLoop(n, at)
+	}
+}

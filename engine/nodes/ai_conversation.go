@@ -1,0 +1,103 @@
+package nodes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
+	"blueprintd/blueprint"
+	"blueprintd/llm"
+)
+
+// conversation is what has been said so far and what it took. It is kept while
+// the node pauses, so that nothing is asked and no tool called a second time.
+type conversation struct {
+	Messages  []llm.Message `json:"messages"`
+	Steps     int           `json:"steps"` // how often the model was asked
+	ToolCalls int           `json:"toolCalls"`
+	Usage     llm.Usage     `json:"usage"`
+	// Again says that the model was told that its answer breaks the schema.
+	Again bool `json:"again,omitempty"`
+}
+
+// begin gives the conversation of a pause, or a new one.
+func begin(state any, prompt string) (*conversation, error) {
+	if state == nil {
+		return &conversation{Messages: []llm.Message{{Role: llm.RoleUser, Text: prompt}}}, nil
+	}
+	c := &conversation{}
+	data, err := blueprint.Encode(state)
+	if err == nil {
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.UseNumber()
+		err = decoder.Decode(c)
+	}
+	if err != nil || len(c.Messages) == 0 {
+		return nil, &blueprint.Failure{Code: codeBadState, Message: "the conversation that was kept cannot be read", Permanent: true}
+	}
+	return c, nil
+}
+
+// codeBadState is the failure of a node that cannot go on from where it paused.
+const codeBadState = "bad_state"
+
+// pending gives the calls that the model waits for.
+func (c *conversation) pending() []llm.ToolCall {
+	last := len(c.Messages) - 1
+	done := 0
+	if c.Messages[last].Role == llm.RoleTool {
+		done = len(c.Messages[last].Results)
+		last--
+	}
+	if last < 0 || c.Messages[last].Role != llm.RoleAssistant {
+		return nil
+	}
+	return c.Messages[last].Calls[min(done, len(c.Messages[last].Calls)):]
+}
+
+// answered adds the result of the first pending call.
+func (c *conversation) answered(result llm.ToolResult) {
+	c.ToolCalls++
+	if last := &c.Messages[len(c.Messages)-1]; last.Role == llm.RoleTool {
+		last.Results = append(last.Results, result)
+		return
+	}
+	c.Messages = append(c.Messages, llm.Message{Role: llm.RoleTool, Results: []llm.ToolResult{result}})
+}
+
+// paused gives a pause the conversation to go on from; any other error stays
+// as it is, but that after the first question something has been sent.
+func (c *conversation) paused(err error) error {
+	if c.Steps == 0 {
+		return err
+	}
+	var pause *blueprint.Pause
+	if errors.As(err, &pause) {
+		kept := *pause
+		if kept.State, err = blueprint.Plain(c); err != nil {
+			return &blueprint.Failure{Code: codeBadState, Message: "the conversation cannot be kept", Permanent: true}
+		}
+		return &kept
+	}
+	var failure *blueprint.Failure
+	if errors.As(err, &failure) && failure.NotSent {
+		told := *failure
+		told.NotSent = false
+		return &told
+	}
+	return err
+}
+
+// output is what the node gives in the end.
+func (c *conversation) output(text string, value any, hasValue bool) map[string]any {
+	output := map[string]any{"text": text, "usage": map[string]any{
+		"inputTokens": whole(c.Usage.InputTokens), "outputTokens": whole(c.Usage.OutputTokens),
+	}}
+	if hasValue {
+		output["json"] = value
+	}
+	if c.ToolCalls > 0 {
+		output["steps"], output["toolCalls"] = whole(int64(c.Steps)), whole(int64(c.ToolCalls))
+	}
+	return output
+}

@@ -1,0 +1,100 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/schema"
+)
+
+type aiConfig struct {
+	ConnectionID   string       `key:"connectionId" required:"true" doc:"The connection of type ai-provider to ask."`
+	Model          string       `key:"model" required:"true" doc:"The model, by the provider's name for it."`
+	Prompt         text         `key:"prompt" doc:"What to ask."`
+	UserPrompt     text         `key:"userPrompt" doc:"Another name for prompt."`
+	System         text         `key:"system" doc:"What the model is told beforehand: its role and rules."`
+	MaxTokens      *int64       `key:"maxTokens" minimum:"1" maximum:"10000000" doc:"The most tokens that one answer may have."`
+	Temperature    *json.Number `key:"temperature" minimum:"0" maximum:"2" doc:"How freely the model chooses its words, from 0 to 2; not every model takes it."`
+	ResponseSchema jsonSchema   `key:"responseSchema" doc:"The JSON Schema that the answer has to fit; without one it is text."`
+	MCPConnections []string     `key:"mcpConnectionIds" doc:"Connections of type mcp-server whose tools the model may call."`
+	MaxSteps       *int64       `key:"maxSteps" minimum:"1" maximum:"100" default:"8" doc:"How often the model may be asked in all, while it calls tools."`
+
+	compiled *schema.Schema // nil without a schema
+}
+
+const (
+	// standardSteps is maxSteps when the config has none.
+	standardSteps = 8
+	// maxMCPConnections is how many servers one prompt may use.
+	maxMCPConnections = 16
+)
+
+// aiPrompt asks a language model, which may call tools before it answers.
+func aiPrompt(d Dependencies) *blueprint.NodeType {
+	return define(definition[aiConfig]{
+		name:        "ai-prompt",
+		title:       "AI prompt",
+		description: "Asks a language model. The output is {\"text\", \"usage\"}, with \"json\" when the answer had to fit a schema, and with \"steps\" and \"toolCalls\" when the model called tools.",
+		effect:      blueprint.EffectOnce,
+		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "model": "gpt-5-mini", "system": "You sort letters.", "prompt": "What is this about? {{inputData.letter ?? \"\"}}", "maxTokens": 500, "responseSchema": {"type": "object", "properties": {"topic": {"type": "string"}, "urgent": {"type": "boolean"}}, "required": ["topic", "urgent"], "additionalProperties": false}}`,
+		check:       (*aiConfig).check,
+		run: func(ctx context.Context, task *blueprint.Task, c *aiConfig) (blueprint.Result, error) {
+			p := &prompting{deps: d, task: task, config: c}
+			output, err := p.run(ctx)
+			result := blueprint.Result{Output: output, Tokens: p.spent, MCPServers: p.tools.servers()}
+			return result, err
+		},
+	})
+}
+
+func (c *aiConfig) check(r *report) {
+	checkConnectionID(c.ConnectionID, r)
+	if c.Model == "" && r.given("model") {
+		r.issue("must not be empty", "model")
+	}
+	switch {
+	case r.given("prompt") && r.given("userPrompt"):
+		r.issue("must not stand beside prompt: they are the same", "userPrompt")
+	case !r.given("prompt") && !r.given("userPrompt"):
+		r.issue("required", "prompt")
+	case strings.TrimSpace(c.question()) == "":
+		r.issue("must not be empty", "prompt")
+	}
+	if len(c.MCPConnections) > maxMCPConnections {
+		r.issue("must be at most "+strconv.Itoa(maxMCPConnections)+" connections", "mcpConnectionIds")
+	}
+	seen := map[string]bool{}
+	for i, id := range c.MCPConnections {
+		switch {
+		case r.open(id):
+		case !blueprint.IsUUID(id):
+			r.issue("must be the id of a connection, a UUID", "mcpConnectionIds", i)
+		case seen[strings.ToLower(id)]:
+			r.issue("is given twice", "mcpConnectionIds", i)
+		}
+		seen[strings.ToLower(id)] = true
+	}
+	if !c.ResponseSchema.Given || c.ResponseSchema.Value == nil {
+		return
+	}
+	var err error
+	var bad *blueprint.Error
+	if c.compiled, err = schema.Compile(c.ResponseSchema.Value); errors.As(err, &bad) {
+		for _, issue := range bad.Issues {
+			r.issue(issue.Message, append([]any{"responseSchema"}, issue.Path...)...)
+		}
+	}
+}
+
+func (c *aiConfig) question() string { return string(c.Prompt) + string(c.UserPrompt) }
+
+func (c *aiConfig) maxSteps() int {
+	if c.MaxSteps == nil {
+		return standardSteps
+	}
+	return int(*c.MaxSteps)
+}

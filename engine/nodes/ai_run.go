@@ -1,0 +1,182 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/llm"
+	"blueprintd/metrics"
+	"blueprintd/outbound"
+)
+
+// The failures of a prompt besides those of package llm.
+const (
+	codeSchemaMismatch = "schema_mismatch"
+	codeTooManySteps   = "too_many_steps"
+)
+
+// askTimeout bounds one question.
+const askTimeout = 10 * time.Minute
+
+// prompting is one run of a prompt, up to its answer or a pause.
+type prompting struct {
+	deps   Dependencies
+	task   *blueprint.Task
+	config *aiConfig
+
+	client *llm.Client
+	tools  toolbox
+	talk   *conversation
+	spent  int64 // tokens of this run
+}
+
+// run asks until the model answers without calling a tool.
+func (p *prompting) run(ctx context.Context) (any, error) {
+	var err error
+	if p.talk, err = begin(p.task.State, p.config.question()); err != nil {
+		return nil, err
+	}
+	if err := p.open(ctx); err != nil {
+		return nil, p.talk.paused(err)
+	}
+	defer p.tools.close()
+	for {
+		if err := p.callTools(ctx); err != nil {
+			return nil, p.talk.paused(err)
+		}
+		answer, err := p.ask(ctx)
+		if err != nil {
+			return nil, p.talk.paused(err)
+		}
+		if len(answer.Message.Calls) > 0 {
+			if p.talk.Steps >= p.config.maxSteps() {
+				return nil, &blueprint.Failure{Code: codeTooManySteps, Message: fmt.Sprintf("the model still calls tools after %d steps; raise maxSteps if it needs more", p.talk.Steps)}
+			}
+			continue
+		}
+		output, again, err := p.finish(answer)
+		if err != nil || !again {
+			return output, err
+		}
+	}
+}
+
+// open opens what is asked: the model's server and those of the tools.
+func (p *prompting) open(ctx context.Context) error {
+	connection, err := connect(ctx, p.task, p.config.ConnectionID, blueprint.ConnectionAIProvider)
+	if err != nil {
+		return err
+	}
+	p.client, err = llm.Open(connection, llm.Options{HTTP: p.deps.HTTP, Clock: p.deps.Clock, UserAgent: p.deps.UserAgent})
+	if err != nil {
+		return err
+	}
+	return p.tools.open(ctx, p.deps, p.task, p.config.MCPConnections)
+}
+
+// ask asks the model once.
+func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
+	if p.task.Budget != nil {
+		if err := p.task.Budget(); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	ctx, hops := outbound.Record(ctx)
+	watch := metrics.Begin()
+	answer, err := p.client.Ask(ctx, p.request())
+	if answer != nil {
+		p.count(answer, watch)
+	}
+	switch {
+	case err != nil:
+		return nil, p.failure(ctx, err, hops)
+	case answer.Truncated && len(answer.Message.Calls) > 0:
+		return nil, truncated("in the middle of a call of a tool")
+	case answer.Truncated && p.config.compiled != nil:
+		return nil, truncated("before the JSON was complete")
+	case answer.Truncated:
+		p.task.Log("warn", "the model's answer is cut off; raise maxTokens to get all of it", nil)
+	}
+	p.talk.Messages = append(p.talk.Messages, answer.Message)
+	return answer, nil
+}
+
+func (p *prompting) request() *llm.Request {
+	c := p.config
+	r := &llm.Request{Model: c.Model, System: string(c.System), Messages: p.talk.Messages, Tools: p.tools.list}
+	if c.compiled != nil {
+		r.Schema = c.ResponseSchema.Value
+	}
+	if c.MaxTokens != nil {
+		r.MaxTokens = *c.MaxTokens
+	}
+	if c.Temperature != nil {
+		r.Temperature = *c.Temperature
+	}
+	return r
+}
+
+// count notes what a question took.
+func (p *prompting) count(answer *llm.Answer, watch metrics.Stopwatch) {
+	used := answer.Usage
+	p.talk.Steps++
+	p.talk.Usage = p.talk.Usage.Plus(used)
+	p.spent += used.Total()
+	if p.task.Spend != nil {
+		p.task.Spend(used.Total())
+	}
+	p.task.Log("debug", "asked the model", map[string]any{
+		"model": p.config.Model, "inputTokens": whole(used.InputTokens), "outputTokens": whole(used.OutputTokens),
+		"durationMs": whole(watch.Elapsed().Milliseconds()), "step": whole(int64(p.talk.Steps)),
+	})
+}
+
+// failure tells why there is no answer.
+func (p *prompting) failure(ctx context.Context, err error, hops *outbound.Hops) error {
+	var known *blueprint.Failure
+	var pause *blueprint.Pause
+	if errors.As(err, &known) || errors.As(err, &pause) {
+		return err
+	}
+	return requestFailure(ctx, err, hops)
+}
+
+func truncated(where string) error {
+	return &blueprint.Failure{Code: llm.CodeTruncated, Message: "the model's answer is cut off " + where + "; raise maxTokens"}
+}
+
+// finish gives the output for an answer, or tells that the model is to answer
+// once more.
+func (p *prompting) finish(answer *llm.Answer) (output any, again bool, err error) {
+	text := answer.Message.Text
+	if p.config.compiled == nil {
+		return p.talk.output(text, nil, false), false, nil
+	}
+	value, isJSON := llm.JSON(text)
+	problem := "is not JSON"
+	if isJSON {
+		issues := p.config.compiled.Validate(value)
+		if issues == nil {
+			return p.talk.output(text, value, true), false, nil
+		}
+		problem = "does not fit the schema: " + issueText(issues[:min(len(issues), 10)])
+	}
+	if p.talk.Again {
+		return nil, false, &blueprint.Failure{Code: codeSchemaMismatch, Message: "the model's answer " + problem + " (it was asked twice)"}
+	}
+	p.talk.Again = true
+	p.talk.Messages = append(p.talk.Messages, llm.Message{
+		Role: llm.RoleUser, Text: "Your answer " + problem + ". Give the whole answer again, corrected: one JSON value that fits the schema, and nothing else.",
+	})
+	p.task.Log("debug", "the model's answer "+problem+"; it is asked once more", nil)
+	return nil, true, nil
+}
+
+func whole(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }

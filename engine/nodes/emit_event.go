@@ -1,0 +1,41 @@
+package nodes
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+
+	"blueprintd/blueprint"
+)
+
+type emitConfig struct {
+	Event string   `key:"event" required:"true" doc:"The name of the event, such as custom.order-paid: custom. and then letters, digits, _, . and -."`
+	Data  anyValue `key:"data" doc:"What the event tells to who listens."`
+}
+
+// emitEvent raises an event. A repetition after a crash is the same event, so
+// nobody hears it twice.
+func emitEvent() *blueprint.NodeType {
+	return define(definition[emitConfig]{
+		name:        "emit-event",
+		title:       "Emit event",
+		description: "Raises an event for the event triggers of the same organization; a blueprint does not hear its own. The output is {\"delivered\"}, the number of runs that it started.",
+		effect:      blueprint.EffectIdempotent,
+		example:     `{"event": "custom.order-paid", "data": {"id": "{{inputData.id ?? null}}"}}`,
+		check: func(c *emitConfig, r *report) {
+			if r.given("event") && !r.open(c.Event) && !blueprint.IsCustomEvent(c.Event) {
+				r.issue("must be custom. and a name of letters, digits, _, . and -, such as custom.order-paid, of at most 200 characters", "event")
+			}
+		},
+		run: func(ctx context.Context, task *blueprint.Task, c *emitConfig) (result blueprint.Result, err error) {
+			delivered := 0
+			if task.Emit == nil {
+				task.Log("info", "the event "+c.Event+" has no listeners: there are no triggers here", nil)
+			} else if delivered, err = task.Emit(ctx, c.Event, c.Data.Value); err != nil {
+				return result, err
+			}
+			result.Output = map[string]any{"delivered": json.Number(strconv.Itoa(delivered))}
+			return result, nil
+		},
+	})
+}

@@ -1,0 +1,116 @@
+package nodes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/mail"
+	"slices"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+type emailConfig struct {
+	ConnectionID string   `key:"connectionId" required:"true" doc:"The connection of type smtp over which to send."`
+	To           anyValue `key:"to" required:"true" doc:"Who gets it: addresses such as ada@example.org or Ada <ada@example.org> with commas between, or a list of them."`
+	CC           anyValue `key:"cc" doc:"Who gets a copy."`
+	BCC          anyValue `key:"bcc" doc:"Who gets a copy that the others do not know of."`
+	ReplyTo      anyValue `key:"replyTo" doc:"Where answers go; the sender when not given."`
+	Subject      text     `key:"subject" required:"true" doc:"The subject, one line."`
+	Text         text     `key:"text" required:"true" doc:"The message as plain text."`
+	HTML         text     `key:"html" doc:"The same message as HTML, for who can show that."`
+
+	to, cc, bcc, replyTo []mail.Address
+}
+
+const (
+	// maxRecipients is how many every server must take in one message.
+	maxRecipients = 100
+	// maxSubject is the length of a subject in bytes.
+	maxSubject = 1000
+	// emailTimeout bounds the talk with the server when the node has no
+	// timeoutMs.
+	emailTimeout = 5 * time.Minute
+)
+
+// sendEmail sends one message to all its recipients, or to none: one that the
+// server does not accept keeps it from being sent at all. A server that took
+// the whole message and did not answer may have sent it, which is a failure of
+// its own; every other failure means that nothing was sent.
+func sendEmail(d Dependencies) *blueprint.NodeType {
+	return define(definition[emailConfig]{
+		name:        "send-email",
+		title:       "Send email",
+		description: "Sends a message by SMTP. The output is {\"messageId\"}. When the server refuses one of the recipients, nobody gets it and the node fails.",
+		effect:      blueprint.EffectOnce,
+		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "to": "Ada <ada@example.org>, grace@example.org", "subject": "Order {{inputData.id ?? \"?\"}}", "text": "Thank you for your order."}`,
+		check:       (*emailConfig).check,
+		run: func(ctx context.Context, task *blueprint.Task, c *emailConfig) (blueprint.Result, error) {
+			return deliver(ctx, d, task, c)
+		},
+	})
+}
+
+func (c *emailConfig) check(r *report) {
+	checkConnectionID(c.ConnectionID, r)
+	c.to = recipients(c.To, r, "to")
+	c.cc = recipients(c.CC, r, "cc")
+	c.bcc = recipients(c.BCC, r, "bcc")
+	c.replyTo = recipients(c.ReplyTo, r, "replyTo")
+	if len(c.to)+len(c.cc)+len(c.bcc) > maxRecipients {
+		r.issue("with cc and bcc, must be at most 100 addresses", "to")
+	}
+	switch subject := string(c.Subject); {
+	case !validHeaderValue(subject) && !r.open(subject):
+		r.issue("must be one line without control characters", "subject")
+	case len(subject) > maxSubject:
+		r.issue("must be at most 1000 bytes long", "subject")
+	}
+}
+
+// deliver makes the message and sends it.
+func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *emailConfig) (result blueprint.Result, err error) {
+	open, err := connect(ctx, task, c.ConnectionID, blueprint.ConnectionSMTP)
+	if err != nil {
+		return result, err
+	}
+	server, err := readSMTP(open)
+	if err != nil {
+		return result, err
+	}
+	message := &email{
+		from: server.from, to: c.to, cc: c.cc, replyTo: c.replyTo, date: task.Now,
+		id: messageID(task.IdempotencyKey, server.from.Address), subject: string(c.Subject), text: string(c.Text), html: string(c.HTML),
+	}
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, emailTimeout)
+		defer cancel()
+	}
+	letter := envelope{from: server.from.Address, to: c.everybody(), international: message.international(), message: message.bytes()}
+	if err := server.send(ctx, d.HTTP, letter); err != nil {
+		return result, err
+	}
+	result.Output = map[string]any{"messageId": message.id}
+	return result, nil
+}
+
+// everybody gives the address of each recipient once.
+func (c *emailConfig) everybody() []string {
+	var list []string
+	for _, one := range slices.Concat(c.to, c.cc, c.bcc) {
+		if !slices.Contains(list, one.Address) {
+			list = append(list, one.Address)
+		}
+	}
+	return list
+}
+
+// messageID gives the Message-ID of what a node sends: the same for every
+// attempt, so that a message that arrives twice can be told to be one.
+func messageID(key, from string) string {
+	sum := sha256.Sum256([]byte("message " + key))
+	return "<" + hex.EncodeToString(sum[:16]) + from[strings.LastIndexByte(from, '@'):] + ">"
+}

@@ -1,0 +1,146 @@
+package nodes
+
+import (
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxAddressList bounds a list of addresses that is one text, in bytes.
+const maxAddressList = 100 << 10
+
+// recipients reads a text with addresses, or a list of such texts. What holds a
+// template is left out.
+func recipients(value anyValue, r *report, key string) (all []mail.Address) {
+	list, isList := value.Value.([]any)
+	source, isText := value.Value.(string)
+	switch {
+	case value.Value == nil, isList && len(list) == 0, isText && strings.TrimSpace(source) == "":
+		if value.Given && key == "to" {
+			r.issue("must name somebody", key)
+		}
+		return nil
+	case isText:
+		return addresses(source, r, key)
+	case !isList:
+		r.issue("must be a string with addresses, or a list of them", key)
+	case len(list) > maxRecipients:
+		r.issue("must be at most 100 addresses", key)
+	default:
+		for i, element := range list {
+			if source, ok := element.(string); ok {
+				all = append(all, addresses(source, r, key, i)...)
+			} else {
+				r.issue("must be an address, as a string", key, i)
+			}
+		}
+	}
+	return all
+}
+
+func addresses(source string, r *report, path ...any) []mail.Address {
+	if r.open(source) {
+		return nil
+	}
+	found, err := parseAddresses(source)
+	if err != nil {
+		r.issue(err.Error(), path...)
+	}
+	return found
+}
+
+// errAddress says how addresses are written.
+var errAddress = errors.New("must be an address such as ada@example.org or Ada <ada@example.org>, or several with commas between")
+
+// parseAddresses reads addresses with commas between. What it gives is safe to
+// write into a header and into the commands of SMTP: nothing in it needs
+// quotes, ends a line, or reads as two addresses to somebody else.
+func parseAddresses(source string) ([]mail.Address, error) {
+	if len(source) > maxAddressList {
+		return nil, errors.New("is too long")
+	}
+	if !oneLine(source) {
+		return nil, errors.New("must be one line without control characters")
+	}
+	list, err := mail.ParseAddressList(source)
+	if err != nil {
+		return nil, errAddress
+	}
+	all := make([]mail.Address, len(list))
+	for i, one := range list {
+		if problem := addressProblem(one.Address); problem != "" {
+			return nil, fmt.Errorf("%q is no address that can be used: %s", one.Address, problem)
+		}
+		if !oneLine(one.Name) {
+			return nil, errors.New("must not name anybody with control characters")
+		}
+		all[i] = *one
+	}
+	return all, nil
+}
+
+// oneLine tells whether a text is UTF-8 without line breaks and other control
+// characters.
+func oneLine(source string) bool {
+	return utf8.ValidString(source) && !strings.ContainsFunc(source, func(c rune) bool { return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' })
+}
+
+// addressProblem says why an address cannot be used, "" when it can. Local
+// parts that need quotes are rare, and what is between them has been read in
+// different ways by different servers.
+func addressProblem(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return "there is no @ in it"
+	}
+	local, domain := address[:at], address[at+1:]
+	switch {
+	case local == "" || domain == "":
+		return "something is missing before or after the @"
+	case len(local) > 64 || len(domain) > 253:
+		return "it is too long"
+	case strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(local, ".."):
+		return "a dot is out of place"
+	case strings.ContainsFunc(local, notInLocal):
+		return "before the @ there is a character that would need quotes"
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		switch {
+		case label == "" || len(label) > 63:
+			return "its domain has a part that is empty or too long"
+		case strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") || strings.ContainsFunc(label, notInDomain):
+			return "its domain is no host name"
+		}
+	}
+	return ""
+}
+
+func notInLocal(c rune) bool {
+	switch {
+	case isLetterOrDigit(c):
+		return false
+	case c < utf8.RuneSelf:
+		return !strings.ContainsRune("!#$%&'*+-/=?^_`{|}~.", c)
+	default:
+		return c == utf8.RuneError || unicode.IsSpace(c) || !unicode.IsGraphic(c)
+	}
+}
+
+func notInDomain(c rune) bool {
+	if c < utf8.RuneSelf {
+		return !isLetterOrDigit(c) && c != '-'
+	}
+	return !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c)
+}
+
+func isLetterOrDigit(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// isASCII tells whether a text needs no UTF-8.
+func isASCII(source string) bool {
+	return !strings.ContainsFunc(source, func(c rune) bool { return c >= utf8.RuneSelf })
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// reusable gives the finished steps that a retry keeps. A for-each node goes
+// over its items again, and of these what was finished is kept.
+func (s *stored) reusable(p *program, from string) ([]step, error) {
+	var starts []string
+	if from != "" {
+		if p.locate(from) == nil {
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: the execution has no node %q", from)
+		}
+		starts = []string{from}
+	} else {
+		for _, old := range s.Steps {
+			if old.Status == blueprint.StepFailed || old.Status == blueprint.StepPending || old.Dropped {
+				starts = append(starts, old.Node)
+			}
+		}
+		if len(starts) == 0 {
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "every node of the execution completed; name the node to begin at in fromNodeId")
+		}
+	}
+	again := p.behind(starts, from != "")
+	var kept []step
+	for _, old := range s.Steps {
+		passable := old.Status == blueprint.StepFailed && p.locate(old.Node).OnError != blueprint.OnErrorStop
+		if !old.Each && !again.holds(old.Node) && (old.Status == blueprint.StepCompleted || passable) {
+			kept = append(kept, old)
+		}
+	}
+	return slices.Clip(kept), nil
+}
+
+// locate gives the node of an address, nil when there is none.
+func (p *program) locate(address string) *compiled {
+	b, _, i := p.resolve(address)
+	if b == nil {
+		return nil
+	}
+	return &b.nodes[i]
+}
+
+// resolve takes an address apart: the graph that the node stands in, the prefix
+// of the addresses there, and the node's number.
+func (p *program) resolve(address string) (b *body, prefix string, i int) {
+	b = &p.body
+	for {
+		rest := address[len(prefix):]
+		if i = b.graph.Index(rest); i >= 0 {
+			return b, prefix, i
+		}
+		head, _, inner := strings.Cut(rest, "]/")
+		at := strings.LastIndexByte(head, '[')
+		if !inner || at < 0 {
+			return nil, "", 0
+		}
+		if i = b.graph.Index(head[:at]); i < 0 || b.nodes[i].body == nil {
+			return nil, "", 0
+		}
+		prefix += head + "]/"
+		b = b.nodes[i].body
+	}
+}
+
+// addresses are nodes, by address, with all that stand within them.
+type addresses map[string]bool
+
+// holds tells whether a node is among them, or stands within one that is.
+func (a addresses) holds(address string) bool {
+	for {
+		if a[address] {
+			return true
+		}
+		at := strings.LastIndex(address, "]/")
+		if at < 0 {
+			return false
+		}
+		address = address[:strings.LastIndexByte(address[:at], '[')]
+	}
+}
+
+// behind gives the nodes that run again when these do: those downstream of
+// them, and of the for-each nodes in which they stand. A for-each node that was
+// named starts with all its items; one that did not complete keeps what they
+// have done.
+func (p *program) behind(starts []string, named bool) addresses {
+	again := addresses{}
+	type place struct {
+		body   *body
+		prefix string
+	}
+	from := map[place][]int{}
+	add := func(address string) {
+		if b, prefix, i := p.resolve(address); b != nil && !slices.Contains(from[place{b, prefix}], i) {
+			from[place{b, prefix}] = append(from[place{b, prefix}], i)
+		}
+	}
+	for _, address := range starts {
+		add(address)
+		for at := strings.LastIndex(address, "]/"); at >= 0; at = strings.LastIndex(address, "]/") {
+			address = address[:strings.LastIndexByte(address[:at], '[')]
+			add(address)
+		}
+	}
+	for where, nodes := range from {
+		for i, reached := range where.body.graph.Downstream(nodes...) {
+			address := where.prefix + where.body.nodes[i].ID
+			keepsItems := where.body.nodes[i].body != nil && slices.Contains(nodes, i) && !(named && address == starts[0])
+			if reached && !keepsItems {
+				again[address] = true
+			}
+		}
+	}
+	return again
+}
