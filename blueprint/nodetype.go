@@ -113,6 +113,9 @@ type Result struct {
 	// Each lets the node's sub-graph run once for each item; its output is then
 	// that of the items, in their order.
 	Each *Each
+	// Run starts another blueprint under the run's principal and lets the node
+	// wait for it; the node's output is then that run's.
+	Run *SubRun
 	// Calls are the outbound requests that were made, also when Run fails.
 	Calls []Call
 	// Tokens counts the language model tokens that were used.
@@ -151,6 +154,13 @@ type Response struct {
 type Each struct {
 	Items       []any
 	Concurrency int // items at work at once; 0 = 1
+}
+
+// SubRun is a run that a node starts.
+type SubRun struct {
+	BlueprintID string         `json:"blueprintId"`
+	Variables   map[string]any `json:"variables,omitempty"`
+	InputData   any            `json:"inputData"`
 }
 
 // Stop ends a run: completed, or failed with Message and Code ("" = "stopped").

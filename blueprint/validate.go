@@ -2,6 +2,7 @@ package blueprint
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -28,10 +29,10 @@ type ConfigChecker func(config map[string]any, untouched func(path []any) bool) 
 // it runs. Errors keep the blueprint, or one node of it, from working; paths
 // start at "blueprint_map" or "environment_variables".
 func Validate(value any, variables []any, catalogue Catalogue, check ConfigChecker) []Issue {
-	v := validator{catalogue: catalogue, check: check, known: map[string]bool{}}
+	v := &validator{catalogue: catalogue, check: check, known: map[string]bool{}, found: &findings{}, under: []any{"blueprint_map"}}
 	declared, issues := ParseVariables(variables)
 	for _, issue := range issues {
-		v.add(issue, "environment_variables")
+		v.found.add(issue, "environment_variables")
 	}
 	for _, variable := range declared {
 		v.known[variable.Name] = true
@@ -39,22 +40,29 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 	for _, name := range ReservedNames {
 		v.known[name] = true
 	}
+	v.validate(value)
+	return v.found.all()
+}
+
+// validate looks at one map: that of the blueprint, or one that stands in the
+// config of a node.
+func (v *validator) validate(value any) {
 	m, issues := ParseMap(value)
 	for _, issue := range issues {
-		v.add(issue, "blueprint_map")
+		v.add(issue)
 	}
 	if m == nil {
-		return v.all()
+		return
 	}
 	v.index = make(map[string]int, len(m.Nodes))
 	for i := range m.Nodes {
 		v.index[m.Nodes[i].ID] = i
 	}
 	if v.graph, issues = Compile(m); issues != nil {
-		v.add(issues[0], "blueprint_map")
+		v.add(issues[0])
 	}
 	if len(m.Nodes) == 0 {
-		v.add(Issue{Path: []any{"nodes"}, Message: "is empty: there is nothing to run", Severity: SeverityWarning}, "blueprint_map")
+		v.add(Issue{Path: []any{"nodes"}, Message: "is empty: there is nothing to run", Severity: SeverityWarning})
 	}
 	// What set nodes write is known too, whichever of them runs first.
 	for i := range m.Nodes {
@@ -67,7 +75,7 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 	found := make([]checkedConfig, len(m.Nodes))
 	for i, wrong := 0, 0; i < len(m.Nodes); i++ {
 		if wrong > MaxIssues { // more than will be told
-			v.more = SeverityError
+			v.found.more = SeverityError
 			break
 		}
 		found[i] = v.config(&m.Nodes[i])
@@ -78,41 +86,51 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 		v.node(i, &m.Nodes[i], &found[i])
 	}
 	v.handles(m)
-	return v.all()
 }
 
 type validator struct {
 	catalogue Catalogue
 	check     ConfigChecker
+	found     *findings
+	under     []any           // where the map stands
+	outer     *validator      // of the map that this one stands in; nil for the blueprint's own
+	at        int             // the node of outer in whose config it stands
 	known     map[string]bool // names that are there without being passed
 	index     map[string]int  // of nodes by id
 	graph     *Graph          // nil when there is a cycle
 	led       map[way]bool    // of the references to nodes, which lead to where they stand
-	issues    []Issue
-	more      string // the severity of what was left out
+}
+
+// findings are what is wrong or doubtful.
+type findings struct {
+	issues []Issue
+	more   string // the severity of what was left out
 }
 
 // all gives what was found, with a last issue for what was left out.
-func (v *validator) all() []Issue {
-	if v.more != "" {
-		v.issues = append(v.issues, Issue{Path: []any{}, Message: fmt.Sprintf("more is wrong; these are the first %d issues", MaxIssues), Severity: v.more})
+func (f *findings) all() []Issue {
+	if f.more != "" {
+		f.issues = append(f.issues, Issue{Path: []any{}, Message: fmt.Sprintf("more is wrong; these are the first %d issues", MaxIssues), Severity: f.more})
 	}
-	return v.issues
+	return f.issues
 }
 
-func (v *validator) add(issue Issue, under ...any) {
+func (f *findings) add(issue Issue, under ...any) {
 	if issue.Severity == "" {
 		issue.Severity = SeverityError
 	}
-	if len(v.issues) >= MaxIssues {
-		if v.more != SeverityError {
-			v.more = issue.Severity
+	if len(f.issues) >= MaxIssues {
+		if f.more != SeverityError {
+			f.more = issue.Severity
 		}
 		return
 	}
 	issue.Path = append(slices.Clone(under), issue.Path...)
-	v.issues = append(v.issues, issue)
+	f.issues = append(f.issues, issue)
 }
+
+// add notes an issue whose path starts at the map.
+func (v *validator) add(issue Issue) { v.found.add(issue, v.under...) }
 
 // checkedConfig is what the templates of one node refer to and what is wrong
 // with them.
@@ -151,13 +169,24 @@ func (v *validator) ways(found []checkedConfig) {
 	}
 }
 
+// leads tells whether edges lead from one node to another.
+func (v *validator) leads(from, to int) bool {
+	known, asked := v.led[way{from, to}]
+	if !asked { // by a map within
+		known = v.graph.leads([]way{{from, to}})[0]
+		v.led[way{from, to}] = known
+	}
+	return known
+}
+
 func (v *validator) node(i int, node *Node, found *checkedConfig) {
 	add := func(issue Issue, under ...any) {
 		issue.NodeID = node.ID
-		v.add(issue, append([]any{"blueprint_map", "nodes", i}, under...)...)
+		issue.Path = slices.Concat([]any{"nodes", i}, under, issue.Path)
+		v.add(issue)
 	}
 	for _, issue := range node.Invalid {
-		v.add(issue, "blueprint_map")
+		v.add(issue)
 	}
 	kind := v.catalogue[node.Type]
 	if kind == nil {
@@ -187,10 +216,38 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 			add(Issue{Path: ref.Path, Message: message, Severity: severity}, "config")
 		}
 	}
+	if kind.Body != nil {
+		v.body(i, node, kind)
+	}
+}
+
+// maxNested is how deeply maps may stand in each other.
+const maxNested = 16
+
+// body looks at the map in the config of node i.
+func (v *validator) body(i int, node *Node, kind *NodeType) {
+	raw, path := kind.Body(node.Config)
+	if raw == nil {
+		return
+	}
+	depth := 1
+	for outer := v.outer; outer != nil; outer = outer.outer {
+		depth++
+	}
+	under := slices.Concat(v.under, []any{"nodes", i, "config"}, path)
+	if depth > maxNested {
+		v.found.add(Issue{NodeID: node.ID, Message: fmt.Sprintf("%s nodes stand in each other more than %d deep", node.Type, maxNested)}, under...)
+		return
+	}
+	inner := &validator{catalogue: v.catalogue, check: v.check, found: v.found, under: under, outer: v, at: i, known: maps.Clone(v.known)}
+	inner.validate(raw)
 }
 
 // reference tells what is doubtful about something that node i refers to.
 func (v *validator) reference(i int, ref Reference) (message, severity string) {
+	if _, here := v.index[ref.NodeID]; !here && v.outer != nil && ref.NodeID != "" {
+		return v.outer.reference(v.at, ref) // what leads to the node that runs this map leads here
+	}
 	switch to, exists := v.index[ref.NodeID]; {
 	case !v.known[ref.Name] && !ref.Optional:
 		return fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", ref.Name), SeverityWarning
@@ -200,7 +257,7 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityWarning
 	case !exists:
 		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityError
-	case v.graph != nil && !v.led[way{to, i}]:
+	case v.graph != nil && !v.leads(to, i):
 		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never there", ref.NodeID), SeverityWarning
 	}
 	return "", ""
@@ -216,7 +273,7 @@ func (v *validator) handles(m *Map) {
 		case edge.Handle == "" || kind == nil:
 		case edge.Handle == ErrorHandle:
 			if source.OnError != OnErrorBranch {
-				v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: `is never taken: the source does not have "onError": "branch"`, Severity: SeverityWarning}, "blueprint_map")
+				v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: `is never taken: the source does not have "onError": "branch"`, Severity: SeverityWarning})
 			}
 		case slices.Contains(kind.Handles, edge.Handle) || slices.Contains(kind.Handles, "*"):
 		default:
@@ -226,7 +283,7 @@ func (v *validator) handles(m *Map) {
 			if cases[source][edge.Handle] {
 				continue
 			}
-			v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: fmt.Sprintf("is never taken: %q has no handle %q", source.Type, edge.Handle), Severity: SeverityWarning}, "blueprint_map")
+			v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: fmt.Sprintf("is never taken: %q has no handle %q", source.Type, edge.Handle), Severity: SeverityWarning})
 		}
 	}
 }

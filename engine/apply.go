@@ -58,6 +58,9 @@ func (r *run) apply(e *entry) {
 		n.due, n.await, n.carried = e.Await.ExpiresAt, e.Await, e.Await.State
 		n.signIn = n.signIn || e.Await.Kind == blueprint.AwaitOAuth
 		r.move(n, awaiting)
+	case entryCall:
+		n.child, n.call = e.Child, e.Call
+		r.move(n, calling)
 	case entryEnd:
 		r.end(n, e)
 	}
@@ -179,6 +182,9 @@ func (r *run) drop(n *nodeRun, at blueprint.Time) {
 	}
 	failed := n.retry || again >= 0 && n.err != nil
 	n.due, n.await, n.retry, n.end = 0, nil, false, at
+	if n.phase == calling {
+		r.orphans = append(r.orphans, n.child)
+	}
 	r.move(n, idle)
 	if again >= 0 {
 		r.again = slices.Delete(r.again, again, again+1)
@@ -215,6 +221,8 @@ func (r *run) follows(e *entry) error {
 	switch phase := n.phase; e.Kind {
 	case entryStart:
 		ok = n.frame.plan.IsReady(n.index) || slices.Contains(r.again, n)
+	case entryCall:
+		ok = phase == working && e.Child != "" && e.Call != nil
 	case entryLoop:
 		_, list := e.Output.([]any)
 		ok = phase == working && list && n.node().body != nil

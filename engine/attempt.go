@@ -77,8 +77,14 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 	}
 	if err == nil && !result.PassInput {
 		output := result.Output
-		if result.Each != nil {
+		switch {
+		case result.Each != nil:
 			output = result.Each.Items
+		case result.Run != nil:
+			if err := a.mayCall(); err != nil {
+				return result, err
+			}
+			output = []any{result.Run.Variables, result.Run.InputData}
 		}
 		if a.weight, err = weigh(output, limits.Value); err != nil {
 			return result, &blueprint.Failure{Code: "bad_output", Message: "the output " + err.Error(), Permanent: true}
@@ -181,6 +187,9 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 		if pause != nil {
 			e.Await.State = pause.State
 		}
+		r.record(e)
+	case result.Run != nil:
+		e.Kind, e.Call, e.Child = entryCall, result.Run, r.engine.IDs.ExecutionID(now)
 		r.record(e)
 	case result.Each != nil:
 		e.Kind, e.Output, e.Most = entryLoop, result.Each.Items, result.Each.Concurrency

@@ -48,6 +48,23 @@ func (b *budget) breach() string {
 	return ""
 }
 
+// left gives what a run that this one starts may use.
+func (b *budget) left() *blueprint.Budget {
+	if b.allowed == nil {
+		return nil
+	}
+	out := &blueprint.Budget{OnBreach: b.allowed.OnBreach}
+	if b.allowed.Tokens != nil {
+		tokens := max(0, *b.allowed.Tokens+b.raised.tokens-b.settled.tokens-b.open.tokens)
+		out.Tokens = &tokens
+	}
+	if b.allowed.Calls != nil {
+		calls := max(0, *b.allowed.Calls+b.raised.calls-b.settled.calls-b.open.calls)
+		out.Calls = &calls
+	}
+	return out
+}
+
 // reserve asks for one more call to a language model.
 func (a *attempt) reserve() error {
 	r := a.run

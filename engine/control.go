@@ -216,10 +216,11 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	}
 	b := old.Begin
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
+	b.Parent, b.Address = "", "" // nobody waits for it
 	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
 		return nil, err
 	}
-	return e.launch(p, &b, ledger{}, AtOnce)
+	return e.launch(e.IDs.ExecutionID(e.Clock.Now()), p, &b, ledger{}, AtOnce)
 }
 
 // cancelParallel is how many runs CancelAll waits for at once.

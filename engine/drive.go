@@ -88,8 +88,16 @@ func (e *Engine) try(r *run, a *attempt) bool {
 	r.mu.Lock()
 	a.settle(result, err)
 	respond, handle, more := r.respond, r.handle, !r.root.plan.Over()
+	call := r.callOf(a.at)
 	r.mu.Unlock()
 	e.changed(r.id)
+	if call != nil {
+		// That it is started must be on the disk before it exists.
+		if r.flush() != nil {
+			return false
+		}
+		e.startChild(call)
+	}
 	if respond == nil || handle == nil || handle.Response() != nil || !more {
 		return true
 	}
@@ -135,6 +143,10 @@ func (e *Engine) rest(r *run) {
 	for r.units == 0 && !r.gone {
 		commit, err := r.remaining()
 		if commit == nil && err == nil {
+			r.forsake()
+			if r.naps() {
+				return
+			}
 			r.putDown()
 			e.changed(r.id)
 			return
@@ -171,6 +183,7 @@ func (r *run) putDown() {
 			r.handle = nil
 		}
 		r.arm()
+		r.report()
 	}
 	r.evict()
 }

@@ -32,7 +32,13 @@ type Connections interface {
 	Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error)
 }
 
-// Options are what an Engine needs. All but Connections, Emit, MaxRunning,
+// Blueprints gives a blueprint that a user may run, and tells whether the user
+// may use its secret variables. Errors: CodeNotFound, CodeForbidden.
+type Blueprints interface {
+	Runnable(ctx context.Context, userID, blueprintID string) (definition *blueprint.Definition, canManage bool, err error)
+}
+
+// Options are what an Engine needs. All but Connections, Blueprints, Emit, MaxRunning,
 // MaxQueued, Drain, Lost and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
@@ -43,6 +49,8 @@ type Options struct {
 	Logger    *slog.Logger
 	// Connections opens connections for nodes; nil = there are none.
 	Connections Connections
+	// Blueprints finds the blueprints that nodes run; nil = none.
+	Blueprints Blueprints
 	// Emit raises an event; nil = nobody listens.
 	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
 	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
@@ -147,6 +155,9 @@ func (e *Engine) stop() {
 		go e.leave(r) // the disk may keep it waiting
 	}
 	e.queue = nil
+	for _, r := range e.runs {
+		go e.rouse(r)
+	}
 	if len(e.runs) == 0 {
 		close(e.quiet)
 	}

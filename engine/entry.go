@@ -19,6 +19,7 @@ const (
 	entryAgain  = "again"  // the node is to start once more, at once
 	entryLog    = "log"    // a line of the run's log
 	entryLoop   = "loop"   // the node goes over the items in Output
+	entryCall   = "call"   // the node waits for the run Child, which it started or is about to
 	entryHide   = "hide"   // values that nobody may see came into the run
 	entryCancel = "cancel" // the run was cancelled, for Reason
 )
@@ -51,6 +52,8 @@ type entry struct {
 	Log     *blueprint.LogEntry `json:"log,omitempty"`
 	Reason  string              `json:"reason,omitempty"`
 	Secrets []string            `json:"secrets,omitempty"`
+	Child   string              `json:"child,omitempty"`
+	Call    *blueprint.SubRun   `json:"call,omitempty"`
 	Most    int                 `json:"most,omitempty"`  // items at work at once
 	Raise   *blueprint.Budget   `json:"raise,omitempty"` // added to the budget
 
@@ -65,9 +68,11 @@ type begin struct {
 	InputData any                       `json:"input"`
 	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
 	// Map is kept only for a run whose map is not the stored one.
-	Map     any               `json:"map,omitempty"`
-	RetryOf string            `json:"retryOf,omitempty"`
-	Reuse   []step            `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	Map     any    `json:"map,omitempty"`
+	RetryOf string `json:"retryOf,omitempty"`
+	Reuse   []step `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	// Parent is the run, and Address its node, that waits for this one.
+	Address string            `json:"node,omitempty"`
 	Parent  string            `json:"parent,omitempty"`
 	Depth   int               `json:"depth,omitempty"`
 	Budget  *blueprint.Budget `json:"budget,omitempty"`

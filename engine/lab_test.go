@@ -212,6 +212,34 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		}
 		return blueprint.Result{Output: blueprintNumber(made)}, nil
 	})
+	// each goes over config.items, or over what the expression config.over gives.
+	each := add("each", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		list, _ := task.Config["items"].([]any)
+		if source := text(task.Config["over"]); source != "" {
+			value, err := task.Evaluate(source)
+			if err != nil {
+				return blueprint.Result{}, err
+			}
+			list = value.([]any)
+		}
+		return blueprint.Result{Each: &blueprint.Each{Items: list, Concurrency: number(task.Config["concurrency"])}}, nil
+	})
+	each.Untouched = func(path []any) bool { return len(path) > 0 && path[0] == "nodes" }
+	each.Body = func(config map[string]any) (map[string]any, []any) {
+		return map[string]any{"nodes": config["nodes"], "edges": config["edges"]}, nil
+	}
+	add("skip", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		result := blueprint.Result{PassInput: true}
+		if value, err := task.Evaluate(text(task.Config["unless"])); err != nil || value != true {
+			result.Stop = &blueprint.Stop{Item: true}
+		}
+		return result, nil
+	}).Untouched = func([]any) bool { return true }
+	// call runs another blueprint with its input.
+	add("call", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		variables, _ := task.Config["variables"].(map[string]any)
+		return blueprint.Result{Run: &blueprint.SubRun{BlueprintID: text(task.Config["blueprintId"]), Variables: variables, InputData: task.Input}}, nil
+	})
 	ask := add("ask", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		kind := blueprint.AwaitHuman
 		if task.Config["kind"] != nil {

@@ -186,10 +186,6 @@ func (r *run) halt(f *frame, at blueprint.Time) {
 			r.drop(n, at)
 		}
 	}
-	if f.parent != nil && !f.closed && f.plan.Over() {
-		f.closed = true
-		f.holder().loop.open--
-	}
 }
 
 // haltLoop stops all items of a for-each node, and settles it when none of
@@ -198,8 +194,12 @@ func (r *run) haltLoop(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	l.halted = true
 	for _, f := range l.frames {
-		if f != nil && !f.closed {
-			r.halt(f, at)
+		if f == nil || f.closed {
+			continue
+		}
+		if r.halt(f, at); f.plan.Over() {
+			f.closed = true
+			l.open--
 		}
 	}
 	if l.open == 0 && n.phase == looping {

@@ -26,6 +26,7 @@ func (e *Engine) admit(r *run) (now bool, err error) {
 	switch {
 	case e.stopping.Load():
 		return false, errShuttingDown
+	case r.begin.Parent != "": // it belongs to a run that was taken in
 	case e.driving >= e.MaxRunning && len(e.queue) >= e.MaxQueued:
 		return false, unavailable("too many runs are waiting for their turn")
 	case e.held > 0 && e.held+r.memory > e.room(r):

@@ -47,6 +47,7 @@ func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
 			return nil, errEnded
 		}
 		r.units++
+		r.wakeUp()
 		return r, nil
 	}
 }
@@ -188,7 +189,12 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 		// The process ended after the deletion and before it had cancelled this.
 		r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
 	}
+	calls, parent := r.calls(), r.begin.Parent
 	e.release(r)
+	e.attend(calls)
+	if parent != "" {
+		e.outlived(row.ID, parent)
+	}
 }
 
 // takeUp decides about the nodes that were at work when the last process

@@ -20,6 +20,7 @@ const (
 	waiting               // until due: a wait node, or the delay before the next attempt
 	awaiting              // for input, or until due
 	looping               // over the items of a for-each node
+	calling               // waits for a run that it started
 	phases                // how many there are
 )
 
@@ -51,10 +52,12 @@ type nodeRun struct {
 	variables bool // the output's members are run variables
 	calls     []blueprint.Call
 	tokens    int64
-	uses      []use    // connections
-	servers   []string // MCP servers
-	carried   any      // the state of a pause, for when the node runs again
-	signIn    bool     // it asked for one
+	uses      []use             // connections
+	servers   []string          // MCP servers
+	child     string            // the run that it waits for, or waited for
+	call      *blueprint.SubRun // what that is of
+	carried   any               // the state of a pause, for when the node runs again
+	signIn    bool              // it asked for one
 	err       *blueprint.StepError
 	dropped   bool // it was under way when the run stopped
 }
@@ -96,6 +99,8 @@ type run struct {
 	budget   budget
 	logs     []blueprint.LogEntry
 	respond  *blueprint.Response
+	orphans  []string // runs that nobody waits for any more, to be cancelled
+	napping  bool     // it is at rest, and stays in memory
 	stopped  *nodeRun // the node of an item that failed the run at once
 	canceled *string
 
@@ -198,9 +203,9 @@ func (r *run) reuse(f *frame) {
 }
 
 // status gives the status of a run that has not ended: paused when somebody is
-// asked for input and nothing else can be done at once.
+// asked for input and nothing else can be done at once, by another run neither.
 func (r *run) status() blueprint.Status {
-	if r.count[working] == 0 && r.count[awaiting] > 0 && !r.startable() {
+	if r.count[working] == 0 && r.count[awaiting] > 0 && r.count[calling] == 0 && !r.startable() {
 		return blueprint.StatusPaused
 	}
 	return blueprint.StatusRunning

@@ -39,7 +39,7 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 	if request.AdHoc {
 		b.Map = request.Definition.Map.Raw
 	}
-	return e.launch(p, b, ledger{request.Firing, request.Coalesced, request.Cursor}, urgency)
+	return e.launch(e.IDs.ExecutionID(e.Clock.Now()), p, b, ledger{request.Firing, request.Coalesced, request.Cursor}, urgency)
 }
 
 // program gives the compiled form of a definition; an ad hoc one is not kept.
@@ -53,9 +53,9 @@ func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program
 // launch makes the run of a beginning and sets it to work now or when its turn
 // comes. A run that has to wait for its turn is stored meanwhile: its caller
 // may not wait for so long.
-func (e *Engine) launch(p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
+func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
 	now := e.Clock.Now()
-	r := e.newRun(e.IDs.ExecutionID(now))
+	r := e.newRun(id)
 	if err := r.setUp(p, b); err != nil {
 		r.cancel(err)
 		return nil, err

@@ -72,7 +72,7 @@ func decided(task *blueprint.Task, output map[string]any) blueprint.Result {
 		} else if output["expired"] == true {
 			message += ": nobody decided in time"
 		}
-		result.Stop = &blueprint.Stop{Failed: true, Message: message, Code: "rejected"}
+		result.Stop = &blueprint.Stop{Failed: true, Message: message, Code: "rejected", Item: true}
 	}
 	return result
 }

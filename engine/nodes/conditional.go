@@ -27,7 +27,7 @@ func conditional() *blueprint.NodeType {
 			}
 			result := blueprint.Result{PassInput: true, Handle: strconv.FormatBool(answer)}
 			if task.Sequential && !answer {
-				result.Stop = &blueprint.Stop{}
+				result.Stop = &blueprint.Stop{Item: true}
 			}
 			return result, nil
 		},

@@ -68,7 +68,9 @@ func (r *report) decode(s *shape, target reflect.Value, object map[string]any, p
 // field reads one value.
 func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
 	switch f.kind {
-	case anyField, schemaField:
+	case itemsField:
+		r.items(target, value, path)
+	case anyField, schemaField, subgraphField:
 		target.Field(0).Set(reflect.ValueOf(&value).Elem())
 		target.Field(1).SetBool(true)
 	case expressionField:
@@ -166,6 +168,41 @@ func (r *report) strings(target reflect.Value, value any, path []any) {
 		}
 	}
 	target.Set(reflect.ValueOf(elements))
+}
+
+// items reads what to go over.
+func (r *report) items(target reflect.Value, value any, path []any) {
+	switch v := value.(type) {
+	case []any:
+		if r.static && holdsTemplate(v) {
+			r.issue("must be an expression such as [input.first, input.second] when it is not fixed: templates in a list are not resolved", path...)
+		}
+		target.Field(1).Set(reflect.ValueOf(&value).Elem())
+	case string:
+		source := strings.TrimSpace(v)
+		if inner, ok := strings.CutPrefix(source, "{{"); ok && strings.HasSuffix(inner, "}}") {
+			source = strings.TrimPrefix(strings.TrimSuffix(inner, "}}"), "=")
+		}
+		if _, err := expressions.CompileExpression(source); err != nil && r.static {
+			r.issue(err.Error(), path...)
+		}
+		target.Field(0).SetString(source)
+	default:
+		r.issue("must be an expression that gives a list, or a list", path...)
+	}
+}
+
+// holdsTemplate tells whether a value has a string with a template in it.
+func holdsTemplate(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.Contains(v, "{{")
+	case []any:
+		return slices.ContainsFunc(v, holdsTemplate)
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(v)), holdsTemplate)
+	}
+	return false
 }
 
 // expression gives the source of an expression without braces around it.

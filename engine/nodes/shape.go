@@ -21,6 +21,13 @@ type (
 	}
 	// jsonSchema takes a JSON Schema, in which nothing is resolved.
 	jsonSchema anyValue
+	// subgraph takes nodes or edges, whose templates are resolved when they run.
+	subgraph anyValue
+	// items takes an expression, or a list as it is.
+	items struct {
+		Source string
+		List   any
+	}
 )
 
 // shape is what the tags of a config struct say.
@@ -54,6 +61,8 @@ const (
 	listField
 	anyField
 	schemaField
+	subgraphField
+	itemsField
 )
 
 var fieldKinds = map[reflect.Type]fieldKind{
@@ -67,6 +76,8 @@ var fieldKinds = map[reflect.Type]fieldKind{
 	reflect.TypeFor[map[string]any](): objectField,
 	reflect.TypeFor[anyValue]():       anyField,
 	reflect.TypeFor[jsonSchema]():     schemaField,
+	reflect.TypeFor[subgraph]():       subgraphField,
+	reflect.TypeFor[items]():          itemsField,
 }
 
 // shapeOf reads the tags of a struct.
@@ -116,7 +127,7 @@ func (s *shape) untouched(path []any) bool {
 		if f.kind == listField && len(path) > 2 {
 			return f.elements.untouched(path[2:])
 		}
-		return f.kind == expressionField || f.kind == schemaField
+		return f.kind == expressionField || f.kind == schemaField || f.kind == subgraphField || f.kind == itemsField
 	}
 	return false
 }
@@ -126,7 +137,7 @@ func (s *shape) expressions(under string) []string {
 	var keys []string
 	for _, f := range s.fields {
 		switch f.kind {
-		case expressionField:
+		case expressionField, itemsField:
 			keys = append(keys, under+f.key)
 		case listField:
 			keys = append(keys, f.elements.expressions(under+f.key+"[].")...)
@@ -161,6 +172,10 @@ func (f *field) schema() map[string]any {
 		schema = map[string]any{"type": "string"}
 	case expressionField:
 		schema = map[string]any{"type": "string", "format": "expression", "minLength": json.Number("1")}
+	case itemsField:
+		schema = map[string]any{"anyOf": []any{map[string]any{"type": "string", "format": "expression", "minLength": json.Number("1")}, map[string]any{"type": "array"}}}
+	case subgraphField:
+		schema = map[string]any{"type": "array"}
 	case stringField:
 		schema = map[string]any{"type": "string"}
 		if f.enum != nil {

@@ -1,0 +1,261 @@
+package engine_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// each writes a for-each node over a list.
+func each(id, over, more, lines string) string {
+	body := mapText(lines)
+	return fmt.Sprintf(`%s each {%s %s, "nodes": %s, "edges": %s}`, id, over, more, member(body, "nodes"), member(body, "edges"))
+}
+
+// member cuts a member out of what mapText wrote.
+func member(body, name string) string {
+	nodes, edges, _ := strings.Cut(strings.TrimSuffix(body, "}"), `, "edges": `)
+	if name == "edges" {
+		return edges
+	}
+	return strings.TrimPrefix(nodes, `{"nodes": `)
+}
+
+const abc = `"items": ["a", "b", "c"]`
+
+func TestForEach(t *testing.T) {
+	for _, test := range []struct{ name, lines, want string }{
+		{"outputs in order", each("l", abc, "", `x echo {"value": "{{index}}{{item}}"}`),
+			`completed: l=completed l[0]/x=completed l[1]/x=completed l[2]/x=completed -> ["0a","1b","2c"]`},
+		{"the item is the first input", each("l", `"items": [1, {"k": null}]`, "", `x pass`),
+			`completed: l=completed l[0]/x=completed l[1]/x=completed -> [1,{"k":null}]`},
+		{"no items", "l each {\"items\": [], \"nodes\": []}\nz echo {\"value\": \"{{input}}\"}",
+			`completed: l=completed z=completed -> []`},
+		{"from an expression", "s echo {\"value\": [5, 6]}\n" + each("l", `"over": "nodes.s.output"`, "", `x eval {"expression": "item * 2"}`),
+			`completed: s=completed l=completed l[0]/x=completed l[1]/x=completed -> [10,12]`},
+		{"within each other", each("l", `"items": [[1, 2], [3]]`, "", each("m", `"over": "item"`, "", `x eval {"expression": "[index, item]"}`)),
+			`completed: l=completed l[0]/m=completed l[0]/m[0]/x=completed l[0]/m[1]/x=completed l[1]/m=completed l[1]/m[0]/x=completed -> [[[0,1],[1,2]],[[0,3]]]`},
+		{"several ends", each("l", `"items": [1]`, "", "x echo {\"value\": \"{{item}}\"}\ny echo {\"value\": 2}\nz pass\nz -> x\nz -> y"),
+			`completed: l=completed l[0]/x=completed l[0]/y=completed l[0]/z=completed -> [{"x":1,"y":2}]`},
+		{"nodes outside", "o echo {\"value\": \"out\"}\n" + each("l", abc, "", `x eval {"expression": "nodes.o.output + item"}`),
+			`completed: o=completed l=completed l[0]/x=completed l[1]/x=completed l[2]/x=completed -> ["outa","outb","outc"]`},
+		{"variables of its own", "s set {\"values\": {\"v\": \"0\"}}\n" + each("l", abc, "", "x set {\"values\": {\"v\": \"{{v}}{{item}}\"}}\ny eval {\"expression\": \"v\"}") + "\nz eval {\"expression\": \"[v, input]\"}",
+			`completed: s=completed l=completed l[0]/x=completed l[0]/y=completed l[1]/x=completed l[1]/y=completed l[2]/x=completed l[2]/y=completed z=completed -> ["0",["0a","0b","0c"]]`},
+		{"a disabled node", each("l", `"items": [7]`, "", "x pass | {\"disabled\": true}\ny eval {\"expression\": \"input\"}"),
+			`completed: l=completed l[0]/x=skipped l[0]/y=completed -> [7]`},
+		{"only disabled nodes", each("l", `"items": [7, 8]`, "", "x pass | {\"disabled\": true}"),
+			`completed: l=completed l[0]/x=skipped l[1]/x=skipped -> [7,8]`},
+		{"an item that ends early", each("l", abc, "", "x skip {\"unless\": \"item != \\\"b\\\"\"}\ny echo {\"value\": \"{{item}}!\"}"),
+			`completed: l=completed l[0]/x=completed l[0]/y=completed l[1]/x=completed l[1]/y=skipped l[2]/x=completed l[2]/y=completed -> ["a!","b","c!"]`},
+		{"a failure stops it", each("l", abc, "", `x fail {"times": 0}`) + "\nz pass", // the first attempt of each gives 1
+			`completed: l=completed l[0]/x=completed l[1]/x=completed l[2]/x=completed z=completed -> [1,1,1]`},
+		{"an item fails", each("l", abc, "", `x fail {"message": "{{item}}"}`) + "\nz pass",
+			`failed: l=failed(item 0: node "x" failed: failed: a) l[0]/x=failed(failed: a) z=pending !l:item 0: node "x" failed: failed: a`},
+		{"an item fails and the run goes on", each("l", abc, "", "x eval {\"expression\": \"item == \\\"b\\\" ? int(\\\"q\\\") : item\"}") + " | {\"onError\": \"continue\"}\nz eval {\"expression\": \"input.error.message != nil\"}",
+			`completed: l=failed(X) l[0]/x=completed l[1]/x=failed(X) z=completed -> true`},
+		{"a failure within that goes on", each("l", `"items": [1]`, "", "x fail {\"message\": \"m\"} | {\"onError\": \"continue\"}\ny eval {\"expression\": \"input.error.message\"}"),
+			`completed: l=completed l[0]/x=failed(failed: m) l[0]/y=completed -> ["failed: m"]`},
+		{"a stop ends the run", each("l", abc, "", "x stop") + "\nz pass",
+			`completed: l=skipped l[0]/x=completed z=skipped`},
+		{"a failing stop fails the run", each("l", abc, "", "x stop {\"failed\": true, \"message\": \"no\"}") + " | {\"onError\": \"continue\"}\nz pass",
+			`failed: l=failed(item 0: node "x" failed: no) l[0]/x=failed(no) z=pending !l[0]/x:no`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			testWith(t, nil, func(w *world) {
+				x := w.run(w.define(test.lines))
+				got := sum(x)
+				for _, step := range x.Steps {
+					if step.Error != nil && strings.Contains(test.want, "(X)") {
+						got = strings.Replace(got, "("+step.Error.Message+")", "(X)", 1)
+					}
+				}
+				if got != test.want {
+					t.Errorf("\ngot  %s\nwant %s", got, test.want)
+				}
+				again := w.view(x.ID)
+				if a, b := encode(x.Steps), encode(again.Steps); a != b || encode(x.Output) != encode(again.Output) {
+					t.Errorf("the record differs from what was told\ntold   %s\nrecord %s", a, b)
+				}
+				if x.TotalSteps > 3 || x.CompletedSteps > x.TotalSteps {
+					t.Errorf("%d of %d steps", x.CompletedSteps, x.TotalSteps)
+				}
+			})
+		})
+	}
+}
+
+func TestForEachKeepsToItsConcurrency(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define(each("l", `"items": [1, 2, 3, 4, 5]`, `, "concurrency": 2`, `x wait {"ms": 1000}`)))
+		for second, want := range []string{"5 2", "3 2", "1 1"} {
+			x := w.settle(h.ID)
+			running := 0
+			for _, step := range x.Steps[1:] {
+				if step.Status == blueprint.StepRunning {
+					running++
+				}
+			}
+			if got := fmt.Sprint(5-2*second, running); got != strings.ReplaceAll(want, " ", " ") {
+				t.Errorf("after %d s: %s, want %s", second, got, want)
+			}
+			if x.CurrentStep == nil || !strings.HasPrefix(*x.CurrentStep, "l[") {
+				t.Errorf("current step %v", x.CurrentStep)
+			}
+			w.advance(time.Second)
+		}
+		w.expect(w.settle(h.ID), `completed: l=completed l[0]/x=completed l[1]/x=completed l[2]/x=completed l[3]/x=completed l[4]/x=completed -> [1,2,3,4,5]`)
+	})
+}
+
+// Another attempt keeps the items that the first one finished.
+func TestForEachIsRepeated(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define(each("l", `"items": [1, 2]`, "", "a act\nx fail {\"times\": 2}") + ` | {"retry": {"maxAttempts": 5, "delayMs": 1000}}`))
+		for range 10 {
+			w.settle(h.ID)
+			w.advance(2 * time.Second)
+		}
+		w.expect(w.settle(h.ID), `completed: l=completed l[0]/a=completed l[0]/x=completed l[1]/a=completed l[1]/x=completed -> [1,1]`)
+		if x := w.view(h.ID); x.Steps[0].Attempt != 5 {
+			t.Errorf("attempt %d", x.Steps[0].Attempt)
+		}
+	})
+}
+
+func TestQuestionsWithinItems(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(each("l", abc, `, "concurrency": 3`, `q ask {"prompt": "{{item}}?"}`)))
+		if len(x.AwaitingInputs) != 3 || x.AwaitingInput.NodeID != "l[0]/q" || x.AwaitingInput.Prompt != "a?" {
+			t.Fatalf("asks %+v", x.AwaitingInputs)
+		}
+		w.reboot()
+		w.code(w.answer(x.ID, "l[7]/q", "x"), blueprint.CodeBadRequest)
+		w.code(w.answer(x.ID, "l", "x"), blueprint.CodeConflict)
+		w.answerOK(x.ID, "l[1]/q", "two")
+		w.answerOK(x.ID, "", "one")
+		w.answerOK(x.ID, "l[2]/q", "three")
+		x = w.settle(x.ID)
+		if got := encode(x.Output); x.Status != blueprint.StatusCompleted || !strings.Contains(got, `"answer":"one"`) {
+			t.Error(sum(x))
+		}
+	})
+}
+
+func TestForEachIsCancelled(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define(each("l", abc, `, "concurrency": 2`, `x hang`) + "\nz pass"))
+		w.settle(h.ID)
+		if err := w.Cancel(w.Context(), h.ID, "enough"); err != nil {
+			t.Fatal(err)
+		}
+		w.expect(w.settle(h.ID), `failed: l=failed(cancelled) l[0]/x=failed(cancelled) l[1]/x=failed(cancelled) z=pending !:cancelled: enough`)
+	})
+}
+
+func TestRetryWithinItems(t *testing.T) {
+	for _, test := range []struct{ name, from, begun string }{
+		{"what failed", "", "l l[1]/b l[2]/a l[2]/b z"},
+		{"the node", "l", "l l[0]/a l[0]/b l[1]/a l[1]/b l[2]/a l[2]/b z"},
+		{"a node of an item", "l[1]/a", "l l[1]/a l[1]/b l[2]/a l[2]/b z"},
+		{"behind it", "z", "l l[1]/b l[2]/a l[2]/b z"},
+	} {
+		testWith(t, nil, func(w *world) {
+			// The second item fails once.
+			w.lab.tries["l[0]/b"] = 1
+			x := w.run(w.define(each("l", abc, "", "a act\nb fail {\"times\": 1}") + "\nz pass"))
+			w.expect(x, `failed: l=failed(item 1: node "b" failed: failed: ) l[0]/a=completed l[0]/b=completed l[1]/a=completed l[1]/b=failed(failed: ) z=pending !l:item 1: node "b" failed: failed: `)
+			w.lab.tries["l[2]/b"] = 1
+			w.lab.begun = nil
+			again := w.repeat(x.ID, test.from)
+			if got := w.begunNodes(); got != test.begun {
+				t.Errorf("%s: began %s, want %s", test.name, got, test.begun)
+			}
+			w.expect(again, `completed: l=completed l[0]/a=completed l[0]/b=completed l[1]/a=completed l[1]/b=completed l[2]/a=completed l[2]/b=completed z=completed -> [1,1,1]`)
+		})
+	}
+}
+
+// However far a run had come when the machine died, it ends as if nothing had
+// happened, and nothing that was finished is done again.
+func TestForEachSurvivesEveryCrash(t *testing.T) {
+	lines := "s echo {\"value\": [[1, 2], [3], []]}\n" +
+		each("l", `"over": "nodes.s.output"`, `, "concurrency": 2`, "a act\n"+each("m", `"over": "index == 2 ? [] : nodes.a.output != nil ? item : []"`, `, "concurrency": 2`, "b act\nw wait {\"ms\": 1000}\nc eval {\"expression\": \"item + 1\"}")) + "\nz act"
+	var want string
+	var histories []*journal
+	var id string
+	test(t, func(w *world) {
+		w.journal.keep = true
+		h := w.start(w.define(lines))
+		for range 5 {
+			w.settle(h.ID)
+			w.advance(time.Second)
+		}
+		x := w.settle(h.ID)
+		if x.Status != blueprint.StatusCompleted {
+			t.Fatal(sum(x))
+		}
+		want, histories, id = sum(x), w.journal.history, h.ID
+	})
+	if len(histories) < 9 {
+		t.Fatalf("only %d commits", len(histories))
+	}
+	for k, disk := range histories {
+		if disk.runs[id] == nil || disk.runs[id].Row.Status.Terminal() {
+			continue
+		}
+		testOver(t, disk, func(w *world) {
+			for range 5 {
+				w.settle(id)
+				w.advance(time.Second)
+			}
+			if got := sum(w.settle(id)); got != want {
+				t.Errorf("after a crash behind commit %d:\ngot  %s\nwant %s", k, got, want)
+			}
+		})
+	}
+}
+
+// testOver runs a test over what a crash left.
+func testOver(t *testing.T, disk *journal, f func(w *world)) {
+	t.Helper()
+	testWith(t, nil, func(w *world) {
+		w.stop()
+		w.journal = disk.copy()
+		w.boot(epoch)
+		f(w)
+	})
+}
+
+// Ids that cannot be told from the address of an item's node are refused.
+func TestForEachBesideAmbiguousIDs(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(each("l", abc, "", `x pass`) + "\nl[0]/x pass"))
+		if x.Failure == nil || x.Failure.Code != "bad_config" {
+			t.Errorf("%+v", x.Failure)
+		}
+	})
+}
+
+func TestManyItems(t *testing.T) {
+	const items = 10_000
+	testWith(t, func(o *engine.Options) { o.Limits.Record = 512 << 20 }, func(w *world) {
+		r := request(w.define(each("l", `"over": "inputData"`, `, "concurrency": 8`, "a pass\nb eval {\"expression\": \"item + 1\"}\nc log {\"message\": \"x\"}")))
+		list := make([]any, items)
+		for i := range list {
+			list[i] = blueprintNumber(i)
+		}
+		r.InputData = list
+		x := w.wait(w.startWith(r, engine.Soon))
+		if out, ok := x.Output.([]any); x.Status != blueprint.StatusCompleted || !ok || len(out) != items || encode(out[items-1]) != fmt.Sprint(items) {
+			t.Errorf("%s: %d steps", x.Status, len(x.Steps))
+		}
+		if !slices.ContainsFunc(x.Steps, func(s blueprint.Step) bool { return s.NodeID == "l[9999]/b" }) {
+			t.Error("the last item is missing")
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package nodes
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+type blueprintConfig struct {
+	BlueprintID string         `key:"blueprintId" required:"true" doc:"The blueprint to run."`
+	Variables   map[string]any `key:"variables" doc:"Its variables, by name."`
+	InputData   anyValue       `key:"inputData" doc:"Its input data; this node's input when not given."`
+}
+
+// subBlueprint runs another blueprint as a run of its own, under the same
+// principal, and waits for its end, however long that takes.
+func subBlueprint() *blueprint.NodeType {
+	return define(definition[blueprintConfig]{
+		name:        "blueprint",
+		title:       "Run a blueprint",
+		description: "Runs another blueprint and waits until it has ended. The output is that of its run; a run that fails fails the node.",
+		example:     `{"blueprintId": "00000000-0000-4000-8000-000000000000", "variables": {"name": "{{inputData.name ?? null}}"}, "inputData": "{{input}}"}`,
+		check: func(c *blueprintConfig, r *report) {
+			if !r.open(c.BlueprintID) && c.BlueprintID != "" && !blueprint.IsUUID(c.BlueprintID) {
+				r.issue("must be the id of a blueprint", "blueprintId")
+			}
+		},
+		run: func(_ context.Context, task *blueprint.Task, c *blueprintConfig) (blueprint.Result, error) {
+			run := &blueprint.SubRun{BlueprintID: c.BlueprintID, Variables: c.Variables, InputData: task.Input}
+			if c.InputData.Given {
+				run.InputData = c.InputData.Value
+			}
+			return blueprint.Result{Run: run}, nil
+		},
+	})
+}

@@ -1,0 +1,80 @@
+package nodes
+
+import (
+	"context"
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+type forEachConfig struct {
+	Items       items    `key:"items" required:"true" doc:"What to go over: an expression that gives a list, such as input.orders, or a list."`
+	Nodes       subgraph `key:"nodes" doc:"The nodes to run for each item, as in a blueprint; item and index are in scope, and the first node's input is the item."`
+	Edges       subgraph `key:"edges" doc:"The edges between these nodes; without any they run one after the other."`
+	BlueprintID string   `key:"blueprintId" doc:"In place of nodes, the blueprint to run for each item, which is its inputData."`
+	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"How many items are at work at once."`
+}
+
+// maxItems is how many items one node goes over.
+const maxItems = 100_000
+
+// forEach runs a graph once for each item. The output is the list of what the
+// items gave, in their order: the output of an item's last node, an object by
+// node id where several are last, null where none is. An item that fails stops
+// the others, and the node.
+func forEach() *blueprint.NodeType {
+	kind := define(definition[forEachConfig]{
+		name:        "for-each",
+		title:       "For each",
+		description: "Runs nodes, or a blueprint, once for each item of a list. The output is the list of their last outputs, in the order of the items.",
+		example:     `{"items": "input.names", "concurrency": 2, "nodes": [{"id": "greet", "type": "template", "title": "Greet", "config": {"text": "{{index}}: Hello {{item}}"}}]}`,
+		check: func(c *forEachConfig, r *report) {
+			switch given := r.given("nodes"); {
+			case given == r.given("blueprintId"):
+				r.issue("must have either nodes or blueprintId")
+			case !given && r.given("edges"):
+				r.issue("stand beside nodes only", "edges")
+			case given:
+				if list, ok := c.Nodes.Value.([]any); ok && len(list) == 0 {
+					r.issue("must hold at least one node", "nodes")
+				}
+			}
+		},
+		run: func(_ context.Context, task *blueprint.Task, c *forEachConfig) (blueprint.Result, error) {
+			list, ok := c.Items.List.([]any)
+			if c.Items.Source != "" {
+				value, err := task.Evaluate(c.Items.Source)
+				if err != nil {
+					return blueprint.Result{}, err
+				}
+				if list, ok = value.([]any); !ok {
+					return blueprint.Result{}, &blueprint.Failure{Code: codeNotAList, Message: "items must give a list, not " + kindOf(value), Permanent: true}
+				}
+			}
+			if len(list) > maxItems {
+				return blueprint.Result{}, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("items has %d items, and at most %d are gone over", len(list), maxItems), Permanent: true}
+			}
+			if list == nil {
+				list = []any{}
+			}
+			each := &blueprint.Each{Items: list, Concurrency: 1}
+			if c.Concurrency != nil {
+				each.Concurrency = int(*c.Concurrency)
+			}
+			return blueprint.Result{Each: each}, nil
+		},
+	})
+	kind.Body = func(config map[string]any) (map[string]any, []any) {
+		if id, ok := config["blueprintId"].(string); ok && config["nodes"] == nil {
+			run := map[string]any{"id": "run", "type": "blueprint", "title": "Run", "config": map[string]any{"blueprintId": id, "inputData": "{{item}}"}}
+			return map[string]any{"nodes": []any{run}}, nil
+		}
+		if config["nodes"] == nil {
+			return nil, nil
+		}
+		return map[string]any{"nodes": config["nodes"], "edges": config["edges"]}, nil
+	}
+	return kind
+}
+
+const codeNotAList = "not_a_list"

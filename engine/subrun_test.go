@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// library gives every blueprint of a disk to everybody but "stranger".
+type library struct{ w *world }
+
+func (l library) Runnable(_ context.Context, userID, id string) (*blueprint.Definition, bool, error) {
+	d, err := l.w.journal.DefinitionVersion(context.Background(), id, "1.0.0")
+	switch {
+	case err != nil:
+		return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "no such blueprint")
+	case userID == "stranger":
+		return nil, false, blueprint.Errorf(blueprint.CodeForbidden, "not yours")
+	}
+	return d, true, nil
+}
+
+// testRuns is a test whose runs may start others.
+func testRuns(t *testing.T, f func(w *world)) {
+	t.Helper()
+	var l library
+	testWith(t, func(o *engine.Options) { o.Blueprints = &l }, func(w *world) {
+		l.w = w
+		f(w)
+	})
+}
+
+// children gives the runs that others started.
+func (w *world) children() (all []*blueprint.StoredExecution) {
+	w.journal.mu.Lock()
+	defer w.journal.mu.Unlock()
+	for _, stored := range w.journal.runs {
+		if stored.Row.ParentExecutionID != "" {
+			all = append(all, stored)
+		}
+	}
+	return all
+}
+
+func TestSubRun(t *testing.T) {
+	for _, test := range []struct{ name, child, node, user, want string }{
+		{"gives its output", `x eval {"expression": "[inputData.n, v]"}`, `{"blueprintId": "%s", "variables": {"v": 2}}`, "owner",
+			`completed: a=completed z=completed -> [1,2]`},
+		{"fails", `x fail {"message": "why"}`, `{"blueprintId": "%s"}`, "owner",
+			`failed: a=failed(the run CHILD failed: failed: why) z=pending !a:the run CHILD failed: failed: why`},
+		{"fails and the run goes on", `x fail {"message": "why"}`, `{"blueprintId": "%s"} | {"onError": "continue"}`, "owner",
+			`completed: a=failed(the run CHILD failed: failed: why) z=completed -> {"error":{"code":"run_failed","message":"the run CHILD failed: failed: why"}}`},
+		{"is of no blueprint", `x pass`, `{"blueprintId": "other%.0s"}`, "owner",
+			`failed: a=failed(there is no blueprint other that this run may start) z=pending !a:there is no blueprint other that this run may start`},
+		{"may not be started", `x pass`, `{"blueprintId": "%s"}`, "stranger",
+			`failed: a=failed(there is no blueprint ID that this run may start) z=pending !a:there is no blueprint ID that this run may start`},
+	} {
+		testRuns(t, func(w *world) {
+			child := w.defineWith(test.child, `[{"name": "v", "type": "number", "default": 1}]`)
+			r := request(w.define("a call " + fmt.Sprintf(test.node, child.BlueprintID) + "\nz pass"))
+			r.Principal.UserID = test.user
+			x := w.wait(w.startWith(r, engine.Soon))
+			got := strings.ReplaceAll(sum(x), child.BlueprintID, "ID")
+			for _, c := range w.children() {
+				got = strings.ReplaceAll(got, c.Row.ID, "CHILD")
+				if c.Row.ParentExecutionID != x.ID || c.Row.UserID != test.user {
+					t.Errorf("%s: the child is %+v", test.name, c.Row)
+				}
+			}
+			if got != test.want {
+				t.Errorf("%s\ngot  %s\nwant %s", test.name, got, test.want)
+			}
+		})
+	}
+}
+
+// A run that waits for another for a day costs nothing, and the clock goes on.
+func TestSubRunThatTakesLong(t *testing.T) {
+	testRuns(t, func(w *world) {
+		child := w.define("q ask {}\nw wait {\"ms\": 86400000}")
+		h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))
+		x := w.settle(h.ID)
+		w.expect(x, `running: a=running`)
+		w.reboot()
+		w.answerOK(w.children()[0].Row.ID, "q", "x")
+		w.settle(h.ID)
+		w.reboot()
+		w.advance(24 * time.Hour)
+		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
+			t.Error(sum(x))
+		}
+	})
+}
+
+func TestSubRunsAreOnlySoDeep(t *testing.T) {
+	testRuns(t, func(w *world) {
+		d := w.define(`a call {"blueprintId": "00000000-0000-0000-0000-999999999999"}`)
+		self := *d
+		self.BlueprintID = "00000000-0000-0000-0000-999999999999"
+		w.journal.add(&self)
+		x := w.run(d)
+		if x.Status != blueprint.StatusFailed || !strings.HasSuffix(x.Failure.Message, "runs start each other more than 16 deep") || len(w.children()) != 15 {
+			t.Errorf("%d children: %s", len(w.children()), sum(x))
+		}
+	})
+}
+
+func TestSubRunIsCancelledWithItsParent(t *testing.T) {
+	testRuns(t, func(w *world) {
+		child := w.define(`x wait {"ms": 3600000}`)
+		h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))
+		w.settle(h.ID)
+		if err := w.Cancel(w.Context(), h.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+		w.expect(w.settle(h.ID), `failed: a=skipped !:cancelled`)
+		w.expect(w.settle(w.children()[0].Row.ID), `failed: x=skipped !:cancelled: the run that started it does not wait for it any more`)
+	})
+}
+
+// However far the runs had come when the machine died, all end as if nothing
+// had happened, and each is there once.
+func TestSubRunsSurviveEveryCrash(t *testing.T) {
+	var want, id string
+	var histories []*journal
+	most := 0
+	testRuns(t, func(w *world) {
+		w.journal.keep = true
+		child := w.define("x act\nw wait {\"ms\": 1000}\ny eval {\"expression\": \"inputData * 2\"}")
+		body := mapText(fmt.Sprintf(`r call {"blueprintId": %q}`, child.BlueprintID))
+		h := w.start(w.define(fmt.Sprintf("l each {\"items\": [1, 2, 3], \"concurrency\": 2, \"nodes\": %s, \"edges\": []}\nz act", member(body, "nodes"))))
+		for range 4 {
+			w.settle(h.ID)
+			w.advance(time.Second)
+		}
+		want, histories, id, most = sum(w.settle(h.ID)), w.journal.history, h.ID, len(w.children())
+	})
+	if !strings.Contains(want, `completed: `) || !strings.Contains(want, `l[2]/r=completed`) || len(histories) < 9 || most != 3 {
+		t.Fatalf("%d commits, %d children: %s", len(histories), most, want)
+	}
+	for k, disk := range histories {
+		var l library
+		testWith(t, func(o *engine.Options) { o.Blueprints = &l }, func(w *world) {
+			w.stop()
+			w.journal = disk.copy()
+			l.w = w
+			w.boot(epoch)
+			for range 8 {
+				w.settle(id)
+				w.advance(time.Second)
+			}
+			if got := sum(w.settle(id)); got != want || len(w.children()) != 3 {
+				t.Errorf("after a crash behind commit %d: %d children\ngot  %s\nwant %s", k, len(w.children()), got, want)
+			}
+		})
+	}
+}
+
+func TestManySubRuns(t *testing.T) {
+	const items = 1000
+	testRuns(t, func(w *world) {
+		child := w.define(`x eval {"expression": "inputData + 1"}`)
+		body := mapText(fmt.Sprintf(`r call {"blueprintId": %q}`, child.BlueprintID))
+		r := request(w.define(fmt.Sprintf("l each {\"over\": \"inputData\", \"concurrency\": 16, \"nodes\": %s, \"edges\": []}", member(body, "nodes"))))
+		list := make([]any, items)
+		for i := range list {
+			list[i] = blueprintNumber(i)
+		}
+		r.InputData = list
+		x := w.wait(w.startWith(r, engine.Soon))
+		if out, _ := x.Output.([]any); x.Status != blueprint.StatusCompleted || len(out) != items || encode(out[items-1]) != fmt.Sprint(items) || len(w.children()) != items {
+			t.Errorf("%s: %d of %d, %d children", x.Status, len(out), items, len(w.children()))
+		}
+	})
+}
