@@ -38,6 +38,12 @@ var idFields = []struct {
 	{"blueprintTriggers.getWebhookUrl", `{"triggerId":IN}`, "triggerId", blueprint.CodeNotFound},
 	{"blueprintTriggers.history", `{"triggerId":IN}`, "triggerId", blueprint.CodeNotFound},
 	{"apiKey.revoke", `{"id":IN}`, "", blueprint.CodeNotFound},
+	{"connection.get", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"connection.update", `{"id":IN,"name":"new"}`, "id", blueprint.CodeNotFound},
+	{"connection.delete", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"connection.test", `{"id":IN}`, "id", blueprint.CodeNotFound},
+	{"connection.list", `{"organizationId":IN}`, "organizationId", blueprint.CodeForbidden},
+	{"connection.create", `{"name":"n","type":"slack","config":{"botToken":"t"},"organizationId":IN}`, "organizationId", blueprint.CodeForbidden},
 }
 
 // malformedIDs are texts that are no id of anything.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -41,7 +42,16 @@ func doctor(c *cli.Context) error {
 	key, findings := examineKey(path, c.String("master-key-file"))
 	now := clock.Real{}
 	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.minFree}
-	findings = append(store.Diagnose(c.Context, lookAt, c.Bool("full")), findings...)
+	found := store.Diagnose(c.Context, lookAt, c.Bool("full"))
+	if next, err := key.nextKey(); next != nil || err != nil {
+		if next != nil && slices.ContainsFunc(found, func(f store.Finding) bool { return f.Check == "master key" && f.Health == store.Broken }) {
+			lookAt.Sealer = next
+			found = store.Diagnose(c.Context, lookAt, c.Bool("full"))
+		}
+		findings = append(findings, store.Finding{Check: "key file", Health: store.Dubious, Message: "a change of the master key was cut off: " + realKey(key.path) + newKeySuffix + " is there",
+			Fix: "blueprintd master-key rotate finishes it, or begins anew; a start of the server finishes it too if it had come far enough"})
+	}
+	findings = append(found, findings...)
 	findings = append(findings, examineBuild(now.Now())...)
 	findings = append(findings, examineZones())
 	if _, err := os.Stat(path); err == nil {

@@ -18,6 +18,7 @@ import (
 	"blueprintd/engine/nodes"
 	"blueprintd/ids"
 	"blueprintd/outbound"
+	"blueprintd/sandbox"
 	"blueprintd/secret"
 )
 
@@ -69,9 +70,11 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	scripts := sandbox.New(sandbox.Options{})
+	defer runScripts(scripts)()
 	journal := newMemoryJournal(definition)
 	runner := engine.New(engine.Options{
-		Catalogue: catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Clock: clock.Real{}}),
+		Catalogue: catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Scripts: scripts, Clock: clock.Real{}}),
 		Journal:   journal, Clock: clock.Real{}, IDs: source, Sealer: sealer, Logger: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: slog.LevelError})),
 		Drain: time.Second,
 	})

@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/secret"
 	"blueprintd/store"
 )
 
@@ -56,11 +57,9 @@ func openTool(c *cli.Context, create bool) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
-	if err != nil {
-		return nil, key.refused(err)
-	}
-	return s, nil
+	return key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
+	})
 }
 
 // withTool opens the database for the time of use.

@@ -24,10 +24,14 @@ var rooms = map[string][]string{
 	"clock":                {},
 	"front":                {"blueprint", "clock"},
 	"ids":                  {},
+	"llm":                  {"blueprint", "clock", "outbound"},
+	"mcp":                  {"blueprint", "outbound"},
 	"metrics":              {},
 	"outbound":             {"blueprint", "clock"},
 	"planted":              {},
+	"sandbox":              {"blueprint"},
 	"secret":               {"blueprint"},
+	"connections":          {"blueprint", "small"},
 	"engine":               {"blueprint", "small"},
 	"engine/nodes":         {"blueprint", "small"},
 	"rpc":                  {"blueprint", "small"},
@@ -45,7 +49,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "clock", "ids", "metrics", "outbound", "planted", "secret"}
+var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "clock", "ids", "llm", "mcp", "metrics", "outbound", "planted", "sandbox", "secret"}
 
 const module = "blueprintd"
 

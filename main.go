@@ -28,6 +28,8 @@ import (
 	_ "time/tzdata" // zones on machines that have none
 
 	"github.com/urfave/cli/v2"
+
+	"blueprintd/sandbox"
 )
 
 // version is set by the release build.
@@ -40,6 +42,7 @@ const unreleased = "0.1.0-dev"
 var schema string
 
 func main() {
+	sandbox.Child() // a process for the code of blueprints is nothing else
 	os.Exit(profiled(os.Getenv(cpuProfile), os.Stderr, func() int { return run(os.Args, os.Stdin, os.Stdout, os.Stderr) }))
 }
 
@@ -74,7 +77,7 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(), commandDoctor(),
-			commandBackup(), commandRestore(),
+			commandBackup(), commandRestore(), commandMasterKey(),
 			commandVersion(),
 		},
 		Action: func(c *cli.Context) error {

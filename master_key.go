@@ -18,6 +18,8 @@ type masterKey struct {
 	path   string // "" for a key of the moment
 	made   bool   // there was no file
 	sealer *secret.Sealer
+	// adopted says that a change of the key, which was cut off, was finished.
+	adopted bool
 }
 
 // masterKeyFile names the file of a database's key.
@@ -65,15 +67,15 @@ func readMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 	if err != nil {
 		return key, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
 	}
-	raw, err := hex.DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(raw) != secret.KeySize {
-		return key, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits", key.path, 2*secret.KeySize)
+	sealer, err := parseKey(key.path, data)
+	if err != nil {
+		return key, err
 	}
 	if info, err := os.Stat(key.path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !isCredential(key.path) {
 		logger.Warn("other users of this machine can get at the master key", "path", key.path, "hint", "chmod 600 "+quoted(key.path))
 	}
-	key.sealer, err = secret.NewSealer(raw)
-	return key, err
+	key.sealer = sealer
+	return key, nil
 }
 
 // refused takes a new key back when the database could not be opened with it,

@@ -73,6 +73,15 @@ var (
 	// A deleted blueprint's runs were cancelled with it.
 	runChanged = runReached.with("deleted", "nnn nn nnn c")
 	anybody    = grid{"none": "... .. ... ."}
+	// Connections: the creator is a member of the organization that owns them.
+	used = grid{
+		"ours":      "fff ff ... .",
+		"theirs":    ".ff ff fff f",
+		"deleted":   "nnn nn nnn n",
+		"unknown":   "nnn nn nnn n",
+		"malformed": "bbb bb bbb b",
+	}
+	usedSeen   = used.with("ours", "fff ff rrr r").with("theirs", "rff ff fff f")
 	membership = grid{
 		"ours":      "fff ff ... .",
 		"theirs":    ".ff ff fff f",
@@ -103,11 +112,13 @@ type row struct {
 	fresh  bool                   // its targets must be the newest
 }
 
-func byID(x *target, _ string) object        { return object{"id": x.blueprint} }
-func byBlueprint(x *target, _ string) object { return object{"blueprintId": x.blueprint} }
-func byWebhook(x *target, _ string) object   { return object{"triggerId": x.webhook} }
-func byRun(x *target, _ string) object       { return object{"executionId": x.run} }
-func nothing(*target, string) object         { return object{} }
+func byID(x *target, _ string) object         { return object{"id": x.blueprint} }
+func byBlueprint(x *target, _ string) object  { return object{"blueprintId": x.blueprint} }
+func byWebhook(x *target, _ string) object    { return object{"triggerId": x.webhook} }
+func byRun(x *target, _ string) object        { return object{"executionId": x.run} }
+func byConnection(x *target, _ string) object { return object{"id": x.connection} }
+func byPrivate(x *target, _ string) object    { return object{"id": x.private} }
+func nothing(*target, string) object          { return object{} }
 
 func listing(scope string) func(*target, string) object {
 	return func(x *target, _ string) object { return object{"scope": scope, "search": x.marks[0]} }
@@ -217,6 +228,31 @@ var matrix = []row{
 		"unknown":   "nnn nn nnn n",
 		"malformed": "nnn nn nnn n",
 	}},
+
+	{name: "connection.list", input: nothing, grid: grid{
+		"ours": "--- -- rrr r", "theirs": "r-- -- --- -", "deleted": "--- -- --- -",
+	}},
+	{name: "connection.list", how: "of an organization", input: func(x *target, _ string) object { return object{"organizationId": x.organization} }, grid: grid{
+		"ours":      "fff ff rrr r",
+		"theirs":    "rff ff fff f",
+		"deleted":   "fff ff --- -",
+		"unknown":   "fff ff fff f",
+		"malformed": "bbb bb bbb b",
+	}},
+	{name: "connection.get", grid: usedSeen, input: byConnection},
+	{name: "connection.get", how: "somebody's own", grid: usedSeen.with("ours", "fff ff fff r"), input: byPrivate},
+	{name: "connection.create", how: "in an organization", grid: membership, input: func(x *target, _ string) object { return connectionOf(x, x.organization) }},
+	{name: "connection.create", how: "of one's own", grid: anybody, input: func(x *target, _ string) object { return connectionOf(x, "") }},
+	{name: "connection.update", grid: usedSeen.with("ours", "fff ff frr r"), input: func(x *target, column string) object {
+		name := "new"
+		if len(x.marks) > 0 {
+			name = x.marks[0]
+		}
+		return object{"id": x.connection, "name": name + " by " + column}
+	}},
+	{name: "connection.delete", grid: used.with("ours", "fff ff f.. ."), input: byConnection, spoils: true},
+	{name: "connection.delete", how: "somebody's own", grid: used.with("ours", "fff ff fff ."), input: byPrivate, spoils: true},
+	{name: "connection.test", grid: used, input: byConnection, keeps: true},
 
 	{name: "POST /v1/triggers/{triggerId}/fire", grid: managed, input: nothing, path: func(x *target) string { return "/v1/triggers/" + x.api + "/fire" }},
 	// A trigger of another type has no such address.

@@ -18,6 +18,8 @@ import (
 var (
 	open = map[string]int{
 		"GET /{$}":                        http.StatusOK,
+		"GET /oauth/start":                http.StatusBadRequest, // without a ticket
+		"GET /oauth/callback":             http.StatusBadRequest, // without a state
 		"GET /healthz":                    http.StatusOK,
 		"GET /readyz":                     http.StatusOK,
 		"GET /metrics":                    http.StatusOK,       // to who asks on this machine
@@ -25,7 +27,7 @@ var (
 		"/webhooks/":                      http.StatusNotFound,
 		"/":                               http.StatusNotFound,
 	}
-	closed = []string{"/v1/triggers/{triggerId}/fire", "/clock/advance"}
+	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock/advance"}
 )
 
 // TestOpenRoutes finds every route that is mounted and asks it without a key.

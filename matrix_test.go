@@ -24,6 +24,8 @@ type target struct {
 	human        string // paused
 	approval     string // paused
 	key          string // of the owner
+	connection   string // of the organization
+	private      string // connection of the owner
 	marks        []string
 	secrets      []string
 }
@@ -119,18 +121,18 @@ func (w *world) target(t *testing.T, kind string) *target {
 		now := w.options.clock.Now()
 		x.blueprint, x.webhook, x.api, x.organization = id, id, id, id
 		x.run = w.ids.ExecutionID(now)
-		x.human, x.approval, x.key = x.run, x.run, w.ids.ULID(now)
+		x.human, x.approval, x.key, x.connection, x.private = x.run, x.run, w.ids.ULID(now), id, id
 		return x
 	case "malformed":
 		const id = "no-id-at-all"
-		x.blueprint, x.webhook, x.api, x.organization, x.run, x.human, x.approval, x.key = id, id, id, id, id, id, id, id
+		x.blueprint, x.webhook, x.api, x.organization, x.run, x.human, x.approval, x.key, x.connection, x.private = id, id, id, id, id, id, id, id, id, id
 		return x
 	}
 	w.advance(t, "1s") // so that it is newer than all others
 	w.made++
 	mark := func(of string) string { return fmt.Sprintf("canary-%s-%d-%s", kind, w.made, of) }
 	x.marks = []string{mark("title"), mark("description"), mark("prompt"), mark("output"), mark("tag"), "mark-of-the-team"}
-	x.secrets = []string{mark("token"), mark("hook")}
+	x.secrets = []string{mark("token"), mark("hook"), mark("bearer")}
 	x.owner, x.organization = w.people["creator"], w.team
 	if kind == "theirs" {
 		x.owner, x.organization = w.people["stranger"], w.people["stranger"].WorkspaceID
@@ -159,11 +161,29 @@ func (w *world) target(t *testing.T, kind string) *target {
 	key, err := w.store.CreateKey(t.Context(), x.owner.ID, mark("key"), mark("key itself"))
 	w.must(t, err)
 	x.key = key.ID
+	x.connection = x.owner.id(t, "connection.create", connectionOf(x, x.organization))
+	x.private = x.owner.id(t, "connection.create", connectionOf(x, ""))
 	if kind == "deleted" {
 		x.owner.ok(t, "blueprint.delete", object{"id": x.blueprint})
+		x.owner.ok(t, "connection.delete", object{"id": x.connection})
+		x.owner.ok(t, "connection.delete", object{"id": x.private})
 	}
 	w.advance(t, "0s")
 	return x
+}
+
+// connectionOf is a connection to make that leads nowhere, with one of the secrets
+// of a target; without an organization it is its maker's own.
+func connectionOf(x *target, organization string) object {
+	secret, title := "of nobody", "made"
+	if len(x.secrets) > 0 {
+		secret, title = x.secrets[2], x.marks[0]
+	}
+	made := object{"name": title, "type": "http", "config": object{"auth": object{"type": "bearer", "token": secret}, "hosts": []any{"127.0.0.1:1"}}}
+	if organization != "" {
+		made["organizationId"] = organization
+	}
+	return made
 }
 
 // share gives the people of the matrix their parts in a blueprint of the team.
@@ -362,8 +382,8 @@ func doneWrongly(row *row, x *target, letter rune, answer reply) string {
 		}
 	}
 	shown := slices.ContainsFunc(x.secrets, func(secret string) bool { return strings.Contains(answer.text, secret) })
-	hidden := strings.Contains(answer.text, `"default":null`) || strings.Contains(answer.text, `"secret":null`)
-	of := slices.ContainsFunc([]string{x.run, x.key}, func(id string) bool { return strings.Contains(answer.text, `"`+id+`"`) })
+	hidden := strings.Contains(answer.text, `"default":null`) || strings.Contains(answer.text, `"secret":null`) || strings.Contains(answer.text, `"token":null`)
+	of := slices.ContainsFunc([]string{x.run, x.key, x.connection, x.private}, func(id string) bool { return strings.Contains(answer.text, `"`+id+`"`) })
 	named := slices.ContainsFunc(x.marks, func(mark string) bool { return strings.Contains(answer.text, mark) })
 	missing := at(answer.payload(), "status") == "not_found"
 	switch {

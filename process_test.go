@@ -19,9 +19,12 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"blueprintd/sandbox"
 )
 
 func TestMain(m *testing.M) {
+	sandbox.Child() // for the servers that run in this process
 	// Scripts call blueprintd as people do; it is this very program.
 	testscript.Main(m, map[string]func(){"blueprintd": main})
 }

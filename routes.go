@@ -16,7 +16,10 @@ func (s *server) routes() http.Handler {
 	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Webhook())
 	mux.Handle("/webhooks/", s.triggers.Webhook()) // a mistyped address is answered in the form that senders know
 	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
+	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
+	mux.HandleFunc("GET /oauth/start", s.connections.Start)
+	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /metrics", s.metrics)
@@ -45,6 +48,7 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 		"procedures   " + host + "/api/trpc/{router}.{procedure}",
 		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",
 		"API trigger  " + host + "/v1/triggers/{triggerId}/fire",
+		"MCP server   " + host + "/mcp",
 		"health       " + host + "/healthz  " + host + "/readyz", "",
 	}, "\n")))
 }

@@ -4,10 +4,10 @@
 --
 -- Conventions. Tables are STRICT. Times are integer milliseconds since 1970 in
 -- UTC; NULL means "not yet" or "never". JSON is text. Blueprints, triggers,
--- users, organizations and categories have UUIDs, keys, firings and log records
--- ULIDs, executions their own form; all are text. Where a table also has "seq",
--- that is the order in which rows were written, and what other tables refer to
--- when they have many rows.
+-- connections, users, organizations and categories have UUIDs, keys, firings
+-- and log records ULIDs, executions their own form; all are text. Where a table
+-- also has "seq", that is the order in which rows were written, and what other
+-- tables refer to when they have many rows.
 --
 -- Columns named sealed_* hold text encrypted with the master key and bound to
 -- their row: moved to another row, or opened with another key, it is refused.
@@ -112,6 +112,7 @@ CREATE TABLE blueprint_versions (
   created_by      TEXT NOT NULL REFERENCES users (id),
   created_at      INTEGER NOT NULL,
   seq             INTEGER NOT NULL CHECK (seq > 0), -- 1, 2, 3 ... for each blueprint
+  budget          TEXT CHECK (json_valid(budget)), -- of each run; NULL = none
   PRIMARY KEY (blueprint_id, version),
   FOREIGN KEY (blueprint_id, content_version) REFERENCES blueprint_contents (blueprint_id, version)
 ) STRICT, WITHOUT ROWID;
@@ -227,6 +228,50 @@ CREATE TRIGGER firings_discounted AFTER DELETE ON firings
 BEGIN
   UPDATE firing_counts SET firings = firings - 1 WHERE trigger_id = OLD.trigger_id;
 END;
+
+-- Connections ---------------------------------------------------------------
+
+-- How to reach another service. One that is deleted is gone, with all that
+-- hangs on it.
+CREATE TABLE connections (
+  seq             INTEGER PRIMARY KEY,
+  id              TEXT NOT NULL UNIQUE CHECK (length(id) = 36),
+  name            TEXT NOT NULL CHECK (name <> ''),
+  type            TEXT NOT NULL CHECK (type IN ('ai-provider', 'mcp-server', 'oauth2', 'http', 'smtp', 'slack')),
+  sealed_config   BLOB NOT NULL,
+  organization_id TEXT REFERENCES organizations (id), -- NULL: it is its creator's own
+  created_by      TEXT NOT NULL REFERENCES users (id),
+  created_at      INTEGER NOT NULL,
+  updated_at      INTEGER NOT NULL CHECK (updated_at >= created_at)
+) STRICT;
+
+CREATE INDEX connections_creator ON connections (created_by) WHERE organization_id IS NULL;
+CREATE INDEX connections_organization ON connections (organization_id) WHERE organization_id IS NOT NULL;
+
+-- What a service gave to a person who signed in there, or to us for them.
+CREATE TABLE connection_tokens (
+  connection_id TEXT NOT NULL REFERENCES connections (id) ON DELETE CASCADE,
+  user_id       TEXT NOT NULL REFERENCES users (id),
+  sealed_token  BLOB NOT NULL,
+  updated_at    INTEGER NOT NULL,
+  PRIMARY KEY (connection_id, user_id)
+) STRICT;
+
+-- People who were sent to a service to sign in and have not come back yet. A
+-- row is deleted by the one who comes back with its state.
+CREATE TABLE sign_ins (
+  state_hash    BLOB NOT NULL PRIMARY KEY CHECK (length(state_hash) = 32), -- SHA-256
+  connection_id TEXT NOT NULL REFERENCES connections (id) ON DELETE CASCADE,
+  user_id       TEXT NOT NULL REFERENCES users (id),
+  sealed_secret BLOB NOT NULL,
+  execution_id  TEXT NOT NULL, -- the run that waits, which may be gone; '' = none
+  address       TEXT NOT NULL, -- of the node in it
+  created_at    INTEGER NOT NULL,
+  expires_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX sign_ins_person ON sign_ins (connection_id, user_id);
+CREATE INDEX sign_ins_expiry ON sign_ins (expires_at);
 
 -- Executions ----------------------------------------------------------------
 

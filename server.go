@@ -17,13 +17,16 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
+	"blueprintd/connections"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
 	"blueprintd/front"
 	"blueprintd/ids"
+	"blueprintd/mcp"
 	"blueprintd/metrics"
 	"blueprintd/outbound"
 	"blueprintd/rpc"
+	"blueprintd/sandbox"
 	"blueprintd/secret"
 	"blueprintd/store"
 	"blueprintd/triggers"
@@ -38,26 +41,28 @@ const mostAnswers = 128 << 20
 
 // server is everything that serve runs, wired.
 type server struct {
-	options  options
-	listener net.Listener
-	store    *store.Store
-	engine   *engine.Engine
-	triggers *triggers.Service
-	rpc      *rpc.Handler
-	http     *http.Server
-	doors    *front.Connections
-	bodies   *front.Bodies
-	ids      *ids.Source
-	draining chan struct{}      // closes when the server begins to stop
-	opened   chan struct{}      // closes when recovery is done: requests are let in
-	lost     chan struct{}      // closes when the database has failed
-	ready    atomic.Bool        // it takes work
-	watchers *front.Connections // on the address for metrics; nil = it has none of its own
-	watching *http.Server       // there
-	up       metrics.Stopwatch
-	began    time.Time // on the wall
-	manager  notifier
-	welcome  welcome
+	options     options
+	listener    net.Listener
+	store       *store.Store
+	engine      *engine.Engine
+	scripts     *sandbox.Pool
+	triggers    *triggers.Service
+	connections *connections.Service
+	rpc         *rpc.Handler
+	http        *http.Server
+	doors       *front.Connections
+	bodies      *front.Bodies
+	ids         *ids.Source
+	draining    chan struct{}      // closes when the server begins to stop
+	opened      chan struct{}      // closes when recovery is done: requests are let in
+	lost        chan struct{}      // closes when the database has failed
+	ready       atomic.Bool        // it takes work
+	watchers    *front.Connections // on the address for metrics; nil = it has none of its own
+	watching    *http.Server       // there
+	up          metrics.Stopwatch
+	began       time.Time // on the wall
+	manager     notifier
+	welcome     welcome
 }
 
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
@@ -86,13 +91,15 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.store, err = store.Open(ctx, store.Options{
-		Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: key.sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
-		KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, MaxDisk: o.maxDisk,
-		AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree,
+	s.store, err = key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(ctx, store.Options{
+			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
+			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, MaxDisk: o.maxDisk,
+			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree,
+		})
 	})
 	if err != nil {
-		return nil, key.refused(err)
+		return nil, err
 	}
 	if o.readyFile != "" {
 		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
@@ -100,16 +107,20 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
-	catalogue := catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Clock: o.clock})
+	way := outbound.New(outbound.Options{Allow: allow})
+	s.scripts = sandbox.New(sandbox.Options{Logger: o.logger})
+	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock})
+	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
 		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Logger: o.logger,
-		MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost,
+		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Connections: s.connections,
+		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
 	})
 	runner := runner{s.engine, o.syncTimeout}
 	s.triggers = triggers.New(triggers.Options{
 		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
 	})
-	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost}
+	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost, Connections: s.connections}
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
 		Authenticator: s.store, Limiter: rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst), MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger,
 	})
@@ -183,6 +194,7 @@ func (s *server) run(ctx context.Context) error {
 		storeEnded <- err
 	}()
 
+	stopScripts := runScripts(s.scripts) // they outlive the runs that wait for them
 	group, working := errgroup.WithContext(ctx)
 	recovered, atRest := make(chan struct{}), make(chan struct{})
 	group.Go(func() error {
@@ -220,6 +232,7 @@ func (s *server) run(ctx context.Context) error {
 		s.manager.watch(watching, s.store.Ping)
 	}()
 	err := group.Wait()
+	stopScripts()
 	stopWatching()
 	<-watched
 	stopStore()

@@ -49,6 +49,7 @@ type Blueprint struct {
 	UpdatedAt            Time     `json:"updated_at"`
 	EnvironmentVariables []any    `json:"environment_variables"`
 	BlueprintMap         any      `json:"blueprint_map"`
+	Budget               *Budget  `json:"budget,omitempty"`
 	AverageRating        float64  `json:"average_rating"`
 	RatingCount          int      `json:"rating_count"`
 	UserRating           *float64 `json:"user_rating,omitempty"`

@@ -30,6 +30,7 @@ type NewBlueprint struct {
 	Tags        []string
 	Map         any // nil = none
 	Variables   []any
+	Budget      *Budget // of each run; nil = none
 	// OrganizationID is where it belongs; "" = the caller's personal workspace.
 	OrganizationID string
 }
@@ -43,6 +44,7 @@ type BlueprintPatch struct {
 	Tags        *[]string
 	Map         *any
 	Variables   *[]any  // secrets as KeepSecrets takes them
+	Budget      *Budget // without limits = none
 	Version     *string // a higher one than the present
 }
 

@@ -32,6 +32,15 @@ type Connection struct {
 	UpdatedAt      Time           `json:"updatedAt"`
 }
 
+// NewConnection is what a connection is made from.
+type NewConnection struct {
+	Name   string
+	Type   ConnectionType
+	Config map[string]any
+	// OrganizationID is what it belongs to; "" = the caller.
+	OrganizationID string
+}
+
 // ConnectionUse asks for a connection on behalf of a node: the run's principal
 // must be allowed to use it, and a sign-in that it needs is for this run.
 type ConnectionUse struct {
@@ -39,6 +48,9 @@ type ConnectionUse struct {
 	UserID       string // the run's principal
 	ExecutionID  string
 	Address      string // of the node
+	// Learn is told of each secret that comes up later, such as a token that
+	// was renewed; it may be nil. Open does not call it.
+	Learn func(secret string)
 }
 
 // OpenConnection is a connection as a node uses it. It is valid for one attempt
@@ -65,6 +77,10 @@ type OpenConnection struct {
 	// host_not_allowed, and nothing is added. It is called for each hop of a
 	// redirect by the guarded client. Nil when there is nothing to add.
 	Authorize func(ctx context.Context, request *http.Request) error
+	// Renew gets other credentials after a service refused the present ones with
+	// 401, and Authorize adds those from then on; a node sends the request once
+	// more. Errors are *Failure or *Pause. Nil when there are none to get.
+	Renew func(ctx context.Context) error
 }
 
 // Pause is the error of a node that cannot go on before somebody did something:
@@ -79,3 +95,17 @@ type Pause struct {
 
 // Error says what is asked.
 func (p *Pause) Error() string { return p.Await.Prompt }
+
+// SignIn is one way to a service that a person was sent on and has not come
+// back from: the state in the address that they were given, and the run that
+// waits for them.
+type SignIn struct {
+	StateHash    []byte // SHA-256 of the state, which itself is not kept
+	ConnectionID string
+	UserID       string // who signs in
+	Secret       []byte // what the way back needs; at most 16 KiB
+	ExecutionID  string // the run that waits; "" = none
+	Address      string // of the node in it
+	CreatedAt    Time   // set by the store
+	ExpiresAt    Time   // until then the state is good
+}

@@ -1,5 +1,7 @@
 package blueprint
 
+import "strings"
+
 // Event is something that happened, for the triggers that listen to its name
 // within the organization.
 type Event struct {
@@ -13,4 +15,23 @@ type Event struct {
 	Data  any // a plain JSON value
 	Depth int // how many events led to the run that raised it
 	At    Time
+}
+
+// CustomEvents begins the name of every event that blueprints raise.
+const CustomEvents = "custom."
+
+// MaxEventName is the length of an event's name in bytes.
+const MaxEventName = 200
+
+// MaxEventDepth is how many events may lead to a run, one caused by the other.
+const MaxEventDepth = 16
+
+// IsCustomEvent tells whether a name is one that a blueprint may raise: custom.
+// and then letters, digits, "_", "." and "-".
+func IsCustomEvent(name string) bool {
+	rest, custom := strings.CutPrefix(name, CustomEvents)
+	return custom && rest != "" && len(name) <= MaxEventName && !strings.ContainsFunc(rest, func(c rune) bool {
+		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		return !letter && !strings.ContainsRune("_.-", c)
+	})
 }

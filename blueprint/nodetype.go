@@ -63,6 +63,10 @@ type Task struct {
 	IdempotencyKey string
 	// Evaluate computes an expression of config over the node's scope.
 	Evaluate func(source string) (any, error)
+	// Scope gives all that the node's scope holds of variables and of earlier
+	// nodes, for types that hand it to code. It is collected when it is asked
+	// for. Nil stands for an empty scope.
+	Scope func() NodeScope
 	// Log adds a line to the run's log. Level is debug, info, warn or error.
 	Log func(level, message string, data any)
 	// Connect opens a connection that the run's principal may use. Errors are
@@ -81,6 +85,18 @@ type Task struct {
 	Emit func(ctx context.Context, event string, data any) (delivered int, err error)
 	// State is that of the Pause with which the node paused; nil at first.
 	State any
+}
+
+// NodeScope is what code in a node may see of its run. The values are shared:
+// nobody may change them.
+type NodeScope struct {
+	// Variables are the run's, with those that nodes wrote; nil for none.
+	Variables map[string]any
+	// Nodes holds {"output": value} for each node that led to this one.
+	Nodes map[string]any
+	// Denied names the secret variables that the run's principal may not use.
+	// They are not among Variables, and using one must be an error.
+	Denied []string
 }
 
 // NodeOutput is what one predecessor gave.

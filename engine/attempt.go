@@ -188,6 +188,10 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 			e.Await.State = pause.State
 		}
 		r.record(e)
+		if a.at.signedIn && a.at.phase == awaiting && e.Await.Kind == blueprint.AwaitOAuth {
+			r.record(&entry{Kind: entryAgain, Node: a.address, At: e.At, Attempt: a.number})
+		}
+		a.at.signedIn = false
 	case result.Run != nil:
 		e.Kind, e.Call, e.Child = entryCall, result.Run, r.engine.IDs.ExecutionID(now)
 		r.record(e)

@@ -24,7 +24,7 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	if r.engine.Connections == nil {
 		return nil, unconnected("connections are not available")
 	}
-	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, ExecutionID: r.id, Address: a.address})
+	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, ExecutionID: r.id, Address: a.address, Learn: a.learn})
 	switch code := blueprint.CodeOf(err); {
 	case err == nil:
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden, code == blueprint.CodeBadRequest:
@@ -34,11 +34,24 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if fresh := slices.DeleteFunc(slices.Clone(open.Secrets), func(s string) bool { return s == "" || slices.Contains(r.hidden, s) }); len(fresh) > 0 {
-		r.record(&entry{Kind: entryHide, At: blueprint.TimeOf(r.engine.Clock.Now()), Secrets: fresh})
-	}
+	r.learn(open.Secrets)
 	a.uses = append(a.uses, use{open.ID, open.Type, open.Auth, open.SignIn})
 	return open, nil
+}
+
+// learn hides a secret that came into the run while a node was at work.
+func (a *attempt) learn(value string) {
+	a.run.mu.Lock()
+	defer a.run.mu.Unlock()
+	a.run.learn([]string{value})
+}
+
+// learn notes values that nobody may see. r.mu is held.
+func (r *run) learn(secrets []string) {
+	fresh := slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return s == "" || slices.Contains(r.hidden, s) })
+	if len(fresh) > 0 && !r.gone && !r.ended {
+		r.record(&entry{Kind: entryHide, At: blueprint.TimeOf(r.engine.Clock.Now()), Secrets: fresh})
+	}
 }
 
 func unconnected(message string) *blueprint.Failure {
@@ -73,8 +86,8 @@ func (n *nodeRun) note(uses []use, servers []string) {
 	}
 }
 
-// SignedIn lets a node that waits for a sign-in look again whether there was
-// one. It returns once that is durable. A run that does not wait for it (any
+// SignedIn lets a node that waits for a sign-in, or is about to, look again
+// whether there was one. It returns once that is durable. A run that does not wait for it (any
 // more) is left alone.
 func (e *Engine) SignedIn(ctx context.Context, executionID, address string) error {
 	r, err := e.acquire(ctx, executionID)
@@ -84,7 +97,9 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 	if err != nil {
 		return err
 	}
-	if n, err := r.asked(address); err == nil && address != "" && n.await.Kind == blueprint.AwaitOAuth {
+	if n := r.find(address); n != nil && n.phase == working {
+		n.signedIn = true // it is about to ask, and need not
+	} else if n != nil && n.phase == awaiting && n.await.Kind == blueprint.AwaitOAuth {
 		r.record(&entry{Kind: entryAgain, Node: address, At: blueprint.TimeOf(e.Clock.Now()), Attempt: n.attempt})
 		r.mu.Unlock()
 		err = r.flush()

@@ -19,6 +19,7 @@ type connections struct {
 	known  map[string]blueprint.OpenConnection
 	asking map[string]bool
 	uses   []blueprint.ConnectionUse
+	asks   func() // called when somebody must sign in; may be nil
 }
 
 func (c *connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
@@ -28,6 +29,9 @@ func (c *connections) Open(_ context.Context, use blueprint.ConnectionUse) (*blu
 	case !ok:
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "no such connection")
 	case c.asking[use.ConnectionID]:
+		if c.asks != nil {
+			c.asks()
+		}
 		return nil, &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, Prompt: "Sign in", URL: "https://login.example/x"}}
 	}
 	open.ID = use.ConnectionID
@@ -183,5 +187,22 @@ func TestBudgetThatPauses(t *testing.T) {
 		if got := strings.Join(w.actions(), ", "); got != "call 0, call 1, call 2, call 3" || x.Telemetry.TotalTokensUsed != 40 {
 			t.Errorf("made %s; %d tokens", got, x.Telemetry.TotalTokensUsed)
 		}
+	})
+}
+
+// A sign-in that is over before the node asks for it is not asked for again.
+func TestSignInBeforeTheQuestion(t *testing.T) {
+	c := known()
+	c.asking["login"] = true
+	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+		gate := w.hold("b")
+		h := w.start(w.define("a act\nb leak {\"connectionId\": \"login\"}"))
+		<-gate.came
+		if err := w.SignedIn(w.Context(), h.ID, "b"); err != nil {
+			t.Fatal(err)
+		}
+		c.asks = func() { c.asking["login"] = false } // once it has asked
+		close(gate.open)
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"key":"***"}`)
 	})
 }

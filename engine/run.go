@@ -58,6 +58,7 @@ type nodeRun struct {
 	call      *blueprint.SubRun // what that is of
 	carried   any               // the state of a pause, for when the node runs again
 	signIn    bool              // it asked for one
+	signedIn  bool              // somebody has done so while it was about to ask
 	err       *blueprint.StepError
 	dropped   bool // it was under way when the run stopped
 }

@@ -15,7 +15,8 @@ type Authorizer func(ctx context.Context, request *http.Request) error
 // its credentials from authorize. They are added to a copy at the very end, so
 // that no redirect carries them on by itself: authorize is asked again for
 // every hop. When it refuses the first, nothing is sent; when it refuses a later
-// one, that is sent without credentials.
+// one, that is sent without credentials. Requests that authorize makes itself,
+// for a token, are neither authorized nor recorded.
 func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	if authorize == nil {
 		return ctx
@@ -30,8 +31,9 @@ func authorized(request *http.Request) (*http.Request, error) {
 	if !ok {
 		return request, nil
 	}
-	copied := request.Clone(request.Context())
-	err := authorize(request.Context(), copied)
+	bare := withoutMarks(request.Context())
+	copied := request.Clone(bare)
+	err := authorize(bare, copied)
 	switch redirected := request.Response != nil; {
 	case err == nil:
 		return copied, nil
@@ -40,4 +42,10 @@ func authorized(request *http.Request) (*http.Request, error) {
 	default:
 		return nil, err
 	}
+}
+
+// withoutMarks gives the context of whoever looks for credentials: it ends with
+// the request's, but what is sent under it is not the request.
+func withoutMarks(ctx context.Context) context.Context {
+	return context.WithValue(context.WithValue(ctx, authorizerKey{}, nil), hopsKey{}, nil)
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -33,7 +34,11 @@ type Options struct {
 	RootCAs *x509.CertPool
 }
 
-const maxHeaderBytes = 256 << 10
+// MaxHeaderBytes is how much the headers of an answer may take.
+const MaxHeaderBytes = 256 << 10
+
+// ErrHeaders says that the headers of an answer are larger than MaxHeaderBytes.
+var ErrHeaders = errors.New("the headers of the answer are too large")
 
 // Client makes guarded connections and HTTP requests. It may be used by any
 // number of goroutines.
@@ -60,7 +65,7 @@ func New(options Options) *Client {
 		TLSHandshakeTimeout:    orDefault(options.TLSTimeout, 10*time.Second),
 		ResponseHeaderTimeout:  orDefault(options.HeaderTimeout, 10*time.Minute),
 		ExpectContinueTimeout:  time.Second,
-		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxResponseHeaderBytes: MaxHeaderBytes,
 		ForceAttemptHTTP2:      true,
 		// A request on a connection that was used before may be sent again,
 		// unseen, when the other side closes it; a node that acts once must
@@ -79,7 +84,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 }
 
 // Do sends a request, as http.Client.Do does. Errors are *RefusedError,
-// ErrRedirects, or those of net, crypto/tls and context; they never hold the
+// ErrRedirects, ErrHeaders, or those of net, crypto/tls and context; they never hold the
 // address of the request, which may contain a secret.
 func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	response, err := c.http.Do(request)
@@ -93,7 +98,17 @@ func (c *Client) Do(request *http.Request) (*http.Response, error) {
 	if cause := request.Context().Err(); cause != nil && !errors.Is(err, cause) {
 		err = cause
 	}
+	if tooLong(err) {
+		err = ErrHeaders
+	}
 	return nil, err
+}
+
+// tooLong tells whether headers were cut off at MaxHeaderBytes. The error has
+// no name in net/http, only these words.
+func tooLong(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "server response headers exceeded") || strings.Contains(text, "response header list larger than")
 }
 
 // DialContext connects to "host:port" over TCP. It is for protocols other than

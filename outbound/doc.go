@@ -31,6 +31,9 @@
 // of a request can be made to mean something to them; DialContext leaves ports
 // alone.
 //
+// Authorize adds credentials to each request under a context just before it is
+// sent; neither a redirect nor an answer ever holds them.
+//
 // Record tells the caller which requests really went out. ReadAll reads a body
 // up to a limit that counts after decompression.
 //

@@ -42,6 +42,7 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	hop.answered(response.StatusCode)
+	response.Request = request // not the copy, which holds credentials
 	return response, nil
 }
 
@@ -98,7 +99,7 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	request.URL.User = nil
 	request.Header.Del("Referer")
 	for _, earlier := range append(via[1:len(via):len(via)], request) {
-		if !sameHost(via[0].URL, earlier.URL) {
+		if !SameHost(via[0].URL, earlier.URL) {
 			dropPrivate(request.Header)
 			break
 		}
@@ -106,9 +107,9 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// sameHost tells whether headers that were meant for one address may be shown
+// SameHost tells whether headers that were meant for one address may be shown
 // to the other: the same host and port, or the step from http to https there.
-func sameHost(a, b *url.URL) bool {
+func SameHost(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
 	}

@@ -82,10 +82,11 @@ type blueprintCreate struct {
 	Map            mapInput       `json:"blueprint_map"`
 	Variables      variablesInput `json:"environment_variables" check:"max=1000"`
 	OrganizationID string         `json:"organization_id" check:"uuid"`
+	Budget         budgetInput    `json:"budget"`
 }
 
 func (s *Service) blueprintCreate(ctx context.Context, caller *Caller, in blueprintCreate) (blueprint.Blueprint, error) {
-	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID}
+	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID, Budget: in.Budget.budget()}
 	if in.Map != nil {
 		created.Map = map[string]any(in.Map)
 	}
@@ -123,10 +124,28 @@ type blueprintUpdate struct {
 	Map         mapInput        `json:"blueprint_map"`
 	Variables   *variablesInput `json:"environment_variables" check:"max=1000"`
 	Version     *string         `json:"version"`
+	Budget      budgetInput     `json:"budget"`
+}
+
+// budgetInput is a budget of runs; nil when none is given.
+type budgetInput map[string]any
+
+func (b budgetInput) faults() []blueprint.Issue {
+	_, issues := blueprint.ParseBudget(map[string]any(b))
+	return issues
+}
+
+// budget gives what faults has looked at.
+func (b budgetInput) budget() *blueprint.Budget {
+	if b == nil {
+		return nil
+	}
+	parsed, _ := blueprint.ParseBudget(map[string]any(b))
+	return parsed
 }
 
 func (s *Service) blueprintUpdate(ctx context.Context, caller *Caller, in blueprintUpdate) (blueprint.Blueprint, error) {
-	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: (*[]any)(in.Variables), Version: in.Version}
+	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: (*[]any)(in.Variables), Version: in.Version, Budget: in.Budget.budget()}
 	if in.Map != nil {
 		var m any = map[string]any(in.Map)
 		patch.Map = &m

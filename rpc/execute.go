@@ -67,6 +67,7 @@ type executeWithLoggingOptions struct {
 	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
 	Variables   map[string]any `json:"variables"`
 	InputData   any            `json:"inputData"`
+	Budget      budgetInput    `json:"budget"`
 }
 
 // nodesInput is a list of nodes, whatever edges join them.
@@ -102,6 +103,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 		return started{}, errNoNodes
 	}
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
+	request.Budget = in.Options.Budget.budget()
 	if !runsAlike(definition.Map, m, in.Edges != nil) {
 		if access < blueprint.AccessManage {
 			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")

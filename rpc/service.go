@@ -8,7 +8,8 @@ import (
 	"blueprintd/ids"
 )
 
-// Service holds what the procedures work with. Every field is required.
+// Service holds what the procedures work with. Every field is required but
+// Connections.
 type Service struct {
 	Store     Store
 	Runner    Runner
@@ -19,6 +20,8 @@ type Service struct {
 	IDs         *ids.Source
 	// APIHost gives the host root under which webhooks are reached.
 	APIHost func() string
+	// Connections tries connections out; nil says that nobody can.
+	Connections ConnectionTester
 }
 
 // Store is the sum of what the procedures ask of the database. Each part
@@ -28,6 +31,7 @@ type Store interface {
 	executionStore
 	triggerStore
 	keyStore
+	connectionStore
 }
 
 // Runner runs executions. Execute gives the record of a run that ended or
@@ -71,7 +75,7 @@ type Triggers interface {
 // Procedures is the table of everything that can be called.
 func (s *Service) Procedures() []Procedure {
 	var all []Procedure
-	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys()} {
+	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections()} {
 		all = append(all, part...)
 	}
 	return all

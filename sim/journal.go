@@ -87,6 +87,12 @@ func (j journal) Schedules(_ context.Context, since int64) (list []blueprint.Sch
 	return j.world.disk.schedules(since)
 }
 
+// ActiveTriggers gives none: it is asked for the listeners of events, and
+// these worlds have no events.
+func (j journal) ActiveTriggers(context.Context, blueprint.TriggerType) ([]blueprint.Trigger, error) {
+	return nil, nil
+}
+
 func (j journal) StartedFiring(_ context.Context, trigger, key string) (*blueprint.Firing, error) {
 	if j.isDead() {
 		return nil, errDead

@@ -10,7 +10,7 @@ import (
 // blueprintColumns selects a blueprint as user ?1 sees it, for scanBlueprint.
 const blueprintColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by,
 	b.organization_id, b.created_at, b.updated_at, b.rating_sum, b.rating_count, mine.rating,
-	v.content_version, content.map, content.variables, content.sealed_variables, ` + accessLevel + ` AS access`
+	v.content_version, v.budget, content.map, content.variables, content.sealed_variables, ` + accessLevel + ` AS access`
 
 // blueprintTables joins what blueprintColumns selects from.
 const blueprintTables = ` FROM blueprints b
@@ -27,11 +27,11 @@ type blueprintRow struct {
 
 func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row blueprintRow, err error) {
 	var ratingSum float64
-	var tags, mapText, variables, sealed []byte
+	var tags, budget, mapText, variables, sealed []byte
 	into := []any{
 		&row.ID, &row.Title, &row.Description, &row.Status, &row.Visibility, &row.Version, &tags, &row.CreatedBy,
 		&row.OrganizationID, &row.CreatedAt, &row.UpdatedAt, &ratingSum, &row.RatingCount, &row.UserRating,
-		&row.contentVersion, &mapText, &variables, &sealed, &row.access,
+		&row.contentVersion, &budget, &mapText, &variables, &sealed, &row.access,
 	}
 	if err := scan(append(into, more...)...); err != nil {
 		return row, err
@@ -39,6 +39,9 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 	row.AverageRating = average(ratingSum, row.RatingCount)
 	if err := json.Unmarshal(tags, &row.Tags); err != nil {
 		return row, fmt.Errorf("tags of blueprint %s: %w", row.ID, err)
+	}
+	if row.Budget, err = decodeBudget(budget, row.ID); err != nil {
+		return row, err
 	}
 	row.BlueprintMap, row.EnvironmentVariables, err = s.content(row.ID, row.contentVersion, mapText, variables, sealed)
 	return row, err
@@ -50,6 +53,25 @@ func (row *blueprintRow) seen() blueprint.Blueprint {
 		row.EnvironmentVariables = blueprint.RedactVariables(row.EnvironmentVariables)
 	}
 	return row.Blueprint
+}
+
+// encodeBudget gives the column of a budget: NULL for one that bounds nothing.
+func encodeBudget(b *blueprint.Budget) (any, error) {
+	if !b.Limits() {
+		return nil, nil
+	}
+	data, err := blueprint.Encode(b)
+	return string(data), err
+}
+
+func decodeBudget(data []byte, id string) (b *blueprint.Budget, err error) {
+	if data == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(data, &b); err != nil {
+		return nil, fmt.Errorf("budget of blueprint %s: %w", id, err)
+	}
+	return b, nil
 }
 
 func average(sum float64, count int) float64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"reflect"
 	"slices"
 
 	"blueprintd/blueprint"
@@ -41,7 +42,7 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := s.insertContent(t, id, blueprint.InitialVersion, given.Map, blueprint.KeepSecrets(nil, given.Variables)); err != nil {
 			return err
 		}
-		if err := insertVersion(t, id, blueprint.InitialVersion, given.Title, blueprint.InitialVersion, principal.UserID, now); err != nil {
+		if err := insertVersion(t, id, blueprint.InitialVersion, given.Title, blueprint.InitialVersion, given.Budget, principal.UserID, now); err != nil {
 			return err
 		}
 		row, err := s.blueprintFor(t, principal, id)
@@ -86,10 +87,14 @@ func encodeTags(tags []string) (string, error) {
 	return string(data), err
 }
 
-func insertVersion(t *transaction, id, version, title, contentVersion, userID string, now blueprint.Time) error {
-	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, seq)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
-	_, err := t.exec(insert, id, version, title, contentVersion, userID, now)
+func insertVersion(t *transaction, id, version, title, contentVersion string, budget *blueprint.Budget, userID string, now blueprint.Time) error {
+	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, budget, seq)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
+	encoded, err := encodeBudget(budget)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(insert, id, version, title, contentVersion, userID, now, encoded)
 	return err
 }
 
@@ -140,7 +145,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 				return err
 			}
 		}
-		if err := insertVersion(t, id, row.Version, row.Title, row.contentVersion, principal.UserID, now); err != nil {
+		if err := insertVersion(t, id, row.Version, row.Title, row.contentVersion, row.Budget, principal.UserID, now); err != nil {
 			return err
 		}
 		updated = row.Blueprint
@@ -163,6 +168,13 @@ func apply(patch blueprint.BlueprintPatch, b *blueprint.Blueprint) (content, cha
 	text(patch.Visibility, &b.Visibility)
 	if patch.Tags != nil && !slices.Equal(*patch.Tags, b.Tags) {
 		b.Tags, changed = append([]string{}, *patch.Tags...), true
+	}
+	if patch.Budget != nil {
+		before, after := b.Budget, patch.Budget
+		if !after.Limits() {
+			after = nil
+		}
+		b.Budget, changed = after, changed || !reflect.DeepEqual(before, after)
 	}
 	if patch.Map != nil && !blueprint.Equal(*patch.Map, b.BlueprintMap) {
 		b.BlueprintMap, content = *patch.Map, true

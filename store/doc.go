@@ -65,9 +65,16 @@
 //
 // # Secrets
 //
-// Environment variables with a secret value and trigger configs with a secret
-// are encrypted with the master key, each bound to its row. API keys are kept
-// as SHA-256 only. The files have mode 0600.
+// Environment variables with a secret value, trigger configs with a secret, and
+// of connections the configs, tokens and sign-ins are encrypted with the master
+// key, each bound to its row, as is what the engine leaves behind of runs that
+// know secrets (sealedColumns). API keys and the states of sign-ins are kept as
+// SHA-256 only. The files have mode 0600. ChangeKey encrypts all of it with
+// another master key.
+//
+// Who may change a connection cannot learn its secrets: they are never returned,
+// and an update that would have them sent somewhere else is refused unless it
+// brings them along.
 //
 // # Backups
 //

@@ -22,21 +22,36 @@ func (s *Store) sealable(value any, secret bool, place string) (plain, sealed an
 	if !secret {
 		return string(data), nil, nil
 	}
+	sealed, err = s.seal(data, place)
+	return nil, sealed, err
+}
+
+// seal encrypts bytes for their place.
+func (s *Store) seal(plain []byte, place string) ([]byte, error) {
 	if s.options.Sealer == nil {
-		return nil, nil, errNoKey
+		return nil, errNoKey
 	}
-	return nil, s.options.Sealer.Seal(data, place), nil
+	return s.options.Sealer.Seal(plain, place), nil
+}
+
+// unsealed decrypts what seal made.
+func (s *Store) unsealed(sealed []byte, place string) ([]byte, error) {
+	if s.options.Sealer == nil {
+		return nil, errNoKey
+	}
+	plain, err := s.options.Sealer.Open(sealed, place)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", place, err)
+	}
+	return plain, nil
 }
 
 // unseal decodes what sealable encoded.
 func (s *Store) unseal(plain, sealed []byte, place string) (any, error) {
 	if sealed != nil {
-		if s.options.Sealer == nil {
-			return nil, errNoKey
-		}
 		var err error
-		if plain, err = s.options.Sealer.Open(sealed, place); err != nil {
-			return nil, fmt.Errorf("%s: %w", place, err)
+		if plain, err = s.unsealed(sealed, place); err != nil {
+			return nil, err
 		}
 	}
 	return decode(plain, place)

@@ -64,6 +64,7 @@ type Store struct {
 	options Options
 	lock    *fileLock // of a server with a file
 	epoch   int64
+	taken   bool    // the master key was compared
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
 	readers *readers // nil when ephemeral

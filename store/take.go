@@ -3,13 +3,14 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 
 	"blueprintd/blueprint"
 )
 
 // take checks the master key and, for a server, makes the database its own.
 func (s *Store) take(ctx context.Context) error {
-	return s.write(ctx, func(t *transaction) error {
+	err := s.write(ctx, func(t *transaction) error {
 		if err := s.checkKey(t); err != nil {
 			return err
 		}
@@ -18,12 +19,15 @@ func (s *Store) take(ctx context.Context) error {
 		}
 		return t.row("UPDATE meta SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch", nil, &s.epoch)
 	})
+	s.taken = err == nil
+	return err
 }
 
-// fence makes sure that the database is still this server's.
+// fence makes sure that the database is still this server's, or, for a tool,
+// that its master key is still the one at hand.
 func (s *Store) fence() error {
 	if s.epoch == 0 {
-		return nil
+		return s.sameKey()
 	}
 	var epoch int64
 	if err := s.writer.session.row("SELECT epoch FROM meta WHERE id = 1", nil, &epoch); err != nil {
@@ -34,6 +38,32 @@ func (s *Store) fence() error {
 	}
 	return nil
 }
+
+// sameKey keeps a tool from writing what nobody could read: no server is there
+// that would keep the key from being changed meanwhile.
+func (s *Store) sameKey() error {
+	if !s.taken || s.options.Sealer == nil {
+		return nil
+	}
+	var known []byte
+	if err := s.writer.session.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
+		return err
+	}
+	if !bytes.Equal(known, s.options.Sealer.Check()) {
+		return refusal("run the command again", "the master key was changed meanwhile")
+	}
+	return nil
+}
+
+// errOtherKey refuses a database with a master key that is not its own.
+var errOtherKey = &blueprint.Error{
+	Code: blueprint.CodeConflict, Message: "the secrets of the database are encrypted with another master key",
+	Hint: "name the key file that belongs to this database with --master-key-file",
+}
+
+// OtherKey tells whether a database was refused because it belongs to another
+// master key than the one at hand.
+func OtherKey(err error) bool { return errors.Is(err, errOtherKey) }
 
 // checkKey compares the master key with the one that the database is used
 // with, and makes it that one where that is allowed.
@@ -65,23 +95,8 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 			return false, err
 		}
 		if sealed || !o.Server {
-			return false, &blueprint.Error{
-				Code: blueprint.CodeConflict, Message: "the secrets of the database are encrypted with another master key",
-				Hint: "name the key file that belongs to this database with --master-key-file",
-			}
+			return false, errOtherKey
 		}
 	}
 	return sealer != nil, nil
-}
-
-// holdsSealed looks for anything encrypted. The engine's journal and state are
-// its own affair, but JSON is what they are when they are not sealed. It reads
-// everything there is, which only a changed key makes necessary.
-func holdsSealed(t *transaction) (sealed bool, err error) {
-	const query = `SELECT EXISTS (SELECT 1 FROM blueprint_contents WHERE sealed_variables IS NOT NULL)
-		OR EXISTS (SELECT 1 FROM triggers WHERE sealed_config IS NOT NULL)
-		OR EXISTS (SELECT 1 FROM journal WHERE substr(entry, 1, 1) <> x'7b')
-		OR EXISTS (SELECT 1 FROM executions WHERE substr(state, 1, 1) <> x'7b')`
-	err = t.row(query, nil, &sealed)
-	return sealed, err
 }

@@ -27,8 +27,10 @@ type activation struct {
 	firing   *blueprint.Firing
 	input    any
 	headers  map[string]any
+	depth    int  // how many events led here
 	keyed    bool // the key came from outside and may come again
 	patience time.Duration
+	run      Run // once it has been fired
 
 	// Of a tick.
 	coalesced *blueprint.Firing
@@ -48,7 +50,7 @@ func (t *Service) begin(a *activation) (Run, error) {
 	b := a.binding
 	return t.Runner.Start(&blueprint.StartRequest{
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
-		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers},
+		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor,
 	}, a.patience)
 }
@@ -57,9 +59,15 @@ func (t *Service) begin(a *activation) (Run, error) {
 // row. When the key has started a run before, that is recorded, and the error
 // is a *blueprint.DuplicateFiringError. Other errors leave no row.
 func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
+	run, err := t.begin(a)
+	return t.finish(ctx, a, run, err)
+}
+
+// finish is the second half of start, for who begins several runs before it
+// waits for the first. It takes what begin gave.
+func (t *Service) finish(ctx context.Context, a *activation, run Run, err error) (Run, error) {
 	// Whoever asked may go away meanwhile; what becomes of the firing is to be known all the same.
 	ctx = context.WithoutCancel(ctx)
-	run, err := t.begin(a)
 	if err == nil {
 		err = run.Accepted(ctx)
 	}

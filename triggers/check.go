@@ -4,23 +4,21 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/schema"
 )
 
-// EventNames are the events that the service raises by itself. A trigger may
-// also listen to "custom.<name>".
-var EventNames = []string{
+// promised are the events that the service is to raise by itself one day. A
+// trigger that listens to one would never fire, so none can be made yet.
+var promised = []string{
 	"execution.completed", "execution.failed", "execution.paused",
 	"blueprint.created", "blueprint.updated", "blueprint.published", "trigger.missed",
 }
 
 const (
-	customEvents = "custom."
-	maxText      = 200 // bytes
-	maxSecret    = 1000
+	maxText   = 200 // bytes
+	maxSecret = 1000
 )
 
 // Check says what is wrong with a trigger's config, nil when nothing is. Paths
@@ -110,13 +108,13 @@ func (c *checker) uuid(key string) {
 }
 
 func (c *checker) event(key string) {
-	text, ok := c.text(key, maxText)
-	if !ok || slices.Contains(EventNames, text) {
-		return
-	}
-	name, custom := strings.CutPrefix(text, customEvents)
-	if !custom || name == "" || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		c.refuse("must be one of "+strings.Join(EventNames, ", ")+" or custom.<name>", key)
+	text, ok := c.text(key, blueprint.MaxEventName)
+	switch {
+	case !ok || blueprint.IsCustomEvent(text):
+	case slices.Contains(promised, text):
+		c.refuse(text+" is not raised yet; the events that can be listened to are those of emit-event nodes, custom.<name>", key)
+	default:
+		c.refuse("must be custom.<name>, with a name of letters, digits, _, . and -, as an emit-event node raises it", key)
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package triggers starts executions: by schedule, by webhook, through the API
-// and by hand.
+// Package triggers starts executions: by schedule, by webhook, by event, through
+// the API and by hand.
 //
 // # The ledger
 //
@@ -54,6 +54,19 @@
 // Rows of refused deliveries cost their sender nothing, so a trigger has 1,000
 // of them to spare and gets ten back in a minute; what comes beyond is counted,
 // and one row a minute tells how many there were and why the last was refused.
+//
+// # Events
+//
+// Emit raises an event: every active event trigger of the same organization with
+// that name as config.event starts its blueprint. The key of the firing is that
+// of the event, so one that is raised again, as after a crash, starts nothing
+// twice. Rows are skipped when the event is of the listening blueprint itself,
+// or of another one than config.blueprintId, and refused when more than
+// blueprint.MaxEventDepth events led to it, each caused by the one before.
+// Triggers that are not active, or that listen to another name, have no row.
+//
+// A run sees {"event", "at", "blueprintId", "executionId", "data"} as inputData.
+// Only custom.<name> is raised so far, so a trigger for another name is refused.
 //
 // # Schedules
 //

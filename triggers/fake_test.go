@@ -145,6 +145,17 @@ func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint
 	return nil
 }
 
+func (m *memory) ActiveTriggers(_ context.Context, kind blueprint.TriggerType) (list []blueprint.Trigger, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range m.order {
+		if b := m.bindings[id]; b != nil && b.Trigger.Type == kind && b.Trigger.IsActive {
+			list = append(list, b.Trigger)
+		}
+	}
+	return list, m.readError
+}
+
 func (m *memory) StartedFiring(_ context.Context, id, key string) (*blueprint.Firing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

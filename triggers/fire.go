@@ -73,7 +73,8 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 			return refused
 		}
 	}
-	_, err := t.start(ctx, a)
+	var err error
+	a.run, err = t.start(ctx, a)
 	var duplicate *blueprint.DuplicateFiringError
 	switch {
 	case errors.As(err, &duplicate):

@@ -70,7 +70,10 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.engine = engine.New(engine.Options{Catalogue: s.catalogue(), Journal: s.store, Clock: s.clock, IDs: source, Sealer: sealer, Logger: logger})
+	s.engine = engine.New(engine.Options{
+		Catalogue: s.catalogue(), Journal: s.store, Clock: s.clock, IDs: source, Sealer: sealer, Logger: logger,
+		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
+	})
 	s.triggers = triggers.New(triggers.Options{Store: s.store, Runner: runner{s.engine}, Clock: s.clock, IDs: source, Logger: logger, SyncTimeout: time.Minute})
 	mux := http.NewServeMux()
 	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Webhook())
@@ -129,10 +132,15 @@ func (s *server) advance(to time.Time) {
 }
 
 // catalogue has a few node types: pass hands its input on, respond answers,
-// fail fails, gate waits for s.gate, human pauses the run.
+// fail fails, gate waits for s.gate, human pauses the run, custom.ping and
+// custom.pong raise the events of these names.
 func (s *server) catalogue() blueprint.Catalogue {
 	kind := func(name string, run func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error)) *blueprint.NodeType {
 		return &blueprint.NodeType{Type: name, Title: name, Effect: blueprint.EffectPure, Run: run, Schema: map[string]any{"type": "object"}}
+	}
+	raise := func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		delivered, err := task.Emit(ctx, task.Address, task.InputData)
+		return blueprint.Result{Output: delivered > 0}, err
 	}
 	catalogue := blueprint.Catalogue{}
 	for _, t := range []*blueprint.NodeType{
@@ -157,10 +165,20 @@ func (s *server) catalogue() blueprint.Catalogue {
 		kind("human", func(context.Context, *blueprint.Task) (blueprint.Result, error) {
 			return blueprint.Result{Await: &blueprint.Await{Kind: blueprint.AwaitHuman, Prompt: "?"}}, nil
 		}),
+		kind("custom.ping", raise),
+		kind("custom.pong", raise),
 	} {
 		catalogue[t.Type] = t
 	}
 	return catalogue
+}
+
+// nodeID names a node by its place, or by the event that it raises.
+func nodeID(i int, kind string) string {
+	if blueprint.IsCustomEvent(kind) {
+		return kind
+	}
+	return fmt.Sprint("n", i)
 }
 
 // trigger makes a blueprint of the given node types, in a row, with a trigger.
@@ -168,7 +186,7 @@ func (s *server) trigger(kind blueprint.TriggerType, config map[string]any, node
 	s.t.Helper()
 	list := []any{}
 	for i, name := range nodes {
-		list = append(list, map[string]any{"id": fmt.Sprint("n", i), "type": name, "title": name, "config": map[string]any{"body": "hello"}})
+		list = append(list, map[string]any{"id": nodeID(i, name), "type": name, "title": name, "config": map[string]any{"body": "hello"}})
 	}
 	made, err := s.store.CreateBlueprint(s.t.Context(), s.user, blueprint.NewBlueprint{Title: "test", Map: map[string]any{"nodes": list}})
 	if err != nil {

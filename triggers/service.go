@@ -32,6 +32,8 @@ type Store interface {
 	// StartedFiring gives the row of the firing that started a run with a key,
 	// or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
+	// ActiveTriggers lists the active triggers of a type, oldest first.
+	ActiveTriggers(ctx context.Context, kind blueprint.TriggerType) ([]blueprint.Trigger, error)
 }
 
 // Runner starts runs.
@@ -71,8 +73,8 @@ type Options struct {
 	SyncTimeout time.Duration
 }
 
-// Service starts executions: by schedule, by webhook, by hand, through the
-// API. It is safe for concurrent use.
+// Service starts executions: by schedule, by webhook, by event, by hand,
+// through the API. It is safe for concurrent use.
 type Service struct {
 	Options
 	schemas inputSchemas

@@ -31,14 +31,14 @@ type prompting struct {
 
 	client *llm.Client
 	tools  toolbox
-	talk   *conversation
+	talk   *dialogue
 	spent  int64 // tokens of this run
 }
 
 // run asks until the model answers without calling a tool.
 func (p *prompting) run(ctx context.Context) (any, error) {
 	var err error
-	if p.talk, err = begin(p.task.State, p.config.question()); err != nil {
+	if p.talk, err = beginDialogue(p.task.State, p.config.question()); err != nil {
 		return nil, err
 	}
 	if err := p.open(ctx); err != nil {
@@ -136,6 +136,9 @@ func (p *prompting) count(answer *llm.Answer, watch metrics.Stopwatch) {
 		"model": p.config.Model, "inputTokens": whole(used.InputTokens), "outputTokens": whole(used.OutputTokens),
 		"durationMs": whole(watch.Elapsed().Milliseconds()), "step": whole(int64(p.talk.Steps)),
 	})
+	if used.Total() == 0 && p.talk.Steps == 1 {
+		p.task.Log("warn", "the provider does not tell how many tokens it takes, so they are not counted", nil)
+	}
 }
 
 // failure tells why there is no answer.

@@ -69,7 +69,7 @@ func describe(text *strings.Builder, object map[string]any, indent string) {
 			fmt.Fprintf(text, ", default %v", standard)
 		}
 		text.WriteByte('\n')
-		if items, ok := kind["items"].(map[string]any); ok {
+		if items, ok := kind["items"].(map[string]any); ok && items["properties"] != nil {
 			describe(text, items, indent+"  ")
 		}
 		if kind["properties"] != nil {

@@ -41,12 +41,13 @@ func forEach() *blueprint.NodeType {
 			}
 		},
 		run: func(_ context.Context, task *blueprint.Task, c *forEachConfig) (blueprint.Result, error) {
-			list, ok := c.Items.List.([]any)
+			list, _ := c.Items.List.([]any)
 			if c.Items.Source != "" {
 				value, err := task.Evaluate(c.Items.Source)
 				if err != nil {
 					return blueprint.Result{}, err
 				}
+				var ok bool
 				if list, ok = value.([]any); !ok {
 					return blueprint.Result{}, &blueprint.Failure{Code: codeNotAList, Message: "items must give a list, not " + kindOf(value), Permanent: true}
 				}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/url"
 
 	"blueprintd/blueprint"
 	"blueprintd/outbound"
@@ -32,7 +34,7 @@ func httpConnection(ctx context.Context, task *blueprint.Task, id string) (conte
 		return ctx, nil, badConnection(fmt.Sprintf("the connection %q is of the type %s; HTTP requests take one of the type http or oauth2", conn.Name, conn.Type))
 	}
 	return outbound.Authorize(ctx, func(ctx context.Context, request *http.Request) error {
-		if !outbound.HostListed(conn.Hosts, request.URL) { // also where there is nothing to add
+		if !covers(conn, request.URL) { // also where there is nothing to add
 			return &blueprint.Failure{
 				Code:      codeHost,
 				Message:   fmt.Sprintf("the connection %q is not for %s; hint: add the host to the hosts of the connection, or leave connectionId out", conn.Name, request.URL.Host),
@@ -60,4 +62,18 @@ func unauthorized(err error, hops *outbound.Hops) error {
 		return &blueprint.Failure{Code: codeConnection, Message: "before the last request could be sent, this was asked: " + pause.Error() + "; run it again to be asked"}
 	}
 	return err
+}
+
+// covers tells whether an address is at one of the hosts of a connection; nil
+// has none.
+func covers(conn *blueprint.OpenConnection, u *url.URL) bool {
+	port := u.Port()
+	switch {
+	case port != "":
+	case u.Scheme == "https":
+		port = "443"
+	default:
+		port = "80"
+	}
+	return conn != nil && blueprint.HostsCover(conn.Hosts, net.JoinHostPort(u.Hostname(), port))
 }

@@ -156,3 +156,79 @@ func TestConnectionRedirects(t *testing.T) {
 		}
 	}
 }
+
+// The pages of an answer may lie with all hosts of the connection, and nowhere
+// else; each is asked for with the credentials.
+func TestConnectionPages(t *testing.T) {
+	ours, theirs := newSite(t, outbound.Options{}), newSite(t, outbound.Options{})
+	ours.answers(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Link", "<"+theirs.URL+"/2?a=1>; rel=next")
+	})
+	config := `{"url":"URL","headers":{"X-Own":"1"},"pagination":{"next":"link-header"},"connectionId":"CONN"}`
+	if _, err := ours.sendWith(t, keyed(ours.host()), nil, config); codeOf(err) != codeHost || len(theirs.requests()) != 0 || strings.Contains(err.Error(), "a=1") {
+		t.Errorf("got %v, %+v", err, theirs.requests())
+	}
+	result, err := ours.sendWith(t, keyed("127.0.0.1"), nil, config)
+	if err != nil || len(theirs.requests()) != 1 || len(result.Calls) != 2 {
+		t.Fatalf("got %v, calls %+v", err, result.Calls)
+	}
+	if got := theirs.requests()[0]; got.line != "GET /2?a=1&key=secret" || got.header.Get("Authorization") != "Bearer secret" || got.header.Get("X-Own") != "1" {
+		t.Errorf("got %+v", got)
+	}
+	// Where a redirect led, only the connection's hosts go on.
+	theirs.answers(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Link", `</more>; rel="next"`) })
+	ours.answers(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, theirs.URL, http.StatusFound) })
+	theirs.clear()
+	if _, err := ours.sendWith(t, keyed(ours.host()), nil, config); codeOf(err) != codeHost || len(theirs.requests()) != 1 {
+		t.Errorf("got %v, %+v", err, theirs.requests())
+	}
+	// A sign-in that is asked for in between fails the node: after a pause the
+	// first page would be sent again.
+	asked := 0
+	late := keyed("127.0.0.1")
+	late.Authorize = func(context.Context, *http.Request) error {
+		if asked++; asked > 1 {
+			return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, Prompt: "sign in"}}
+		}
+		return nil
+	}
+	ours.answers(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Link", `</more>; rel="next"`) })
+	_, err = ours.sendWith(t, late, nil, config)
+	var failure *blueprint.Failure
+	if !errors.As(err, &failure) || failure.Code != codeConnection || failure.NotSent || failure.Permanent || len(ours.requests()) != 1 {
+		t.Errorf("got %v, %+v", err, ours.requests())
+	}
+}
+
+// Behind a proxy, servers write http where they mean https; nothing is sent
+// in the clear for it.
+func TestPagesStayWithTLS(t *testing.T) {
+	x := &conversation{conn: keyed("api.example")}
+	for _, test := range []struct{ first, next, want string }{
+		{"https://api.example/", "http://api.example/2", "https://api.example/2"},
+		{"https://api.example/", "http://API.example/2", "https://API.example/2"},
+		{"https://api.example/", "http://api.example:80/2", ""},
+		{"https://api.example:8443/", "http://api.example/2", ""},
+		{"https://api.example/", "https://api.example:8443/2", "https://api.example:8443/2"},
+		{"https://other.example/", "https://api.example/2", "https://api.example/2"},
+		{"https://other.example/", "http://api.example/2", ""},
+		{"http://api.example/", "https://api.example/2", "https://api.example/2"},
+		{"https://api.example/a/b?c", "?d#e", "https://api.example/a/b?d"},
+		{"https://api.example/a/b?c", "../d e", "https://api.example/d%20e"},
+		{"https://api.example/", "https://sub.api.example/", ""},
+	} {
+		first, err := http.NewRequest(http.MethodGet, test.first, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if target, err := x.address(first, &http.Response{Request: first}, test.next); err == nil {
+			got = target.String()
+		} else if codeOf(err) != codeHost {
+			t.Errorf("%s: %v", test.next, err)
+		}
+		if got != test.want {
+			t.Errorf("%s, %s: got %s", test.first, test.next, got)
+		}
+	}
+}

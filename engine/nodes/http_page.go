@@ -94,7 +94,7 @@ func (x *conversation) address(first *http.Request, answer *http.Response, link 
 	if first.URL.Scheme == "https" && target.Scheme == "http" && target.Port() == "" && first.URL.Port() == "" && strings.EqualFold(target.Hostname(), first.URL.Hostname()) {
 		target.Scheme = "https"
 	}
-	listed := x.conn != nil && outbound.HostListed(x.conn.Hosts, target) && (target.Scheme == "https" || first.URL.Scheme == "http")
+	listed := covers(x.conn, target) && (target.Scheme == "https" || first.URL.Scheme == "http")
 	if !outbound.SameHost(first.URL, target) && !listed {
 		return nil, &blueprint.Failure{
 			Code:      codeHost,

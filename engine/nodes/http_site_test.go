@@ -78,7 +78,7 @@ func newSite(t *testing.T, options outbound.Options) *site {
 }
 
 // newHTTPType gives the type with a client that reaches this machine.
-func newHTTPType(t *testing.T, options outbound.Options) *blueprint.NodeType {
+func newHTTPType(t testing.TB, options outbound.Options) *blueprint.NodeType {
 	options.Allow = append(options.Allow, netip.MustParsePrefix("127.0.0.1/32"))
 	client := outbound.New(options)
 	return httpRequest(Dependencies{HTTP: client, Clock: clock.NewVirtual(now), UserAgent: "blueprintd/test"})

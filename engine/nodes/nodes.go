@@ -35,10 +35,24 @@
 // # Failures
 //
 // What a type reports by itself has one of the codes bad_config, not_boolean,
-// expired, address_refused, connect_failed, connection_unavailable, http_status,
-// timeout, tls_failed, too_large and too_many_redirects. Errors of expressions
-// pass through as they are. Only a bad config and a missing connection are
-// permanent.
+// expired, address_refused, connect_failed, connection_unavailable,
+// host_not_allowed, http_status, pagination_failed, timeout, tls_failed, too_large
+// and too_many_redirects. Errors of expressions pass through as they are. Only a
+// bad config, a missing connection and a host that is not allowed are permanent.
+// Prompts add those of package llm, schema_mismatch, too_many_steps and bad_state.
+//
+// Messages add rejected, recipients_rejected, login_failed and outcome_unknown
+// for email, and for Slack its own errors, such as channel_not_found, or
+// slack_error. What a server refuses for good is permanent. Since a message must
+// not come twice, a failure says whether it may have been sent: it was not when
+// the other side said no, or did not have all of it yet.
+//
+// Tools have the codes of package mcp, unknown_tool, and tool_failed with the
+// tool's own words.
+//
+// Code has the codes of package sandbox: timeout, memory_exceeded,
+// output_too_large, script_error, syntax_error, sandbox_unavailable and
+// sandbox_failed.
 package nodes
 
 import (
@@ -49,6 +63,7 @@ import (
 	"blueprintd/clock"
 	"blueprintd/mcp"
 	"blueprintd/outbound"
+	"blueprintd/sandbox"
 )
 
 // Dependencies is what the types use of the outside.
@@ -58,6 +73,8 @@ type Dependencies struct {
 	HTTP *outbound.Client
 	// MCP opens sessions with MCP servers; nil means a client over HTTP.
 	MCP *mcp.Client
+	// Scripts runs the code of blueprints; nil means that it cannot be run.
+	Scripts *sandbox.Pool
 	// Clock tells the time to reckon with; nil means the machine's.
 	Clock clock.Clock
 	// UserAgent names this program to other servers; "" means "blueprintd".
@@ -81,11 +98,15 @@ func All(d Dependencies) []*blueprint.NodeType {
 	all := []*blueprint.NodeType{
 		aiPrompt(d),
 		approvalGate(),
+		code(d),
 		conditional(),
+		forEach(),
+		subBlueprint(),
 		emitEvent(),
 		httpRequest(d),
 		human(),
 		log(),
+		mcpTool(d),
 		merge(),
 		respond(),
 		sendEmail(d),

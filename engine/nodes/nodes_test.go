@@ -9,9 +9,13 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
+	"blueprintd/sandbox"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	sandbox.Child() // when this program was started as one
+	goleak.VerifyTestMain(m)
+}
 
 const scope = `{"n":3,"name":"Ann","flag":true,"nothing":null,"list":[1,2],"thing":{"a":1.50},"ms":1500,"text500":"500","at":"2026-01-31T12:00:01.000Z","input":{"total":120,"kind":"b"},"inputData":{}}`
 

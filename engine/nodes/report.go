@@ -80,7 +80,7 @@ func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
 			r.warn("is not text; it is written as text when the node runs", path...)
 		}
 		target.SetString(render(value))
-	case stringField:
+	case stringField, sourceField:
 		r.text(f, target, value, path)
 	default:
 		if !r.open(value) {

@@ -66,7 +66,7 @@ func parseAddresses(source string) ([]mail.Address, error) {
 		return nil, errors.New("must be one line without control characters")
 	}
 	list, err := mail.ParseAddressList(source)
-	if err != nil {
+	if err != nil || len(list) == 0 { // a group may be empty
 		return nil, errAddress
 	}
 	all := make([]mail.Address, len(list))

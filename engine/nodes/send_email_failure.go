@@ -84,6 +84,10 @@ func (t *talk) failure(ctx context.Context, err error) error {
 		f.Code, f.Message = codeTooLarge, t.host+" says more than a mail server does"
 	case errors.As(err, &name) && name.IsNotFound:
 		f.Code, f.Message = codeConnect, fmt.Sprintf("no host named %s is known; check the host of the connection", t.host)
+	case t.silent.Load() && t.tls != tlsFirst:
+		f.Code, f.Message = codeTimeout, fmt.Sprintf(`%s says nothing; if it speaks TLS from the start at port %d, set tls of the connection to "tls"`, t.host, t.port)
+	case t.silent.Load():
+		f.Code, f.Message = codeTimeout, t.host+" says nothing"
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
 		f.Code, f.Message = codeTimeout, t.host+" did not answer in time"
 	case t.conn == nil && errors.As(err, &number):

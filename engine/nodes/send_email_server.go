@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/mail"
 	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -15,7 +16,13 @@ type smtpServer struct {
 	username, password string // "" = none
 	tls                string // one of those below
 	from               mail.Address
+	patience           time.Duration // until it greets
 }
+
+// greetingPatience is how long a server may take to say the first word. Some
+// make strangers wait, to see who is impatient; one that speaks TLS from the
+// start, to somebody who does not, waits itself.
+const greetingPatience = time.Minute
 
 // How the talk with a server is encrypted.
 const (
@@ -34,7 +41,7 @@ func readSMTP(open *blueprint.OpenConnection) (*smtpServer, error) {
 		value, _ := open.Config[key].(string)
 		return value
 	}
-	s := &smtpServer{host: given("host"), username: given("username"), password: given("password"), tls: given("tls")}
+	s := &smtpServer{host: given("host"), username: given("username"), password: given("password"), tls: given("tls"), patience: greetingPatience}
 	port, isNumber := wholeNumber(open.Config["port"])
 	s.port = port
 	if s.tls == "" {

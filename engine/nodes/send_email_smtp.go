@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"blueprintd/outbound"
@@ -28,8 +29,9 @@ type talk struct {
 	*smtpServer
 	conn      net.Conn // nil until there is one
 	client    *smtp.Client
-	encrypted bool // or about to be
-	inDoubt   bool // all of the message was sent, and the server has not answered
+	encrypted bool        // or about to be
+	silent    atomic.Bool // it has not greeted in time
+	inDoubt   bool        // all of the message was sent, and the server has not answered
 }
 
 // goodbye is how long a server may take for it. The message is sent by then.
@@ -72,7 +74,12 @@ func (t *talk) greet(ctx context.Context, secure *tls.Config) (err error) {
 		}
 		conn = encrypted
 	}
-	if t.client, err = smtp.NewClient(conn, t.host); err != nil {
+	patience := time.AfterFunc(t.patience, func() {
+		t.silent.Store(true)
+		t.conn.Close()
+	})
+	t.client, err = smtp.NewClient(conn, t.host)
+	if patience.Stop(); err != nil {
 		return err
 	}
 	if err := t.client.Hello(literal(t.conn.LocalAddr())); err != nil {

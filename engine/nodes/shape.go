@@ -21,6 +21,8 @@ type (
 	}
 	// jsonSchema takes a JSON Schema, in which nothing is resolved.
 	jsonSchema anyValue
+	// sourceCode is the text of a program, in which nothing is resolved.
+	sourceCode string
 	// subgraph takes nodes or edges, whose templates are resolved when they run.
 	subgraph anyValue
 	// items takes an expression, or a list as it is.
@@ -61,6 +63,7 @@ const (
 	listField
 	anyField
 	schemaField
+	sourceField
 	subgraphField
 	itemsField
 )
@@ -76,6 +79,7 @@ var fieldKinds = map[reflect.Type]fieldKind{
 	reflect.TypeFor[map[string]any](): objectField,
 	reflect.TypeFor[anyValue]():       anyField,
 	reflect.TypeFor[jsonSchema]():     schemaField,
+	reflect.TypeFor[sourceCode]():     sourceField,
 	reflect.TypeFor[subgraph]():       subgraphField,
 	reflect.TypeFor[items]():          itemsField,
 }
@@ -114,7 +118,7 @@ func shapeOf(t reflect.Type) *shape {
 }
 
 // untouched tells whether the value at a path of the config is kept from the
-// templates: expressions and JSON Schemas.
+// templates: expressions, programs and JSON Schemas.
 func (s *shape) untouched(path []any) bool {
 	if len(path) == 0 {
 		return false
@@ -127,7 +131,7 @@ func (s *shape) untouched(path []any) bool {
 		if f.kind == listField && len(path) > 2 {
 			return f.elements.untouched(path[2:])
 		}
-		return f.kind == expressionField || f.kind == schemaField || f.kind == subgraphField || f.kind == itemsField
+		return f.kind == expressionField || f.kind == schemaField || f.kind == sourceField || f.kind == subgraphField || f.kind == itemsField
 	}
 	return false
 }
@@ -207,6 +211,8 @@ func (f *field) schema() map[string]any {
 		schema = orTemplate(map[string]any{"type": "array", "items": f.elements.schema()})
 	case schemaField:
 		schema = map[string]any{"type": []any{"object", "boolean"}}
+	case sourceField:
+		schema = map[string]any{"type": "string", "format": "code"}
 	default:
 		schema = map[string]any{}
 	}

@@ -9,9 +9,9 @@ import (
 	"blueprintd/llm"
 )
 
-// conversation is what has been said so far and what it took. It is kept while
+// dialogue is what has been said so far and what it took. It is kept while
 // the node pauses, so that nothing is asked and no tool called a second time.
-type conversation struct {
+type dialogue struct {
 	Messages  []llm.Message `json:"messages"`
 	Steps     int           `json:"steps"` // how often the model was asked
 	ToolCalls int           `json:"toolCalls"`
@@ -20,12 +20,12 @@ type conversation struct {
 	Again bool `json:"again,omitempty"`
 }
 
-// begin gives the conversation of a pause, or a new one.
-func begin(state any, prompt string) (*conversation, error) {
+// beginDialogue gives the conversation of a pause, or a new one.
+func beginDialogue(state any, prompt string) (*dialogue, error) {
 	if state == nil {
-		return &conversation{Messages: []llm.Message{{Role: llm.RoleUser, Text: prompt}}}, nil
+		return &dialogue{Messages: []llm.Message{{Role: llm.RoleUser, Text: prompt}}}, nil
 	}
-	c := &conversation{}
+	c := &dialogue{}
 	data, err := blueprint.Encode(state)
 	if err == nil {
 		decoder := json.NewDecoder(bytes.NewReader(data))
@@ -42,7 +42,7 @@ func begin(state any, prompt string) (*conversation, error) {
 const codeBadState = "bad_state"
 
 // pending gives the calls that the model waits for.
-func (c *conversation) pending() []llm.ToolCall {
+func (c *dialogue) pending() []llm.ToolCall {
 	last := len(c.Messages) - 1
 	done := 0
 	if c.Messages[last].Role == llm.RoleTool {
@@ -56,7 +56,7 @@ func (c *conversation) pending() []llm.ToolCall {
 }
 
 // answered adds the result of the first pending call.
-func (c *conversation) answered(result llm.ToolResult) {
+func (c *dialogue) answered(result llm.ToolResult) {
 	c.ToolCalls++
 	if last := &c.Messages[len(c.Messages)-1]; last.Role == llm.RoleTool {
 		last.Results = append(last.Results, result)
@@ -67,7 +67,7 @@ func (c *conversation) answered(result llm.ToolResult) {
 
 // paused gives a pause the conversation to go on from; any other error stays
 // as it is, but that after the first question something has been sent.
-func (c *conversation) paused(err error) error {
+func (c *dialogue) paused(err error) error {
 	if c.Steps == 0 {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c *conversation) paused(err error) error {
 }
 
 // output is what the node gives in the end.
-func (c *conversation) output(text string, value any, hasValue bool) map[string]any {
+func (c *dialogue) output(text string, value any, hasValue bool) map[string]any {
 	output := map[string]any{"text": text, "usage": map[string]any{
 		"inputTokens": whole(c.Usage.InputTokens), "outputTokens": whole(c.Usage.OutputTokens),
 	}}

@@ -1,0 +1,131 @@
+package blueprint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// CheckConnection tells everything that is wrong with the config of a
+// connection; paths start at the config. A key that the type does not know is
+// wrong too: a secret under a misspelled name would not be taken for one.
+func CheckConnection(kind ConnectionType, config map[string]any) []Issue {
+	shape, known := connectionShapes[kind]
+	if !known {
+		return fault(fmt.Sprintf("there is no connection type %q", kind))
+	}
+	issues := checkFields(shape, config, "")
+	switch kind {
+	case ConnectionOAuth2:
+		if config["flow"] == "authorization_code" && config["authorizationUrl"] == nil {
+			issues = append(issues, Issue{Path: []any{"authorizationUrl"}, Message: "required for authorization_code"})
+		}
+	case ConnectionSMTP:
+		if config["password"] != nil && config["username"] == nil {
+			issues = append(issues, Issue{Path: []any{"username"}, Message: "required beside password"})
+		}
+	}
+	return issues
+}
+
+// checkFields compares an object with its shape. The key that also stands
+// there is named by besides.
+func checkFields(shape []configField, object map[string]any, besides string) (issues []Issue) {
+	for _, f := range shape {
+		value := object[f.name]
+		switch {
+		case value != nil:
+			issues = append(issues, below(f.check(value), f.name)...)
+		case f.required:
+			issues = append(issues, Issue{Path: []any{f.name}, Message: "required"})
+		}
+	}
+	names := make([]string, len(shape))
+	for i, f := range shape {
+		names[i] = f.name
+	}
+	if besides != "" {
+		names = append([]string{besides}, names...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if slices.Contains(names, name) {
+			continue
+		}
+		if issues = append(issues, Issue{Path: []any{name}, Message: "is unknown; known are " + strings.Join(names, ", ")}); len(issues) >= MaxIssues {
+			break
+		}
+	}
+	return issues
+}
+
+// authObject checks auth.
+func authObject(value any) []Issue {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return fault("must be an object")
+	}
+	kind, _ := object["type"].(string)
+	shape, known := authShapes[kind]
+	if !known {
+		return below(fault("must be one of "+strings.Join(authTypes, ", ")), "type")
+	}
+	return checkFields(shape, object, "type")
+}
+
+// RedactConnection gives a config as everybody sees it: the secrets that it
+// holds are null.
+func RedactConnection(kind ConnectionType, config map[string]any) map[string]any {
+	out := maps.Clone(config)
+	if out == nil {
+		return map[string]any{}
+	}
+	for _, path := range secretPaths(kind, config) {
+		if len(path) == 1 {
+			out[path[0]] = nil
+			continue
+		}
+		inner := maps.Clone(out[path[0]].(map[string]any))
+		inner[path[1]] = nil
+		out[path[0]] = inner
+	}
+	return out
+}
+
+// ConnectionSecrets gives the secret values that a config holds.
+func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []string) {
+	for _, path := range secretPaths(kind, config) {
+		if text, ok := valueAt(config, path).(string); ok {
+			values = append(values, text)
+		}
+	}
+	return values
+}
+
+// secretPaths says where a config holds secrets: a key, or "auth" and a key of
+// it.
+func secretPaths(kind ConnectionType, config map[string]any) (paths [][]string) {
+	for _, f := range connectionShapes[kind] {
+		switch {
+		case f.secret && config[f.name] != nil:
+			paths = append(paths, []string{f.name})
+		case f.name == "auth":
+			auth, _ := config["auth"].(map[string]any)
+			for _, inner := range authShape(config["auth"]) {
+				if inner.secret && auth[inner.name] != nil {
+					paths = append(paths, []string{"auth", inner.name})
+				}
+			}
+		}
+	}
+	return paths
+}
+
+func valueAt(config map[string]any, path []string) any {
+	var value any = config
+	for _, name := range path {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	return value
+}

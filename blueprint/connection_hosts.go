@@ -1,0 +1,144 @@
+package blueprint
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// HostsCover tells whether one of hosts stands for host as well. Both have the
+// forms "host", "host:port" and "*.domain", in any letter case; a host without
+// a port means any port of it, and *.domain everything below the domain but not
+// itself. What has none of the forms covers nothing and is not covered.
+func HostsCover(hosts []string, host string) bool {
+	one, problem := parseHost(host)
+	return problem == "" && slices.ContainsFunc(hosts, func(text string) bool {
+		wide, problem := parseHost(text)
+		return problem == "" && wide.covers(one)
+	})
+}
+
+// hostPattern is an element of hosts. IP addresses are in their one canonical
+// form.
+type hostPattern struct {
+	below bool // *.name
+	name  string
+	port  string // "" = any
+}
+
+func (p hostPattern) covers(other hostPattern) bool {
+	switch {
+	case p.port != "" && p.port != other.port:
+		return false
+	case p.below && strings.HasSuffix(other.name, "."+p.name):
+		return true
+	}
+	return p.below == other.below && p.name == other.name
+}
+
+// shortDomains are the domains of one word that no registry gives away, so that
+// *.domain can stand for them.
+var shortDomains = []string{"internal", "local", "localhost", "test"}
+
+// parseHost reads an element of hosts, or says what is wrong with it.
+func parseHost(text string) (p hostPattern, problem string) {
+	const form = `must be a host, "host:port" or "*.domain"`
+	name, port := text, ""
+	if rest, bracketed := strings.CutPrefix(text, "["); bracketed {
+		closed := false
+		if name, port, closed = strings.Cut(rest, "]"); !closed || !strings.Contains(name, ":") {
+			return p, form
+		}
+		if port != "" && !strings.HasPrefix(port, ":") {
+			return p, form
+		}
+		if port != "" && !validPort(port[1:]) {
+			return p, "must have a port from 1 to 65535"
+		}
+		port = strings.TrimPrefix(port, ":")
+	} else if before, after, has := strings.Cut(text, ":"); has {
+		if name, port = before, after; !validPort(port) {
+			if strings.Contains(port, "/") || strings.Contains(port, ":") {
+				return p, form
+			}
+			return p, "must have a port from 1 to 65535"
+		}
+	}
+	p.port = port
+	name, p.below = strings.CutPrefix(name, "*.")
+	if p.name, problem = hostName(name); problem != "" {
+		return p, form + ": " + problem
+	}
+	if p.below && (isIP(p.name) || !strings.Contains(p.name, ".") && !slices.Contains(shortDomains, p.name)) {
+		return p, "must not stand for so many hosts: write *.domain with a domain of your own"
+	}
+	return p, ""
+}
+
+// validPort tells whether a text is a port, written in the one usual way.
+func validPort(text string) bool {
+	n, err := strconv.Atoi(text)
+	return err == nil && n >= 1 && n <= 65535 && text == strconv.Itoa(n)
+}
+
+func isIP(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+var (
+	hostLabel = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+	numeric   = regexp.MustCompile(`^([0-9]+|0x[0-9a-f]*)$`)
+)
+
+// hostName gives the canonical form of a host without a port, or says what is
+// wrong with it. Names that resolvers take for an odd way to write an IPv4
+// address are refused: 127.1, 0x7f000001.
+func hostName(text string) (name, problem string) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		if address.Zone() != "" {
+			return "", "an address has no zone here"
+		}
+		return address.Unmap().String(), ""
+	}
+	name = strings.ToLower(text)
+	labels := strings.Split(name, ".")
+	switch {
+	case text == "":
+		return "", "the host is missing"
+	case len(name) > 253:
+		return "", "the host is too long"
+	case numeric.MatchString(labels[len(labels)-1]):
+		return "", "write an IPv4 address as four numbers"
+	}
+	for _, r := range name {
+		if r > '~' {
+			return "", "write a host with letters beyond ASCII in its xn-- form"
+		}
+	}
+	for _, label := range labels {
+		if !hostLabel.MatchString(label) {
+			return "", "a host consists of letters, digits and hyphens with dots between"
+		}
+	}
+	return name, ""
+}
+
+// oauthHosts are where the tokens of an oauth2 connection may go: its hosts, or
+// else where its own addresses are.
+func oauthHosts(config map[string]any) []any {
+	if hosts, _ := config["hosts"].([]any); len(hosts) > 0 {
+		return hosts
+	}
+	var hosts []any
+	for _, name := range []string{"authorizationUrl", "tokenUrl"} {
+		text, _ := config[name].(string)
+		if address, err := url.Parse(text); err == nil && address.Host != "" {
+			hosts = append(hosts, address.Host)
+		}
+	}
+	return hosts
+}

@@ -1,0 +1,91 @@
+package blueprint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// MergeConnection applies an update to the config of a connection, top-level
+// key by key, and changes neither argument; before is nil for a new one. Null
+// removes a key. A secret that is sent as null or left out stays, "" removes
+// it; that of auth stays only while auth.type is the same.
+//
+// Who may change a connection need not know its secrets, and must not be able
+// to have them sent to a host of their own. So when the update changes where
+// they go (moved), each secret that would stay is an issue that asks to send it
+// again; whatever else the connection was entrusted with, its tokens, must then
+// go as well. The result is not checked otherwise; see CheckConnection.
+func MergeConnection(kind ConnectionType, before, change map[string]any) (config map[string]any, moved bool, issues []Issue) {
+	shape := connectionShapes[kind]
+	config = maps.Clone(before)
+	if config == nil {
+		config = map[string]any{}
+	}
+	for name, value := range change {
+		f := fieldOf(shape, name)
+		secret := f != nil && f.secret
+		switch {
+		case secret && value == nil:
+		case value == nil, secret && value == "":
+			delete(config, name)
+		case f != nil && name == "auth":
+			config[name] = mergeAuth(before[name], value)
+		default:
+			config[name] = value
+		}
+	}
+	if before == nil {
+		return config, false, nil
+	}
+	where := movedBy(kind, before, config)
+	if len(where) == 0 {
+		return config, false, nil
+	}
+	for _, path := range secretPaths(kind, config) {
+		if valueAt(change, path) != nil {
+			continue
+		}
+		issue := Issue{Message: "must be sent again, or removed with \"\", because it would go somewhere else by the change of " + strings.Join(where, ", ")}
+		for _, name := range path {
+			issue.Path = append(issue.Path, name)
+		}
+		issues = append(issues, issue)
+	}
+	return config, true, issues
+}
+
+// mergeAuth completes an auth object that was sent with the secret that the one
+// before had.
+func mergeAuth(before, after any) any {
+	object, ok := after.(map[string]any)
+	if !ok {
+		return after
+	}
+	known, _ := before.(map[string]any)
+	out := maps.Clone(object)
+	shape := authShape(after)
+	maps.DeleteFunc(out, func(name string, value any) bool {
+		f := fieldOf(shape, name)
+		return value == nil || f != nil && f.secret && value == ""
+	})
+	for _, f := range shape {
+		if _, sent := out[f.name]; f.secret && !sent && object[f.name] != "" && known["type"] == object["type"] && known[f.name] != nil {
+			out[f.name] = known[f.name]
+		}
+	}
+	return out
+}
+
+// movedBy names the keys by whose change secrets go somewhere else.
+func movedBy(kind ConnectionType, before, after map[string]any) (names []string) {
+	for _, f := range connectionShapes[kind] {
+		if f.moves != nil && f.moves(before[f.name], after[f.name]) {
+			names = append(names, f.name)
+		}
+	}
+	if kind == ConnectionOAuth2 && !slices.Contains(names, "hosts") && widened(oauthHosts(before), oauthHosts(after)) {
+		names = append(names, "hosts")
+	}
+	return names
+}

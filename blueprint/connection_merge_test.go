@@ -1,0 +1,146 @@
+package blueprint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"blueprintd/blueprint"
+)
+
+func TestMergeConnection(t *testing.T) {
+	const (
+		ai    = `{"provider":"openai","apiKey":"old"}`
+		open  = `{"provider":"openai","baseUrl":"https://a.example","apiKey":"old"}`
+		http  = `{"auth":{"type":"bearer","token":"old"},"hosts":["a.example","*.b.example:443"]}`
+		basic = `{"auth":{"type":"basic","username":"u","password":"old"},"hosts":["a.example"]}`
+		mcp   = `{"url":"https://a.example","auth":{"type":"header","name":"N","value":"old"}}`
+		oauth = `{"flow":"authorization_code","authorizationUrl":"https://id.example/a","tokenUrl":"https://id.example/t","clientId":"c","clientSecret":"old"}`
+		// A public client: it has nothing secret but the tokens of people.
+		public = `{"flow":"authorization_code","authorizationUrl":"https://id.example/a","tokenUrl":"https://id.example/t","clientId":"c"}`
+		smtp   = `{"host":"h","port":465,"username":"u","password":"old","tls":"tls","from":"a@b"}`
+	)
+	for _, test := range []struct {
+		kind                 blueprint.ConnectionType
+		before, change, want string // "!path" instead of a config: the secret must be sent again
+		moved                bool
+	}{
+		{"ai-provider", "", ai, ai, false},
+		{"ai-provider", "", `{"provider":"openai","apiKey":null,"baseUrl":null}`, `{"provider":"openai"}`, false},
+		{"ai-provider", ai, `{}`, ai, false},
+		{"ai-provider", ai, `{"apiKey":null}`, ai, false},
+		{"ai-provider", ai, `{"apiKey":""}`, `{"provider":"openai"}`, false},
+		{"ai-provider", ai, `{"apiKey":"new"}`, `{"provider":"openai","apiKey":"new"}`, false},
+		{"ai-provider", ai, `{"provider":null,"other":1}`, "!apiKey", true},
+		{"ai-provider", ai, `{"provider":"openai"}`, ai, false},
+		{"ai-provider", ai, `{"provider":"anthropic"}`, "!apiKey", true},
+		{"ai-provider", ai, `{"baseUrl":"https://evil.example"}`, "!apiKey", true},
+		{"ai-provider", ai, `{"baseUrl":"https://evil.example","apiKey":null}`, "!apiKey", true},
+		{"ai-provider", ai, `{"baseUrl":"https://evil.example","apiKey":""}`, `{"provider":"openai","baseUrl":"https://evil.example"}`, true},
+		{"ai-provider", ai, `{"baseUrl":"https://a.example","apiKey":"mine"}`, `{"provider":"openai","baseUrl":"https://a.example","apiKey":"mine"}`, true},
+		{"ai-provider", open, `{"baseUrl":null}`, "!apiKey", true},
+		{"ai-provider", open, `{"baseUrl":"http://a.example"}`, "!apiKey", true},
+		{"ai-provider", open, `{"baseUrl":"https://a.example/elsewhere"}`, "!apiKey", true},
+		{"mcp-server", mcp, `{"url":"https://b.example"}`, "!auth.value", true},
+		{"mcp-server", mcp, `{"url":"https://b.example","auth":{"type":"header","name":"N"}}`, "!auth.value", true},
+		{"mcp-server", mcp, `{"url":"https://b.example","auth":null}`, `{"url":"https://b.example"}`, true},
+		{"mcp-server", mcp, `{"url":"https://b.example","auth":{"type":"none"}}`, `{"url":"https://b.example","auth":{"type":"none"}}`, true},
+		{"mcp-server", mcp, `{"timeoutMs":5}`, `{"url":"https://a.example","auth":{"type":"header","name":"N","value":"old"},"timeoutMs":5}`, false},
+		{"mcp-server", mcp, `{"auth":{"type":"query","name":"N"}}`, `{"url":"https://a.example","auth":{"type":"query","name":"N"}}`, false},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":null}}`, `{"url":"https://a.example","auth":{"type":"header","name":"M","value":"old"}}`, false},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":""}}`, `{"url":"https://a.example","auth":{"type":"header","name":"M"}}`, false},
+		{"http", http, `{"auth":{"type":"bearer"}}`, http, false},
+		{"http", http, `{"hosts":["c.example"]}`, "!auth.token", true},
+		{"http", http, `{"hosts":["a.example","*.b.example"]}`, "!auth.token", true},
+		{"http", http, `{"hosts":["*.a.example"]}`, "!auth.token", true},
+		{"http", http, `{"hosts":["b.example:443"]}`, "!auth.token", true},
+		{"http", http, `{"hosts":["A.example:8080","x.y.b.example:443","*.c.b.example:443"]}`, `{"auth":{"type":"bearer","token":"old"},"hosts":["A.example:8080","x.y.b.example:443","*.c.b.example:443"]}`, false},
+		{"http", http, `{"hosts":["c.example"],"auth":{"type":"bearer","token":"mine"}}`, `{"hosts":["c.example"],"auth":{"type":"bearer","token":"mine"}}`, true},
+		{"http", basic, `{"hosts":["c.example"],"auth":{"type":"basic","username":"mine"}}`, "!auth.password", true},
+		{"http", basic, `{"auth":{"type":"basic","username":"v"}}`, `{"auth":{"type":"basic","username":"v","password":"old"},"hosts":["a.example"]}`, false},
+		{"http", basic, `{"auth":5}`, `{"auth":5,"hosts":["a.example"]}`, false},
+		{"oauth2", oauth, `{"tokenUrl":"https://evil.example/t"}`, "!clientSecret", true},
+		{"oauth2", oauth, `{"authorizationUrl":"https://evil.example/a"}`, "!clientSecret", true},
+		{"oauth2", oauth, `{"hosts":["evil.example"]}`, "!clientSecret", true},
+		{"oauth2", oauth, `{"hosts":["id.example:443"],"scopes":["x"]}`, strings.TrimSuffix(oauth, "}") + `,"hosts":["id.example:443"],"scopes":["x"]}`, false},
+		{"oauth2", public, `{"hosts":["evil.example"]}`, strings.TrimSuffix(public, "}") + `,"hosts":["evil.example"]}`, true},
+		{"smtp", smtp, `{"host":"evil.example"}`, "!password", true},
+		{"smtp", smtp, `{"port":25}`, "!password", true},
+		{"smtp", smtp, `{"tls":"none"}`, "!password", true},
+		{"smtp", smtp, `{"tls":"starttls","from":"c@d"}`, `{"host":"h","port":465,"username":"u","password":"old","tls":"starttls","from":"c@d"}`, false},
+		{"slack", `{"botToken":"old"}`, `{"baseUrl":"https://evil.example"}`, "!botToken", true},
+	} {
+		before, change := configOf(t, test.before), configOf(t, test.change)
+		got, moved, issues := blueprint.MergeConnection(test.kind, before, change)
+		if moved != test.moved {
+			t.Errorf("%s %s: moved %v", test.before, test.change, moved)
+		}
+		if path, again := strings.CutPrefix(test.want, "!"); again {
+			if len(issues) != 1 || blueprint.PathText(issues[0].Path) != path || !strings.HasPrefix(issues[0].Message, "must be sent again") {
+				t.Errorf("%s %s: issues %v, want one about %s", test.before, test.change, issues, path)
+			}
+		} else if diff := cmp.Diff(configOf(t, test.want), got); diff != "" || issues != nil {
+			t.Errorf("%s %s: %s %v", test.before, test.change, diff, issues)
+		}
+		if diff := cmp.Diff(configOf(t, test.before), before) + cmp.Diff(configOf(t, test.change), change); diff != "" {
+			t.Errorf("an argument was changed: %s", diff)
+		}
+	}
+}
+
+func TestHostsCover(t *testing.T) {
+	for _, test := range []struct {
+		hosts, host string
+		want        bool
+	}{
+		{"a.example", "a.example", true},
+		{"A.EXAMPLE", "a.example:443", true},
+		{"a.example:443", "a.example:443", true},
+		{"a.example:443", "a.example", false},
+		{"a.example:443", "a.example:80", false},
+		{"a.example", "b.a.example", false},
+		{"*.a.example", "b.a.example", true},
+		{"*.a.example", "c.b.a.example:1", true},
+		{"*.a.example", "a.example", false},
+		{"*.a.example", "evila.example", false},
+		{"*.a.example", "*.b.a.example", true},
+		{"*.b.a.example", "*.a.example", false},
+		{"a.example", "*.a.example", false},
+		{"*.com b.example", "b.example", true},
+		{"*.com *", "a.com", false},
+		{"[::1]:80", "[0:0::1]:80", true},
+		{"127.0.0.1", "[::ffff:127.0.0.1]", true},
+		{"a.example", "", false},
+		{"", "a.example", false},
+	} {
+		if got := blueprint.HostsCover(strings.Fields(test.hosts), test.host); got != test.want {
+			t.Errorf("%q covers %q: %v", test.hosts, test.host, got)
+		}
+	}
+}
+
+func FuzzMergeConnection(f *testing.F) {
+	for kind, configs := range connections {
+		for _, config := range configs {
+			f.Add(string(kind), config, `{"auth":{"type":"bearer"},"hosts":null,"url":""}`)
+		}
+	}
+	f.Fuzz(func(t *testing.T, kind, before, change string) {
+		decode := func(text string) map[string]any {
+			value, _ := blueprint.Decode([]byte(text))
+			object, _ := value.(map[string]any)
+			return object
+		}
+		old, sent := decode(before), decode(change)
+		of := blueprint.ConnectionType(kind)
+		merged, moved, issues := blueprint.MergeConnection(of, old, sent)
+		blueprint.CheckConnection(of, merged)
+		if !moved && issues != nil {
+			t.Errorf("issues though nothing has moved: %v", issues)
+		}
+		if len(blueprint.ConnectionSecrets(of, blueprint.RedactConnection(of, merged))) > 0 {
+			t.Errorf("secrets are left in %v", merged)
+		}
+	})
+}

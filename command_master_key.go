@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/store"
+)
+
+func commandMasterKey() *cli.Command {
+	return &cli.Command{
+		Name: "master-key", Usage: "look after the key that encrypts secrets",
+		Subcommands: []*cli.Command{{
+			Name: "rotate", Usage: "encrypt all secrets with a new master key; the server must be stopped",
+			Description: "Makes a new key and encrypts everything with it that is encrypted. The old key keeps its content under\n" +
+				"another name: backups that were made before need it. May be killed at any moment: what comes next, be it\n" +
+				"the server or this command, finds the key that the database then has.",
+			Flags: append(databaseFlags(),
+				&cli.BoolFlag{Name: "allow-damaged", Usage: "leave what is damaged and can be read with no key as it is"},
+				&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"}),
+			Action: masterKeyRotate,
+		}},
+	}
+}
+
+func masterKeyRotate(c *cli.Context) error {
+	if err := checkDatabase(c); err != nil {
+		return err
+	}
+	db := c.String("db")
+	if _, err := os.Stat(db); errors.Is(err, fs.ErrNotExist) {
+		return failed("name it with --db FILE", "there is no database %s", db)
+	}
+	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
+	key, err := readMasterKey(db, c.String("master-key-file"), logger)
+	if err != nil {
+		return err
+	}
+	if key.sealer == nil {
+		return failed("name it with --master-key-file, or restore it from your backup", "there is no master key %s", key.path)
+	}
+	if isCredential(key.path) {
+		return failed("name the file that the service manager takes it from with --master-key-file", "the master key %s was handed over by the service manager and cannot be changed there", key.path)
+	}
+	ctx, stop := untilInterrupted(c.Context)
+	defer stop()
+	stages := newStages(c.App.ErrWriter)
+	r := rotation{
+		key: key,
+		store: store.Options{
+			Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs"),
+		},
+		options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: stages.show},
+	}
+	report, err := r.run(ctx)
+	stages.end()
+	if err != nil {
+		if ctx.Err() != nil {
+			return failed("run it again", "it was interrupted; the database has the master key that it had")
+		}
+		return err
+	}
+	if report.Damaged > 0 {
+		logger.Warn("what is damaged was left as it is; it can be read with no key", "count", report.Damaged, "places", strings.Join(report.DamagedPlaces, ", "))
+	}
+	if c.Bool("json") {
+		return printJSON(c, report)
+	}
+	return printRotated(c, report)
+}
+
+// printRotated says which key is where now.
+func printRotated(c *cli.Context, r rotationReport) error {
+	text := fmt.Sprintf("%s  has a new master key: %s\n", r.Database, r.Key)
+	if r.Finished {
+		text = fmt.Sprintf("%s  a change of its master key had been cut off; it is finished now: %s\n  Run the command again for one more key.\n", r.Database, r.Key)
+	} else {
+		text += fmt.Sprintf("  %s encrypted with it; keep a copy of it somewhere else\n", counted(int(r.Values), "value"))
+	}
+	if r.Old != "" {
+		text += fmt.Sprintf("  The old one is %s: backups made before need it. Keep it apart from them, or remove it when they are gone.\n", r.Old)
+	}
+	_, err := c.App.Writer.Write([]byte(text))
+	return err
+}

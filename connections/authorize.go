@@ -1,0 +1,90 @@
+package connections
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// authorizer adds credentials to a request.
+type authorizer func(ctx context.Context, request *http.Request) error
+
+// reach is where a connection's credentials may go.
+type reach struct {
+	name  string   // of the connection
+	hosts []string // in the forms of a config
+	plain []string // those that may be asked over plain http
+	open  bool     // it has no credentials, so plain http is fine everywhere
+}
+
+// reachOf is that of a connection with one address of its own.
+func reachOf(name string, u *url.URL) reach {
+	r := reach{name: name, hosts: []string{hostPort(u)}}
+	if u.Scheme == "http" {
+		r.plain = r.hosts
+	}
+	return r
+}
+
+// check gives a *blueprint.Failure when nothing may be sent to where the request
+// goes.
+func (r reach) check(request *http.Request) error {
+	refused := func(format string, args ...any) error {
+		return &blueprint.Failure{Code: codeHost, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
+	}
+	target := hostPort(request.URL)
+	switch {
+	case !blueprint.HostsCover(r.hosts, target), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
+		return refused("the connection %q is not for %s; its hosts are %s", r.name, anyPort(request.URL), strings.Join(r.hosts, ", "))
+	case request.URL.Scheme == "https", r.open, isLoopback(request.URL.Hostname()), blueprint.HostsCover(r.plain, target):
+		return nil
+	default:
+		return refused("the credentials of the connection %q do not go to %s over plain http; use https", r.name, request.URL.Host)
+	}
+}
+
+// guarded lets an authorizer do its work at these hosts alone.
+func (r reach) guarded(authorize authorizer) authorizer {
+	return func(ctx context.Context, request *http.Request) error {
+		if err := r.check(request); err != nil || authorize == nil {
+			return err
+		}
+		return authorize(ctx, request)
+	}
+}
+
+// withHeader sets a header, in the place of any of that name.
+func withHeader(name, value string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		request.Header.Set(name, value)
+		return nil
+	}
+}
+
+// withBasic sets the header of HTTP's basic authentication (RFC 7617).
+func withBasic(username, password string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		request.SetBasicAuth(username, password)
+		return nil
+	}
+}
+
+// withQuery adds a parameter to the address, in the place of any of that name.
+// The others keep their bytes and their order.
+func withQuery(name, value string) authorizer {
+	return func(_ context.Context, request *http.Request) error {
+		var kept []string
+		for part := range strings.SplitSeq(request.URL.RawQuery, "&") {
+			key, _, _ := strings.Cut(part, "=")
+			if plain, err := url.QueryUnescape(key); part != "" && (err != nil || plain != name) {
+				kept = append(kept, part)
+			}
+		}
+		request.URL.RawQuery = strings.Join(append(kept, url.QueryEscape(name)+"="+url.QueryEscape(value)), "&")
+		return nil
+	}
+}

@@ -1,0 +1,151 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/outbound"
+)
+
+const (
+	// checkTimeout bounds a try, in real time.
+	checkTimeout = 20 * time.Second
+	// mostAnswer is how much of an answer is read for a try, in bytes.
+	mostAnswer = 1 << 20
+)
+
+// Test makes the cheapest real call through a connection and tells in plain
+// words how it went. The error is a *blueprint.Error with CodeNotFound when there
+// is no connection that the user may use, or the machine's.
+func (s *Service) Test(ctx context.Context, userID, id string) (ok bool, message string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	connection, err := s.connection(ctx, userID, id)
+	if err != nil {
+		return false, "", err
+	}
+	if connection.Type == blueprint.ConnectionOAuth2 {
+		message, err = s.checkOAuth(ctx, connection, userID)
+	} else {
+		message, err = s.checkOpen(ctx, userID, id)
+	}
+	var (
+		failure *blueprint.Failure
+		pause   *blueprint.Pause
+	)
+	switch {
+	case err == nil:
+		return true, message, nil
+	case errors.As(err, &failure):
+		return false, failure.Message, nil
+	case errors.As(err, &pause):
+		return false, pause.Await.Prompt + " Visit " + pause.Await.URL, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, "no answer came in time", nil
+	default:
+		return false, "", err
+	}
+}
+
+// checkOAuth asks for a token, so that one which was withdrawn is noticed.
+func (s *Service) checkOAuth(ctx context.Context, connection *blueprint.Connection, userID string) (string, error) {
+	c, err := newOAuthClient(connection)
+	if err != nil {
+		return "", err
+	}
+	t, err := s.current(ctx, c, userID, "")
+	if err == nil && (c.flow == flowClient || t.Refresh != "") {
+		if since := s.Clock.Now().Sub(t.Since.Time()); since >= time.Second { // else it has just been asked for
+			t, err = s.current(ctx, c, userID, t.Access)
+		}
+	}
+	switch {
+	case errors.Is(err, errSignIn):
+		return "", s.askToSignIn(ctx, c, blueprint.ConnectionUse{ConnectionID: connection.ID, UserID: userID})
+	case err != nil:
+		return "", err
+	case c.flow == flowClient:
+		return c.token.Host + " gave a token", nil
+	case t.Until != 0 && t.Refresh == "":
+		return fmt.Sprintf("you are signed in at %s until %s", c.authorization.Host, t.Until), nil
+	default:
+		return "you are signed in at " + c.authorization.Host, nil
+	}
+}
+
+// checkOpen opens a connection and makes a call that belongs to its type.
+func (s *Service) checkOpen(ctx context.Context, userID, id string) (string, error) {
+	open, err := s.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: userID})
+	if err != nil {
+		return "", err
+	}
+	switch open.Type {
+	case blueprint.ConnectionAIProvider:
+		return s.checkAI(ctx, open)
+	case blueprint.ConnectionSlack:
+		return s.checkSlack(ctx, open)
+	case blueprint.ConnectionMCPServer:
+		if s.Probe == nil {
+			return "", unusable("this program cannot ask MCP servers")
+		}
+		server, err := s.Probe(ctx, open)
+		if err != nil {
+			return "", checkFailure(err, open.Hosts[0])
+		}
+		return "the MCP server calls itself " + plain(server), nil
+	case blueprint.ConnectionSMTP:
+		return s.checkSMTP(ctx, open)
+	default:
+		return s.checkHTTP(ctx, open)
+	}
+}
+
+// send makes a request with the credentials of a connection; the answer's body
+// holds at most mostAnswer bytes.
+func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, method, address string) (*http.Response, []byte, error) {
+	request, err := http.NewRequestWithContext(outbound.Authorize(ctx, open.Authorize), method, address, nil)
+	if err != nil {
+		return nil, nil, unusable("the connection %q has no address that can be reached", open.Name)
+	}
+	request.Header.Set("User-Agent", "blueprintd")
+	request.Header.Set("Accept", "application/json, */*;q=0.5")
+	response, err := s.HTTP.Do(request)
+	if err != nil {
+		return nil, nil, checkFailure(err, request.URL.Host)
+	}
+	defer response.Body.Close()
+	body, err := outbound.ReadAll(response.Body, mostAnswer)
+	if err != nil && !errors.Is(err, outbound.ErrTooLarge) {
+		return nil, nil, checkFailure(err, request.URL.Host)
+	}
+	return response, body, nil
+}
+
+// checkFailure says why a call did not work out. What is a failure or the like
+// already stays as it is.
+func checkFailure(err error, host string) error {
+	var (
+		failure *blueprint.Failure
+		pause   *blueprint.Pause
+	)
+	if errors.As(err, &failure) || errors.As(err, &pause) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return unreachable(err, host)
+}
+
+// disagrees says that a service answered, but not as it should.
+func disagrees(host string, status int) error {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return &blueprint.Failure{Code: codeToken, Message: fmt.Sprintf("%s does not accept the credentials (it answered %d)", host, status)}
+	case http.StatusNotFound:
+		return &blueprint.Failure{Code: codeConnect, Message: fmt.Sprintf("%s answered 404: check the address", host)}
+	default:
+		return &blueprint.Failure{Code: codeConnect, Message: fmt.Sprintf("%s answered %d", host, status)}
+	}
+}

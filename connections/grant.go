@@ -1,0 +1,149 @@
+package connections
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// errSignIn says that a person has to sign in.
+var errSignIn = errors.New("somebody must sign in")
+
+// current gives the token of a client: that of the user, or the client's own.
+// refused is an access token that a service did not take, "" when that is not
+// known. Errors are errSignIn, a *blueprint.Failure, or the machine's.
+func (s *Service) current(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
+	if c.flow == flowClient {
+		return s.clientOwn(ctx, c, refused)
+	}
+	data, err := s.Store.Token(ctx, c.connection.ID, userID)
+	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+		return token{}, err
+	}
+	if t, ok := readToken(data, c.fingerprint()); !ok {
+		return token{}, errSignIn
+	} else if t.Access != refused && t.fresh(s.Clock.Now()) {
+		return t, nil
+	}
+	var t token
+	for range 2 { // one that was under way for somebody else may have found the refused one good
+		t, err = s.together(ctx, c.connection.ID+" "+userID, func(ctx context.Context) (token, error) {
+			return s.renew(ctx, c, userID, refused)
+		})
+		if err != nil || t.Access != refused {
+			break
+		}
+	}
+	return t, err
+}
+
+// together makes requests that are the same one: whoever comes while it is under
+// way waits for its result. It goes on when one of them goes away, and under a
+// context of its own: what a node's requests carry is not for a token address.
+func (s *Service) together(ctx context.Context, key string, request func(context.Context) (token, error)) (token, error) {
+	flight := s.flights.DoChan(key, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*askTimeout)
+		defer cancel()
+		return request(ctx)
+	})
+	select {
+	case <-ctx.Done():
+		return token{}, ctx.Err()
+	case result := <-flight:
+		t, _ := result.Val.(token)
+		return t, result.Err
+	}
+}
+
+// renew refreshes a user's token, unless somebody else just did.
+func (s *Service) renew(ctx context.Context, c *oauthClient, userID, refused string) (token, error) {
+	for range 3 {
+		before, err := s.Store.Token(ctx, c.connection.ID, userID)
+		if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+			return token{}, err
+		}
+		old, ok := readToken(before, c.fingerprint())
+		switch now := s.Clock.Now(); {
+		case !ok:
+			return token{}, errSignIn
+		case old.Access != refused && old.fresh(now):
+			return old, nil
+		case old.Refresh == "" && old.Access != refused && old.alive(now):
+			return old, nil // to its last second: there is nothing to renew it with
+		case old.Refresh == "":
+			return token{}, s.forget(ctx, c, userID, before)
+		}
+		next, err := s.refresh(ctx, c, old.Refresh)
+		switch {
+		case errors.Is(err, errInvalidGrant):
+			if err = s.forget(ctx, c, userID, before); errors.Is(err, errChanged) {
+				continue
+			}
+			return token{}, err
+		case err != nil && old.Access != refused && old.alive(s.Clock.Now()):
+			return old, nil // the service is away for a moment; it will do until then
+		case err != nil:
+			return token{}, err
+		}
+		if next.Refresh == "" {
+			next.Refresh = old.Refresh
+		}
+		// Stored before it is used: the service may have withdrawn the old one.
+		err = s.Store.SaveToken(ctx, c.connection.ID, userID, next.bytes(), before)
+		if blueprint.CodeOf(err) == blueprint.CodeConflict {
+			continue
+		}
+		if err != nil {
+			return token{}, err
+		}
+		return next, nil
+	}
+	return token{}, &blueprint.Failure{Code: codeToken, Message: "the sign-in changed again and again while its token was renewed", NotSent: true}
+}
+
+// errChanged says that the token which was to be forgotten is there no more.
+var errChanged = errors.New("the token has changed")
+
+// forget deletes a token that is good for nothing any more and gives errSignIn,
+// or errChanged when there is another one by now.
+func (s *Service) forget(ctx context.Context, c *oauthClient, userID string, useless []byte) error {
+	now, err := s.Store.Token(ctx, c.connection.ID, userID)
+	switch {
+	case err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	case len(now) > 0 && !bytes.Equal(now, useless):
+		return errChanged
+	}
+	if err := s.Store.DeleteToken(ctx, c.connection.ID, userID); err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+		return err
+	}
+	return errSignIn
+}
+
+// clientOwn gives a token of the client credentials flow.
+func (s *Service) clientOwn(ctx context.Context, c *oauthClient, refused string) (token, error) {
+	// A changed secret is another client; the key stays in memory.
+	key := c.connection.ID + " " + c.fingerprint() + " " + string(hashOf(c.secret))
+	good := func() (token, bool) {
+		t, ok := kept(s, s.tokens, key)
+		return t, ok && t.Access != refused && t.fresh(s.Clock.Now())
+	}
+	if t, ok := good(); ok {
+		return t, nil
+	}
+	return s.together(ctx, key, func(ctx context.Context) (token, error) {
+		if t, ok := good(); ok {
+			return t, nil
+		}
+		t, err := s.clientToken(ctx, c)
+		if errors.Is(err, errInvalidGrant) {
+			err = &blueprint.Failure{Code: codeToken, Message: c.token.Host + " refused to give a token (invalid_grant); check clientId and clientSecret", Permanent: true, NotSent: true}
+		}
+		if err == nil {
+			keep(s, s.tokens, key, t)
+		}
+		return t, err
+	})
+}

@@ -1,0 +1,353 @@
+package connections_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// signedIn gives a connection of ann's for which she has signed in.
+func (w *world) signedIn(p *provider, more string) string {
+	w.t.Helper()
+	id := w.login(p, more)
+	if status, text, _ := newPerson("node").visit(w.t, w.paused(ann, id)); status != 200 {
+		w.t.Fatalf("%d %s", status, text)
+	}
+	return id
+}
+
+func grants(p *provider) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var kinds []string
+	for _, asked := range p.asked {
+		kinds = append(kinds, asked.Get("grant_type"))
+	}
+	return strings.Join(kinds, " ")
+}
+
+func TestRefresh(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(p *provider)
+		passes time.Duration
+		later  func(w *world, p *provider)
+		asked  string // after the sign-in
+		want   string // of the interface, or the code of a failure
+	}{
+		{"still good", nil, 58 * time.Minute, nil, "", "200"},
+		{"about to expire", nil, 59 * time.Minute, nil, "refresh_token", "200"},
+		{"expired", nil, 24 * time.Hour, nil, "refresh_token", "200"},
+		{"shortly lived", func(p *provider) { p.expire = 8 }, 6 * time.Second, nil, "refresh_token", "200"},
+		{"shortly lived, still good", func(p *provider) { p.expire = 8 }, 5 * time.Second, nil, "", "200"},
+		{"without an end", func(p *provider) { p.expire = 0 }, 24 * 365 * time.Hour, nil, "", "200"},
+		{"an end as a form", func(p *provider) { p.form = true }, 59 * time.Minute, nil, "refresh_token", "200"},
+		{"withdrawn", nil, time.Hour, func(_ *world, p *provider) { p.withdraw() }, "refresh_token", "pause"},
+		{"nothing to refresh with", func(p *provider) { p.fixed = true }, time.Hour, nil, "", "pause"},
+		{"nothing to refresh with, in its last second", func(p *provider) { p.fixed = true }, time.Hour - time.Second, nil, "", "200"},
+		{"away, in its last minute", nil, time.Hour - time.Second, func(_ *world, p *provider) { p.answer = status(503) }, "refresh_token", "200"},
+		{"away", nil, time.Hour, func(_ *world, p *provider) { p.answer = status(503) }, "refresh_token", "token_refused"},
+		{"another secret", nil, time.Hour, func(_ *world, p *provider) { p.secret = "new" }, "refresh_token", "token_refused"},
+		{"an answer that is none", nil, time.Hour, func(_ *world, p *provider) { p.answer = answer(`{}`) }, "refresh_token", "token_refused"},
+		{"other hosts by now", nil, 0, func(w *world, _ *provider) {
+			for _, c := range w.store.connections {
+				c.Config["hosts"] = []any{"evil.example"}
+			}
+		}, "", "pause"},
+		{"no disk", nil, time.Hour, func(w *world, _ *provider) { w.store.fail = only("save") }, "refresh_token", "INTERNAL_SERVER_ERROR"},
+		{"no disk to read", nil, 0, func(w *world, _ *provider) { w.store.fail = only("token") }, "", "INTERNAL_SERVER_ERROR"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w, p := newWorld(t), newProvider(t)
+			if test.change != nil {
+				test.change(p)
+			}
+			id := w.signedIn(p, "")
+			before := w.store.tokens[id+ann]
+			w.pass(test.passes)
+			if test.later != nil {
+				test.later(w, p)
+			}
+			open, err := w.open(ann, id)
+			got := failure(err)
+			var pause *blueprint.Pause
+			switch {
+			case errors.As(err, &pause):
+				got = "pause"
+			case err == nil:
+				status, _ := w.get(open, p.URL+"/api")
+				got = map[int]string{200: "200", 401: "401"}[status]
+			}
+			if got != test.want {
+				t.Errorf("%v, want %s", err, test.want)
+			}
+			if asked := strings.TrimSpace(strings.TrimPrefix(grants(p), "authorization_code")); asked != test.asked {
+				t.Errorf("asked %q, want %q", asked, test.asked)
+			}
+			if kept := bytes.Equal(w.store.tokens[id+ann], before); kept != (test.asked == "" || test.want != "200" && test.want != "pause" || strings.HasPrefix(test.name, "away")) && test.name != "nothing to refresh with" {
+				t.Errorf("the token stayed: %v", kept)
+			}
+			if err != nil && (strings.Contains(err.Error(), "token-") || strings.Contains(err.Error(), p.secret)) {
+				t.Errorf("a secret is told: %v", err)
+			}
+			w.noSecrets(p)
+		})
+	}
+}
+
+// Many nodes whose token has expired ask for the next one together, and it is
+// stored before anybody uses it.
+func TestRefreshesAreOne(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.signedIn(p, "")
+	w.pass(2 * time.Hour)
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			open, err := w.open(ann, id)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			w.store.mu.Lock()
+			stored := bytes.Contains(w.store.tokens[id+ann], []byte(open.Secrets[len(open.Secrets)-1]))
+			w.store.mu.Unlock()
+			if status, _ := w.get(open, p.URL+"/api"); status != 200 || !stored {
+				t.Errorf("%d, stored: %v", status, stored)
+			}
+		})
+	}
+	group.Wait()
+	if got := grants(p); got != "authorization_code refresh_token" {
+		t.Errorf("asked %s", got)
+	}
+}
+
+// A caller that goes away does not take the others with it, and the new token is
+// stored all the same.
+func TestRefreshOutlivesItsCaller(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.signedIn(p, "")
+	w.pass(2 * time.Hour)
+	arrived, leave := make(chan bool), make(chan bool)
+	p.answer = func(http.ResponseWriter, *http.Request) bool {
+		arrived <- true
+		<-leave
+		return false
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error)
+	go func() {
+		_, err := w.service.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: ann})
+		first <- err
+	}()
+	<-arrived
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first: %v", err)
+	}
+	second := make(chan error)
+	go func() {
+		_, err := w.open(ann, id)
+		second <- err
+	}()
+	close(leave)
+	if err := <-second; err != nil {
+		t.Error(err)
+	}
+	if got := grants(p); got != "authorization_code refresh_token" {
+		t.Errorf("asked %s", got)
+	}
+}
+
+// Another process may renew or replace the token at the same time.
+func TestTokenThatChangesMeanwhile(t *testing.T) {
+	for name, invalid := range map[string]bool{"while it is saved": false, "while the service withdraws the old one": true} {
+		w, p := newWorld(t), newProvider(t)
+		id := w.signedIn(p, "")
+		old := w.store.tokens[id+ann]
+		w.pass(2 * time.Hour)
+		p.answer = func(w2 http.ResponseWriter, _ *http.Request) bool {
+			p.answer = nil
+			p.serial++
+			fresh := strings.NewReplacer("access-token-2", "access-token-elsewhere", "2026-03-01T13", "2026-03-01T20", "refresh-token-2", "refresh-token-elsewhere").Replace(string(old))
+			p.access["access-token-elsewhere"] = true
+			w.store.mu.Lock()
+			w.store.tokens[id+ann] = []byte(fresh)
+			w.store.mu.Unlock()
+			if invalid {
+				clear(p.refresh)
+			}
+			return false
+		}
+		open, err := w.open(ann, id)
+		if err != nil || !slices.Contains(open.Secrets, "access-token-elsewhere") || !bytes.Contains(w.store.tokens[id+ann], []byte("elsewhere")) {
+			t.Errorf("%s: %v %+v", name, err, open)
+		}
+	}
+}
+
+// A service that takes a token back before its end is told once more who asks.
+func TestRenew(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.signedIn(p, "")
+	var learned []string
+	open, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: ann, ExecutionID: "exec_1", Address: "node", Learn: func(secret string) { learned = append(learned, secret) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	clear(p.access)
+	p.mu.Unlock()
+	if status, _ := w.get(open, p.URL+"/api"); status != 401 {
+		t.Errorf("%d", status)
+	}
+	if err := open.Renew(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := w.get(open, p.URL+"/api"); status != 200 || len(learned) != 1 || !bytes.Contains(w.store.tokens[id+ann], []byte(learned[0])) {
+		t.Errorf("%d, learned %q", status, learned)
+	}
+	p.withdraw()
+	var pause *blueprint.Pause
+	if err := open.Renew(t.Context()); !errors.As(err, &pause) || len(w.store.tokens) > 0 {
+		t.Errorf("%v with %d tokens", err, len(w.store.tokens))
+	}
+	p.fixed = true
+	if status, text, _ := newPerson("node").visit(t, pause.Await.URL); status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	if err := w.mustOpen(ann, id).Renew(t.Context()); !errors.As(err, &pause) || len(w.store.tokens) > 0 {
+		t.Errorf("%v with %d tokens", err, len(w.store.tokens))
+	}
+}
+
+// A token that ends while a node is at work is renewed on the way; where that
+// needs a person, the attempt fails and the next one asks.
+func TestTokenEndsWhileANodeWorks(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.signedIn(p, "")
+	open := w.mustOpen(ann, id)
+	w.pass(2 * time.Hour)
+	if status, _ := w.get(open, p.URL+"/api"); status != 200 {
+		t.Errorf("%d", status)
+	}
+	w.pass(2 * time.Hour)
+	p.withdraw()
+	request, _ := http.NewRequest(http.MethodGet, p.URL+"/api", nil)
+	if err := open.Authorize(t.Context(), request); failure(err) != "token_refused" || len(request.Header) > 0 {
+		t.Errorf("%v %v", err, request.Header)
+	}
+	w.paused(ann, id)
+}
+
+func TestClientCredentials(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.add("org:"+ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret", "scopes": ["a", "b"]}`)
+	for range 3 {
+		for _, user := range []string{ann, bob} {
+			open := w.mustOpen(user, id)
+			if status, _ := w.get(open, p.URL+"/api"); status != 200 || open.SignIn || open.Auth != "oauth2" {
+				t.Errorf("%d %+v", status, open)
+			}
+		}
+	}
+	if p.requests() != 1 || p.asked[0].Get("scope") != "a b" || len(w.store.tokens) > 0 {
+		t.Errorf("asked %v, stored %d", p.asked, len(w.store.tokens))
+	}
+	w.pass(59 * time.Minute)
+	open := w.mustOpen(ann, id)
+	p.withdraw()
+	if err := open.Renew(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if status, _ := w.get(open, p.URL+"/api"); status != 200 || p.requests() != 3 {
+		t.Errorf("%d after %d requests", status, p.requests())
+	}
+	w.store.connections[id].Config["clientSecret"] = "wrong" // another client: the kept token is not its own
+	if _, err := w.open(ann, id); failure(err) != "token_refused" || !strings.Contains(err.Error(), "check clientId and clientSecret") {
+		t.Errorf("%v", err)
+	}
+	p.answer = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(429)
+		return true
+	}
+	var f *blueprint.Failure
+	if _, err := w.open(ann, id); !errors.As(err, &f) || f.RetryAfter != 7*time.Second || f.Permanent || !f.NotSent {
+		t.Errorf("%+v", f)
+	}
+}
+
+// A public client has no secret to show, and one that has is asked for it in one
+// way after that one was found.
+func TestHowAClientShowsItself(t *testing.T) {
+	for _, test := range []struct {
+		name, secret string
+		inBody       bool
+		requests     int // for two tokens
+	}{{"in the header", "s3cret", false, 2}, {"in the body", "s3cret!", true, 3}, {"public", "", true, 2}} {
+		w, p := newWorld(t), newProvider(t)
+		p.secret, p.inBody, p.expire = test.secret, test.inBody, 60
+		config := `{"flow": "client_credentials", "tokenUrl": "` + p.URL + `/token", "clientId": "the-client"`
+		if test.secret != "" {
+			config += `, "clientSecret": "` + test.secret + `"`
+		}
+		id := w.add(ann, blueprint.ConnectionOAuth2, config+"}")
+		w.mustOpen(ann, id)
+		w.pass(time.Minute)
+		w.mustOpen(ann, id)
+		if p.requests() != test.requests {
+			t.Errorf("%s: %d requests", test.name, p.requests())
+		}
+	}
+}
+
+// A token goes where the oauth2 connection says; another one may only say more
+// when whoever made it was free to say it there too.
+func TestWhereTokensGo(t *testing.T) {
+	const elsewhere = "http://localhost:1/"
+	for _, test := range []struct {
+		name, owner, loginOwner, flow, hosts string
+		want                                 string
+	}{
+		{"both ann's", ann, ann, "authorization_code", "", ""},
+		{"both ann's, for the client", ann, ann, "client_credentials", "", ""},
+		{"ann made both for the organization", "org:" + ann, "org:" + ann, "client_credentials", "", ""},
+		{"ann's own token", ann, "org:" + bob, "authorization_code", "", ""},
+		{"the organization's token, named by ann", ann, "org:" + bob, "client_credentials", "", "host_not_allowed"},
+		{"the same, where it may go", ann, "org:" + bob, "client_credentials", `, "hosts": ["localhost"]`, ""},
+		{"ann's own token, named by bob's connection", "org:" + bob, ann, "authorization_code", "", "host_not_allowed"},
+		{"ann's token for the organization's, named by bob's", "org:" + bob, "org:" + ann, "authorization_code", "", "host_not_allowed"},
+		{"ann's connection for another organization", "org2:" + ann, "org:" + ann, "client_credentials", "", "host_not_allowed"},
+	} {
+		w, p := newWorld(t), newProvider(t)
+		login := w.add(test.loginOwner, blueprint.ConnectionOAuth2, `{"flow": "`+test.flow+`", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"`+test.hosts+`}`)
+		id := w.add(test.owner, blueprint.ConnectionHTTP, `{"auth": {"type": "oauth2", "connectionId": "`+login+`"}, "hosts": ["localhost", "127.0.0.1"]}`)
+		if test.flow == "authorization_code" {
+			if status, text, _ := newPerson("node").visit(t, w.paused(ann, id)); status != 200 {
+				t.Fatalf("%s: %d %s", test.name, status, text)
+			}
+		}
+		open := w.mustOpen(ann, id)
+		request, _ := http.NewRequest(http.MethodGet, elsewhere, nil)
+		if got := failure(open.Authorize(t.Context(), request)); got != test.want || (got == "") != strings.HasPrefix(request.Header.Get("Authorization"), "Bearer access-token-") {
+			t.Errorf("%s: %q %v, want %q", test.name, got, request.Header, test.want)
+		}
+		if !slices.Contains(open.Secrets, "the-client-secret") || open.Type != blueprint.ConnectionHTTP {
+			t.Errorf("%s: %+v", test.name, open)
+		}
+		request, _ = http.NewRequest(http.MethodGet, "https://else.example/", nil)
+		if got := failure(open.Authorize(t.Context(), request)); got != "host_not_allowed" {
+			t.Errorf("%s: elsewhere %q", test.name, got)
+		}
+	}
+}

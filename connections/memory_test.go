@@ -1,0 +1,149 @@
+package connections_test
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// memory is a store that keeps everything in memory, with the rules of the real
+// one. fail, when set, is asked before each call.
+type memory struct {
+	clock *clock.Virtual
+	fail  func(call string) error
+
+	mu          sync.Mutex
+	connections map[string]*blueprint.Connection
+	members     map[string][]string // of organizations
+	tokens      map[string][]byte
+	signIns     []blueprint.SignIn
+	calls       []string
+}
+
+func newMemory(clock *clock.Virtual) *memory {
+	return &memory{clock: clock, connections: map[string]*blueprint.Connection{}, members: map[string][]string{}, tokens: map[string][]byte{}}
+}
+
+// enter is the beginning of every call; leave must be called at its end.
+func (m *memory) enter(call string) (leave func(), err error) {
+	m.mu.Lock()
+	m.calls = append(m.calls, call)
+	if m.fail != nil {
+		err = m.fail(call)
+	}
+	return m.mu.Unlock, err
+}
+
+func (m *memory) usable(userID, id string) (*blueprint.Connection, error) {
+	c := m.connections[id]
+	if c != nil && c.OrganizationID == nil && c.CreatedBy == userID {
+		return c, nil
+	}
+	if c != nil && c.OrganizationID != nil {
+		for _, member := range m.members[*c.OrganizationID] {
+			if member == userID {
+				return c, nil
+			}
+		}
+	}
+	return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no connection %s", id)
+}
+
+func (m *memory) ConnectionForUse(_ context.Context, userID, id string) (*blueprint.Connection, error) {
+	leave, err := m.enter("connection")
+	defer leave()
+	if err != nil {
+		return nil, err
+	}
+	c, err := m.usable(userID, id)
+	if err != nil {
+		return nil, err
+	}
+	copied := *c
+	return &copied, nil
+}
+
+func (m *memory) Token(_ context.Context, connectionID, userID string) ([]byte, error) {
+	leave, err := m.enter("token")
+	defer leave()
+	if err == nil {
+		_, err = m.usable(userID, connectionID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m.tokens[connectionID+userID], nil
+}
+
+func (m *memory) SaveToken(_ context.Context, connectionID, userID string, token, replaced []byte) error {
+	leave, err := m.enter("save")
+	defer leave()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(m.tokens[connectionID+userID], replaced) {
+		return blueprint.Errorf(blueprint.CodeConflict, "changed meanwhile")
+	}
+	m.tokens[connectionID+userID] = token
+	return nil
+}
+
+func (m *memory) DeleteToken(_ context.Context, connectionID, userID string) error {
+	leave, err := m.enter("delete")
+	defer leave()
+	if err == nil {
+		delete(m.tokens, connectionID+userID)
+	}
+	return err
+}
+
+func (m *memory) BeginSignIn(_ context.Context, signIn blueprint.SignIn) error {
+	leave, err := m.enter("begin")
+	defer leave()
+	if err == nil {
+		_, err = m.usable(signIn.UserID, signIn.ConnectionID)
+	}
+	if err != nil {
+		return err
+	}
+	signIn.CreatedAt = blueprint.TimeOf(m.clock.Now())
+	m.signIns = append(m.signIns, signIn)
+	return nil
+}
+
+func (m *memory) TakeSignIn(_ context.Context, hash []byte) (blueprint.SignIn, error) {
+	leave, err := m.enter("take")
+	defer leave()
+	if err != nil {
+		return blueprint.SignIn{}, err
+	}
+	for i, signIn := range m.signIns {
+		if bytes.Equal(signIn.StateHash, hash) {
+			m.signIns = append(m.signIns[:i:i], m.signIns[i+1:]...)
+			if _, err := m.usable(signIn.UserID, signIn.ConnectionID); err == nil && m.clock.Now().Before(signIn.ExpiresAt.Time()) {
+				return signIn, nil
+			}
+		}
+	}
+	return blueprint.SignIn{}, blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in")
+}
+
+func (m *memory) WaitingSignIns(_ context.Context, connectionID, userID string) (list []blueprint.SignIn, err error) {
+	leave, err := m.enter("waiting")
+	defer leave()
+	if err == nil {
+		_, err = m.usable(userID, connectionID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, signIn := range m.signIns {
+		if signIn.ConnectionID == connectionID && signIn.UserID == userID && m.clock.Now().Before(signIn.ExpiresAt.Time()) {
+			list = append(list, signIn)
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,83 @@
+package connections
+
+import (
+	"context"
+	"net/http"
+
+	"blueprintd/blueprint"
+)
+
+// openAuth opens a connection that says by auth how it proves who we are.
+func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection, at reach) error {
+	auth, _ := connection.Config["auth"].(map[string]any)
+	var authorize authorizer
+	switch kind := textAt(auth, "type"); kind {
+	case "none", "":
+		at.open = true
+	case "bearer":
+		open.Auth = kind
+		authorize = withHeader("Authorization", "Bearer "+textAt(auth, "token"))
+	case "basic":
+		open.Auth = kind
+		authorize = withBasic(textAt(auth, "username"), textAt(auth, "password"))
+	case "header":
+		open.Auth = "api_key"
+		authorize = withHeader(textAt(auth, "name"), textAt(auth, "value"))
+	case "query":
+		open.Auth = "api_key"
+		authorize = withQuery(textAt(auth, "name"), textAt(auth, "value"))
+	case "oauth2":
+		named, err := s.named(ctx, use, connection, textAt(auth, "connectionId"))
+		if err != nil {
+			return err
+		}
+		if authorize, err = s.openOAuth(ctx, use, named, open); err != nil {
+			return err
+		}
+		if !vouches(connection, named, use.UserID) {
+			authorize = oauthReach(named).guarded(authorize)
+		}
+	default:
+		return unusable("the connection %q has an auth of the type %q, which this program does not know", connection.Name, kind)
+	}
+	open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
+	return nil
+}
+
+// named gives the oauth2 connection that another one names.
+func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *blueprint.Connection, id string) (*blueprint.Connection, error) {
+	named, err := s.connection(ctx, use.UserID, id)
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return nil, unusable("the connection %q names a connection for signing in that this run may not use", by.Name)
+	case err != nil:
+		return nil, err
+	case named.Type != blueprint.ConnectionOAuth2:
+		return nil, unusable("the connection %q names %q for signing in, which is of the type %s and not oauth2", by.Name, named.Name, named.Type)
+	}
+	return named, nil
+}
+
+// vouches tells whether the hosts of a connection alone may say where the tokens
+// of another one go. They may when one person made both, for the same owner.
+// They may too when both the naming connection and the token are the user's own;
+// a token of the client credentials flow is its connection's.
+func vouches(by, oauth *blueprint.Connection, userID string) bool {
+	personal := by.OrganizationID == nil && by.CreatedBy == userID
+	if personal && textAt(oauth.Config, "flow") == flowCode {
+		return true
+	}
+	sameOwner := by.OrganizationID == nil && oauth.OrganizationID == nil ||
+		by.OrganizationID != nil && oauth.OrganizationID != nil && *by.OrganizationID == *oauth.OrganizationID
+	return sameOwner && by.CreatedBy == oauth.CreatedBy
+}
+
+// both does the one, then the other.
+func both(first, second authorizer) authorizer {
+	return func(ctx context.Context, request *http.Request) error {
+		if err := first(ctx, request); err != nil {
+			return err
+		}
+		return second(ctx, request)
+	}
+}

@@ -1,0 +1,93 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+
+	"blueprintd/blueprint"
+)
+
+// openOAuth gives what adds the token of an oauth2 connection to a request, and
+// notes in open what there is to know of it. Somebody who has to sign in is asked
+// by a *blueprint.Pause.
+func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, connection *blueprint.Connection, open *blueprint.OpenConnection) (authorizer, error) {
+	c, err := newOAuthClient(connection)
+	if err != nil {
+		return nil, err
+	}
+	session := &session{service: s, client: c, use: use}
+	if err := session.renew(ctx, ""); err != nil {
+		return nil, err
+	}
+	open.Auth, open.SignIn, open.Renew = "oauth2", c.flow == flowCode, session.Renew
+	if c.secret != "" {
+		open.Secrets = append(open.Secrets, c.secret)
+	}
+	// The refresh token is none of a node's business: it goes to the token
+	// address alone, and is not kept with the run.
+	open.Secrets = append(open.Secrets, session.token.Access)
+	return session.authorize, nil
+}
+
+// session is a token as one attempt of a node uses it.
+type session struct {
+	service *Service
+	client  *oauthClient
+	use     blueprint.ConnectionUse
+
+	mu    sync.Mutex
+	token token
+}
+
+// authorize adds the token, a new one when it has expired meanwhile.
+func (n *session) authorize(ctx context.Context, request *http.Request) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.token.alive(n.service.Clock.Now()) {
+		if err := n.renewLocked(ctx, ""); err != nil {
+			var pause *blueprint.Pause
+			if errors.As(err, &pause) { // the node is at work: only its next attempt can ask
+				return &blueprint.Failure{Code: codeToken, Message: "the sign-in ended while the node was at work: " + pause.Await.Prompt, NotSent: true}
+			}
+			return err
+		}
+	}
+	request.Header.Set("Authorization", "Bearer "+n.token.Access)
+	return nil
+}
+
+// Renew gets another token after a service refused the present one.
+func (n *session) Renew(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.renewLocked(ctx, n.token.Access)
+}
+
+func (n *session) renew(ctx context.Context, refused string) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.renewLocked(ctx, refused)
+}
+
+func (n *session) renewLocked(ctx context.Context, refused string) error {
+	before := n.token
+	t, err := n.service.current(ctx, n.client, n.use.UserID, refused)
+	if errors.Is(err, errSignIn) {
+		ask := n.service.askToSignIn(ctx, n.client, n.use)
+		// Whoever signs in from now on wakes this run. But somebody may have
+		// done so just before, and nobody would come again.
+		if t, err = n.service.current(ctx, n.client, n.use.UserID, refused); err != nil {
+			return ask
+		}
+	}
+	if err != nil {
+		return err
+	}
+	n.token = t
+	if n.use.Learn != nil && before.Access != "" && before.Access != t.Access {
+		n.use.Learn(t.Access)
+	}
+	return nil
+}

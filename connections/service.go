@@ -1,0 +1,98 @@
+package connections
+
+import (
+	"context"
+	"crypto/sha256"
+	"log/slog"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/outbound"
+)
+
+// Store keeps connections, tokens and sign-ins. A *blueprint.Error with
+// CodeNotFound says that there is none, or none that the user may use.
+type Store interface {
+	// ConnectionForUse gives a connection with its secrets.
+	ConnectionForUse(ctx context.Context, userID, id string) (*blueprint.Connection, error)
+	// Token gives the stored token; nil when there is none.
+	Token(ctx context.Context, connectionID, userID string) ([]byte, error)
+	// SaveToken stores a token in the place of the one that was read before (nil
+	// when there was none); CodeConflict when another one is there by now.
+	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
+	DeleteToken(ctx context.Context, connectionID, userID string) error
+	BeginSignIn(ctx context.Context, signIn blueprint.SignIn) error
+	// TakeSignIn gives a sign-in by the hash of its state and forgets it.
+	TakeSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
+	// WaitingSignIns gives those of a connection and a user that can still be
+	// taken.
+	WaitingSignIns(ctx context.Context, connectionID, userID string) ([]blueprint.SignIn, error)
+}
+
+// Options sets a Service up; all but Probe and Logger must be given.
+type Options struct {
+	Store Store
+	HTTP  *outbound.Client
+	Clock clock.Clock
+	IDs   *ids.Source
+	// APIHost gives the root under which people reach this server, without a
+	// slash at its end.
+	APIHost func() string
+	// Resume lets a node that waits for a sign-in go on, and does nothing when
+	// it does not wait.
+	Resume func(ctx context.Context, executionID, address string) error
+	// Probe begins a session with an MCP server and gives the name that it has
+	// for itself; nil when this program cannot.
+	Probe func(ctx context.Context, open *blueprint.OpenConnection) (server string, err error)
+	// Logger hears of what is wrong here; nil is nobody.
+	Logger *slog.Logger
+}
+
+// Service opens connections. It is safe for concurrent use.
+type Service struct {
+	Options
+	flights singleflight.Group // token requests under way
+
+	mu     sync.Mutex
+	styles map[string]style // how a client proves itself, by token address and client
+	tokens map[string]token // of the client credentials flow, by connection and config
+}
+
+// mostKept bounds each of the maps of a Service.
+const mostKept = 1000
+
+// New makes a Service. It starts nothing.
+func New(o Options) *Service {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{Options: o, styles: map[string]style{}, tokens: map[string]token{}}
+}
+
+// keep remembers a value in one of the maps. One that is full is emptied: all
+// in it can be found out again.
+func keep[V any](s *Service, kept map[string]V, key string, value V) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(kept) >= mostKept {
+		clear(kept)
+	}
+	kept[key] = value
+}
+
+// kept gives what keep remembers.
+func kept[V any](s *Service, kept map[string]V, key string) (V, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, ok := kept[key]
+	return value, ok
+}
+
+func hashOf(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return sum[:]
+}

@@ -1,0 +1,421 @@
+package connections_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// A person with a browser reads what they allow, goes to the service, comes
+// back, and the run goes on; a program that follows the address does the same
+// without the page.
+func TestSignIn(t *testing.T) {
+	for name, change := range map[string]func(*provider){
+		"as usual":           func(*provider) {},
+		"secret in the body": func(p *provider) { p.inBody = true },
+		"answers are forms":  func(p *provider) { p.form = true },
+		"says who answers":   func(p *provider) { p.iss = p.URL },
+		"tokens for a bot":   func(p *provider) { p.kind = "bot" },
+	} {
+		for _, agent := range []string{"node", browser} {
+			w, p := newWorld(t), newProvider(t)
+			change(p)
+			id := w.login(p, "")
+			person := newPerson(agent)
+			address := w.paused(ann, id)
+			status, text, _ := person.visit(t, address)
+			if agent == browser {
+				if status != 200 || !strings.Contains(text, "Sign in at 127.0.0.1") || !strings.Contains(text, "read, write") || strings.Contains(text, "<b>") || p.serial > 0 {
+					t.Fatalf("%s: %d %s", name, status, text)
+				}
+				status, text, _ = person.visit(t, w.web.URL+linkIn(t, text))
+			}
+			if status != 200 || !strings.Contains(text, "You are signed in") || strings.Contains(text, "<b>") {
+				t.Fatalf("%s, %s: %d %s", name, agent, status, text)
+			}
+			if !slices.Equal(w.resumed, []string{"exec_1/node"}) {
+				t.Errorf("%s: resumed %q", name, w.resumed)
+			}
+			open := w.mustOpen(ann, id)
+			if status, body := w.get(open, p.URL+"/api"); status != 200 || body != "welcome" {
+				t.Errorf("%s: %d %s", name, status, body)
+			}
+			if !open.SignIn || open.Auth != "oauth2" || len(open.Secrets) != 3 || !slices.Contains(open.Hosts, "127.0.0.1") {
+				t.Errorf("%s: %+v", name, open)
+			}
+			if status, text, _ := person.visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
+				t.Errorf("%s: the address afterwards: %d %s", name, status, text)
+			}
+			asked := p.asked[len(p.asked)-1]
+			if asked.Get("code_verifier") == "" || asked.Get("redirect_uri") != w.web.URL+"/oauth/callback" {
+				t.Errorf("%s: asked with %v", name, asked)
+			}
+			w.noSecrets(p)
+		}
+	}
+}
+
+// noSecrets looks for what must not be told in the log.
+func (w *world) noSecrets(p *provider) {
+	w.t.Helper()
+	for _, secret := range []string{"access-token", "refresh-token", "code-", p.secret} {
+		if strings.Contains(w.log.String(), secret) {
+			w.t.Errorf("the log tells %s: %s", secret, w.log)
+		}
+	}
+}
+
+// linkIn gives the only link of a page.
+func linkIn(t *testing.T, text string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, `<a href="`)
+	link, _, _ := strings.Cut(rest, `"`)
+	if !ok || strings.Count(text, "<a ") != 1 {
+		t.Fatalf("no link in %s", text)
+	}
+	return strings.ReplaceAll(link, "&amp;", "&")
+}
+
+func TestPagesAreStrict(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	for _, address := range []string{w.paused(ann, w.login(p, "")), w.web.URL + "/oauth/start", w.web.URL + "/oauth/callback?state=<script>"} {
+		_, text, header := newPerson(browser).visit(t, address)
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+			"Referrer-Policy":         "no-referrer", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Content-Type": "text/html; charset=utf-8",
+		} {
+			if header.Get(name) != want {
+				t.Errorf("%s: %s is %q", address, name, header.Get(name))
+			}
+		}
+		if strings.Contains(text, "<script") || !strings.HasPrefix(text, "<!doctype html>") {
+			t.Errorf("%s: %s", address, text)
+		}
+	}
+	cookie, _, header := newPerson(browser).visit(t, w.paused(ann, w.login(p, "")))
+	if got := header.Get("Set-Cookie"); cookie != 200 || !strings.Contains(got, "HttpOnly; SameSite=Lax") {
+		t.Errorf("the cookie is %s", got)
+	}
+}
+
+// Whatever is wrong with what comes back: nothing is stored, no run goes on, and
+// the person is told.
+func TestCallbacksThatAreNotGood(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		change func(v *visit)
+		status int
+		want   string
+	}{
+		{"without a state", func(v *visit) { v.set("state", "") }, 400, "not known"},
+		{"a made-up state", func(v *visit) { v.set("state", strings.Repeat("A", 43)) }, 400, "not known"},
+		{"a long state", func(v *visit) { v.set("state", strings.Repeat("A", 5000)) }, 400, "not known"},
+		{"two states", func(v *visit) { v.back.RawQuery += "&state=x" }, 400, "not known"},
+		{"two codes", func(v *visit) { v.back.RawQuery += "&code=x" }, 400, "not known"},
+		{"a query that is none", func(v *visit) { v.back.RawQuery += "&%zz" }, 400, "not known"},
+		{"a ticket as the state", func(v *visit) { v.set("state", v.p.URL) }, 400, "not known"},
+		{"too late", func(v *visit) { v.w.pass(10 * time.Minute) }, 400, "not known"},
+		{"denied", func(v *visit) { v.set("error", "access_denied") }, 200, "Nothing was allowed"},
+		{"another error", func(v *visit) { v.set("error", "<b>x</b>") }, 502, "no reason that is known"},
+		{"a known error", func(v *visit) { v.set("error", "invalid_scope") }, 502, "check scopes"},
+		{"without a code", func(v *visit) { v.set("code", "") }, 502, "no reason"},
+		{"a long code", func(v *visit) { v.set("code", strings.Repeat("c", 9000)) }, 502, "no reason"},
+		{"a made-up code", func(v *visit) { v.set("code", "secret-code") }, 502, "did not take the code"},
+		{"another issuer", func(v *visit) { v.set("iss", "https://evil.example") }, 400, "another service"},
+		{"an issuer that is none", func(v *visit) { v.set("iss", ":") }, 400, "another service"},
+		{"another browser", func(v *visit) { v.person = newPerson(browser) }, 400, "began elsewhere"},
+		{"a program in its place", func(v *visit) { v.person = newPerson("curl/8") }, 400, "began elsewhere"},
+		{"another client by now", func(v *visit) { v.w.store.connections[v.id].Config["clientId"] = "other" }, 409, "has changed"},
+		{"another token address by now", func(v *visit) { v.w.store.connections[v.id].Config["tokenUrl"] = v.p.URL + "/evil" }, 409, "has changed"},
+		{"other hosts by now", func(v *visit) { v.w.store.connections[v.id].Config["hosts"] = []any{"evil.example"} }, 409, "has changed"},
+		{"deleted by now", func(v *visit) { delete(v.w.store.connections, v.id) }, 400, "not known"},
+		{"another type by now", func(v *visit) { v.w.store.connections[v.id].Type = blueprint.ConnectionHTTP }, 409, "has changed"},
+		{"the service is away", func(v *visit) { v.p.Close() }, 502, "cannot reach 127.0.0.1"},
+		{"the service is broken", func(v *visit) { v.p.answer = status(500) }, 502, "answered 500"},
+		{"the service says nothing", func(v *visit) { v.p.answer = status(200) }, 502, "something else"},
+		{"the service redirects", func(v *visit) { v.p.answer = redirect(v.p.URL + "/api") }, 502, "redirected"},
+		{"a token that no header takes", func(v *visit) { v.p.answer = answer(`{"access_token": "a\nb"}`) }, 502, "cannot be used"},
+		{"a token of another kind", func(v *visit) { v.p.kind = "DPoP" }, 502, "other than bearer"},
+		{"no disk", func(v *visit) { v.w.store.fail = only("save") }, 500, "went wrong here"},
+		{"no disk before", func(v *visit) { v.w.store.fail = only("take") }, 500, "went wrong here"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			w, p := newWorld(t), newProvider(t)
+			v := &visit{w: w, p: p, person: newPerson(browser).stop(), id: w.login(p, "")}
+			address := w.paused(ann, v.id)
+			_, text, _ := v.person.visit(t, address)
+			_, _, header := v.person.visit(t, w.web.URL+linkIn(t, text))
+			_, _, header = v.person.visit(t, header.Get("Location"))
+			back, err := url.Parse(header.Get("Location"))
+			if err != nil || back.Query().Get("code") == "" {
+				t.Fatalf("sent to %s", header.Get("Location"))
+			}
+			v.back = back
+			test.change(v)
+			status, text, _ := v.person.visit(t, v.back.String())
+			if status != test.status || !strings.Contains(text, test.want) || strings.Contains(text, "<b>") {
+				t.Errorf("%d %s", status, text)
+			}
+			for _, secret := range []string{"code-1", "secret-code", p.secret, v.back.Query().Get("state")} {
+				if secret != "" && (strings.Contains(text, secret) || strings.Contains(w.log.String(), secret)) {
+					t.Errorf("%s is told: %s %s", secret, text, w.log)
+				}
+			}
+			if len(w.resumed) > 0 || len(w.store.tokens) > 0 {
+				t.Errorf("resumed %q with %d tokens", w.resumed, len(w.store.tokens))
+			}
+		})
+	}
+}
+
+// visit is a person whom the service has sent back.
+type visit struct {
+	w      *world
+	p      *provider
+	person *person
+	id     string
+	back   *url.URL // where to
+}
+
+// set changes a parameter; "" takes it away.
+func (v *visit) set(name, value string) {
+	query := v.back.Query()
+	query.Set(name, value)
+	if value == "" {
+		query.Del(name)
+	}
+	v.back.RawQuery = query.Encode()
+}
+
+// Answers of /token.
+func status(code int) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.WriteHeader(code)
+		return true
+	}
+}
+
+func redirect(to string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+		return true
+	}
+}
+
+func answer(body string) func(http.ResponseWriter, *http.Request) bool {
+	return func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, body)
+		return true
+	}
+}
+
+// only lets one call of the store fail.
+func only(call string) func(string) error {
+	return func(made string) error {
+		if made == call {
+			return errors.New("the disk is away")
+		}
+		return nil
+	}
+}
+
+// A state is good for one time, and a ticket until the sign-in is done.
+func TestStateIsGoodOnce(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	p.deny = "access_denied"
+	id := w.login(p, "")
+	address := w.paused(ann, id)
+	person := newPerson("node").stop()
+	back := func() string {
+		_, _, header := person.visit(t, address)
+		_, _, header = person.visit(t, header.Get("Location"))
+		return header.Get("Location")
+	}
+	denied := back()
+	if status, text, _ := person.visit(t, denied); status != 200 || !strings.Contains(text, "Nothing was allowed") {
+		t.Errorf("denied: %d %s", status, text)
+	}
+	if status, _, _ := person.visit(t, denied); status != 400 || len(w.resumed) > 0 {
+		t.Errorf("again: %d, resumed %q", status, w.resumed)
+	}
+	p.deny = ""
+	allowed := back()
+	if status, text, _ := person.visit(t, allowed); status != 200 || !strings.Contains(text, "signed in") {
+		t.Errorf("allowed: %d %s", status, text)
+	}
+	if status, _, _ := person.visit(t, allowed); status != 400 || len(w.resumed) != 1 {
+		t.Errorf("again: %d, resumed %q", status, w.resumed)
+	}
+}
+
+func TestTicketsThatAreNotGood(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.login(p, "")
+	address := w.paused(ann, id)
+	_, ticket, _ := strings.Cut(address, "ticket=")
+	for name, query := range map[string]string{
+		"none":         "",
+		"two":          "ticket=" + ticket + "&ticket=" + ticket,
+		"cut":          "ticket=" + ticket[:80],
+		"another end":  "ticket=" + ticket[:len(ticket)-4] + "AAAA",
+		"another user": "ticket=" + "A" + ticket[1:],
+		"not base64":   "ticket=" + strings.Repeat("!", len(ticket)),
+		"far too long": "ticket=" + strings.Repeat("A", 20<<10),
+		"not a query":  "%zz",
+	} {
+		if status, text, _ := newPerson("node").visit(t, w.web.URL+"/oauth/start?"+query); status != 400 || !strings.Contains(text, "not good") {
+			t.Errorf("%s: %d %s", name, status, text)
+		}
+	}
+	w.pass(31 * 24 * time.Hour)
+	if status, _, _ := newPerson("node").visit(t, address); status != 400 {
+		t.Errorf("after a month: %d", status)
+	}
+	if p.serial > 0 || len(w.resumed) > 0 {
+		t.Error("somebody was sent to the service")
+	}
+}
+
+// Nobody can send a person past the page that says what they allow.
+func TestThePageCannotBeSkipped(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	address := w.paused(ann, w.login(p, ""))
+	_, text, _ := newPerson(browser).visit(t, address)
+	link := w.web.URL + linkIn(t, text)
+	for _, person := range []*person{newPerson(browser), newPerson(browser)} {
+		person.visit(t, address) // has a cookie, but of another page
+		if status, text, _ := person.visit(t, link); status != 200 || !strings.Contains(text, "Go on only if you started this yourself") || p.serial > 0 {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+}
+
+// All runs of the person that wait for the connection go on, no others.
+func TestEveryWaitingRunGoesOn(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.add("org:"+bob, blueprint.ConnectionOAuth2, `{"flow": "authorization_code", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token", "clientId": "the-client", "clientSecret": "the-client-secret"}`)
+	other := w.login(p, "")
+	ask := func(user, id, execution, address string) string {
+		_, err := w.service.Open(t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: user, ExecutionID: execution, Address: address})
+		var pause *blueprint.Pause
+		if !errors.As(err, &pause) {
+			t.Fatal(err)
+		}
+		return pause.Await.URL
+	}
+	address := ask(ann, id, "exec_1", "a")
+	ask(ann, id, "exec_1", "loop[3]/b")
+	ask(ann, id, "exec_2", "a")
+	ask(ann, id, "exec_2", "a")
+	ask(ann, id, "", "")
+	ask(bob, id, "exec_3", "a")
+	ask(ann, other, "exec_4", "a")
+	w.pass(time.Hour)
+	w.refuse = errors.New("the disk is away")
+	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "could not go on") {
+		t.Errorf("%d %s", status, text)
+	}
+	w.refuse, w.resumed = nil, nil
+	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "signed in") {
+		t.Errorf("%d %s", status, text)
+	}
+	slices.Sort(w.resumed)
+	if got := strings.Join(w.resumed, " "); got != "exec_1/a exec_1/loop[3]/b exec_2/a" {
+		t.Errorf("resumed %s", got)
+	}
+	if len(w.store.signIns) != 2 {
+		t.Errorf("%d sign-ins are left", len(w.store.signIns))
+	}
+	w.paused(bob, id) // a token is one person's
+	if status, _, _ := newPerson("node").visit(t, address); status != 400 {
+		t.Errorf("the address afterwards: %d", status)
+	}
+	if bytes.Contains(w.store.tokens[id+ann], []byte(p.secret)) {
+		t.Error("the client's secret is stored with the token")
+	}
+}
+
+func TestTooManyAway(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	address := w.paused(ann, w.login(p, ""))
+	person := newPerson("node").stop()
+	for range 100 {
+		if status, text, _ := person.visit(t, address); status != http.StatusSeeOther {
+			t.Fatalf("%d %s", status, text)
+		}
+	}
+	if status, _, _ := person.visit(t, address); status != 429 {
+		t.Errorf("one too many: %d", status)
+	}
+	w.pass(10 * time.Minute)
+	if status, _, _ := person.visit(t, address); status != http.StatusSeeOther {
+		t.Errorf("later: %d", status)
+	}
+}
+
+// Looking at an address without fetching its page changes nothing.
+func TestHEADDoesNothing(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	address := w.paused(ann, w.login(p, ""))
+	person := newPerson("node").stop()
+	_, _, header := person.visit(t, address)
+	_, _, header = person.visit(t, header.Get("Location"))
+	for _, looked := range []string{address, header.Get("Location")} {
+		response, err := person.Head(looked)
+		if err != nil || response.StatusCode != 400 {
+			t.Errorf("%v %v", response, err)
+		}
+	}
+	if status, _, _ := person.visit(t, header.Get("Location")); status != 200 || len(w.store.tokens) != 1 {
+		t.Errorf("%d", status)
+	}
+}
+
+// Two pages of one browser do not get in each other's way.
+func TestTwoSignInsInOneBrowser(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	first, second := w.paused(ann, w.login(p, "")), w.paused(ann, w.login(p, ""))
+	person := newPerson(browser)
+	_, one, _ := person.visit(t, first)
+	_, two, _ := person.visit(t, second)
+	for _, page := range []string{one, two} {
+		if status, text, _ := person.visit(t, w.web.URL+linkIn(t, page)); status != 200 || !strings.Contains(text, "You are signed in") {
+			t.Errorf("%d %s", status, text)
+		}
+	}
+	if len(w.store.tokens) != 2 {
+		t.Errorf("%d tokens", len(w.store.tokens))
+	}
+}
+
+// Somebody signs in while another run is about to ask for it: that run does not
+// wait for what has happened already.
+func TestSignInJustBeforeARunAsks(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.login(p, "")
+	address := w.paused(ann, id)
+	done := false
+	w.store.fail = func(call string) error {
+		if call == "begin" && !done {
+			done = true
+			w.store.mu.Unlock()
+			defer w.store.mu.Lock()
+			if status, text, _ := newPerson("node").visit(t, address); status != 200 {
+				t.Errorf("%d %s", status, text)
+			}
+		}
+		return nil
+	}
+	if open := w.mustOpen(ann, id); !done || !open.SignIn {
+		t.Errorf("%v %+v", done, open)
+	}
+}

@@ -1,0 +1,202 @@
+package connections_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/connections"
+	"blueprintd/ids"
+	"blueprintd/outbound"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	ann = "00000000-0000-4000-8000-00000000000a"
+	bob = "00000000-0000-4000-8000-00000000000b"
+)
+
+// world is a service with a store, a clock, and a web server of its own.
+type world struct {
+	t       testing.TB
+	clock   *clock.Virtual
+	store   *memory
+	service *connections.Service
+	client  *outbound.Client
+	web     *httptest.Server
+	log     *strings.Builder
+
+	mu      sync.Mutex
+	resumed []string // "execution/address"
+	refuse  error    // what Resume gives
+	next    int
+}
+
+func newWorld(t testing.TB, change ...func(*connections.Options)) *world {
+	w := &world{t: t, clock: clock.NewVirtual(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)), log: &strings.Builder{}}
+	w.store = newMemory(w.clock)
+	w.client = outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	options := connections.Options{
+		Store: w.store, HTTP: w.client, Clock: w.clock, IDs: ids.New(nil), APIHost: func() string { return w.web.URL },
+		Logger: slog.New(slog.NewTextHandler(w.log, nil)),
+		Resume: func(_ context.Context, executionID, address string) error {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.resumed = append(w.resumed, executionID+"/"+address)
+			return w.refuse
+		},
+	}
+	for _, f := range change {
+		f(&options)
+	}
+	w.service = connections.New(options)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /oauth/start", w.service.Start)
+	mux.HandleFunc("GET /oauth/callback", w.service.Callback)
+	w.web = httptest.NewServer(mux)
+	t.Cleanup(w.web.Close)
+	return w
+}
+
+// add stores a connection of a user, or of an organization ("org:user"), and
+// gives its id.
+func (w *world) add(owner string, kind blueprint.ConnectionType, config string) string {
+	w.t.Helper()
+	value, err := blueprint.Decode([]byte(config))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if issues := blueprint.CheckConnection(kind, value.(map[string]any)); issues != nil {
+		w.t.Fatalf("%s: %v", config, issues)
+	}
+	w.next++
+	c := &blueprint.Connection{ID: fmt.Sprintf("10000000-0000-4000-8000-%012d", w.next), Name: "My " + string(kind) + " <b>", Type: kind, Config: value.(map[string]any), CreatedBy: owner}
+	if organization, creator, ok := strings.Cut(owner, ":"); ok {
+		c.OrganizationID, c.CreatedBy = &organization, creator
+		w.store.members[organization] = []string{ann, bob}
+	}
+	w.store.connections[c.ID] = c
+	return c.ID
+}
+
+// login stores an oauth2 connection of ann's for the provider.
+func (w *world) login(p *provider, more string) string {
+	return w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "authorization_code", "authorizationUrl": "`+p.URL+`/authorize", "tokenUrl": "`+p.URL+`/token",
+		"clientId": "the-client", "clientSecret": "the-client-secret", "scopes": ["read", "write"]`+more+`}`)
+}
+
+func (w *world) open(userID, id string) (*blueprint.OpenConnection, error) {
+	return w.service.Open(context.Background(), blueprint.ConnectionUse{ConnectionID: id, UserID: userID, ExecutionID: "exec_1", Address: "node"})
+}
+
+func (w *world) mustOpen(userID, id string) *blueprint.OpenConnection {
+	w.t.Helper()
+	open, err := w.open(userID, id)
+	if err != nil {
+		w.t.Fatalf("open: %v", err)
+	}
+	return open
+}
+
+// get sends a request through a connection and gives status and body.
+func (w *world) get(open *blueprint.OpenConnection, address string) (int, string) {
+	w.t.Helper()
+	request, err := http.NewRequestWithContext(outbound.Authorize(context.Background(), open.Authorize), http.MethodGet, address, nil)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	response, err := w.client.Do(request)
+	if err != nil {
+		w.t.Fatalf("get %s: %v", address, err)
+	}
+	defer response.Body.Close()
+	body, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(body)
+}
+
+// paused gives the address that a node has to ask somebody to visit.
+func (w *world) paused(userID, id string) string {
+	w.t.Helper()
+	_, err := w.open(userID, id)
+	var pause *blueprint.Pause
+	if !errors.As(err, &pause) || pause.Await.Kind != blueprint.AwaitOAuth {
+		w.t.Fatalf("open gives %v, and should ask somebody to sign in", err)
+	}
+	return pause.Await.URL
+}
+
+// person is somebody with a browser or a program that keeps cookies.
+type person struct {
+	*http.Client
+	agent string
+}
+
+const browser = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+
+func newPerson(agent string) *person {
+	jar, _ := cookiejar.New(nil)
+	transport := &http.Transport{DisableKeepAlives: true}
+	return &person{&http.Client{Jar: jar, Transport: transport}, agent}
+}
+
+// visit gives the page at the end of all redirects.
+func (p *person) visit(t testing.TB, address string) (status int, text string, header http.Header) {
+	t.Helper()
+	request, err := http.NewRequest(http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("User-Agent", p.agent)
+	response, err := p.Do(request)
+	if err != nil {
+		t.Fatalf("visit %s: %v", address, err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body), response.Header
+}
+
+// stop keeps a person from following redirects.
+func (p *person) stop() *person {
+	p.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return p
+}
+
+// failure gives the code of a failure, "" for nil.
+func failure(err error) string {
+	var f *blueprint.Failure
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &f):
+		return f.Code
+	default:
+		return string(blueprint.CodeOf(err))
+	}
+}
+
+// pass lets time go by.
+func (w *world) pass(d time.Duration) {
+	w.t.Helper()
+	if err := w.clock.Advance(context.Background(), w.clock.Now().Add(d)); err != nil {
+		w.t.Fatal(err)
+	}
+}

@@ -1,0 +1,84 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/sandbox"
+)
+
+type codeConfig struct {
+	Language  string     `key:"language" enum:"javascript" default:"\"javascript\"" doc:"The language of the source."`
+	Source    sourceCode `key:"source" required:"true" doc:"The body of a function that sees input, inputData, variables and nodes; what it returns is the output. It may await. Templates are not resolved in it."`
+	TimeoutMs *int64     `key:"timeoutMs" default:"10000" minimum:"1" maximum:"300000" doc:"How long it may run, in milliseconds of real time."`
+	MemoryMb  *int64     `key:"memoryMb" default:"64" minimum:"1" maximum:"512" doc:"How much memory it may use, in MiB."`
+}
+
+// code runs a script. Numbers are those of JavaScript: whole ones beyond 2^53
+// lose digits on the way in, of which the log warns. Date begins at the instant
+// of {{now}}, and stands still when the server's clock is a virtual one;
+// Math.random is random all the same.
+func code(d Dependencies) *blueprint.NodeType {
+	return define(definition[codeConfig]{
+		name:        "code",
+		title:       "Code",
+		description: "Runs JavaScript (ES2023) in a sandbox without files, network, environment or timers. The output is what it returns: JSON, at most 1 MiB. What it writes with console goes into the log of the run.",
+		example:     `{"language": "javascript", "source": "const items = inputData.items ?? []\nreturn {count: items.length, names: items.map(item => item.name)}"}`,
+		check: func(c *codeConfig, r *report) {
+			if len(c.Source) > sandbox.MaxSource {
+				r.issue("is longer than 256 KiB", "source")
+			}
+		},
+		run: func(ctx context.Context, task *blueprint.Task, c *codeConfig) (blueprint.Result, error) {
+			return runScript(ctx, d, task, c)
+		},
+	})
+}
+
+func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *codeConfig) (blueprint.Result, error) {
+	if d.Scripts == nil {
+		return blueprint.Result{}, &blueprint.Failure{Code: sandbox.CodeUnavailable, Message: "this program was started without a sandbox for code", Permanent: true, NotSent: true}
+	}
+	_, virtual := d.Clock.(*clock.Virtual)
+	script := sandbox.Script{
+		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Source: string(c.Source), Values: scriptValues(task, string(c.Source)), Now: task.Now, Still: virtual,
+	}
+	if c.TimeoutMs != nil {
+		script.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond
+	}
+	if c.MemoryMb != nil {
+		script.Memory = *c.MemoryMb << 20
+	}
+	outcome, err := d.Scripts.Do(ctx, script)
+	for _, line := range outcome.Log {
+		task.Log(line.Level, line.Message, nil)
+	}
+	return blueprint.Result{Output: outcome.Output}, err
+}
+
+// scriptValues gives what a source can use. What it does not mention is left
+// out: the outputs of a thousand nodes would be written for each script.
+func scriptValues(task *blueprint.Task, source string) sandbox.Values {
+	values := sandbox.Values{Variables: map[string]any{}, Nodes: map[string]any{}}
+	mentions := func(name string) bool { return sandbox.Mentions(source, name) }
+	if mentions("input") {
+		values.Input, values.InputData = task.Input, task.InputData
+	}
+	if task.Scope == nil || !mentions("variables") && !mentions("nodes") {
+		return values
+	}
+	scope := task.Scope()
+	if mentions("variables") {
+		if scope.Variables != nil {
+			values.Variables = scope.Variables
+		}
+		values.Denied = scope.Denied
+	}
+	if mentions("nodes") && scope.Nodes != nil {
+		values.Nodes = scope.Nodes
+	}
+	return values
+}

@@ -1,0 +1,105 @@
+package nodes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/mcp"
+)
+
+type mcpConfig struct {
+	ConnectionID string         `key:"connectionId" required:"true" doc:"The connection of type mcp-server whose tool to call."`
+	Tool         string         `key:"tool" required:"true" doc:"The tool's name."`
+	Arguments    map[string]any `key:"arguments" doc:"The tool's arguments by name."`
+}
+
+const (
+	codeTool        = "tool_failed"
+	codeUnknownTool = "unknown_tool"
+
+	// maxToolError is how many characters of a tool's own words a failure has.
+	maxToolError = 2_000
+	// maxToolNames is how many of a server's tools a failure names.
+	maxToolNames = 50
+)
+
+// mcpTool calls one tool of an MCP server. The server is asked first what it
+// offers: how it refuses a name that it does not know is its own affair, and
+// some do so only after they have begun.
+func mcpTool(d Dependencies) *blueprint.NodeType {
+	return define(definition[mcpConfig]{
+		name:        "mcp-tool",
+		title:       "MCP tool",
+		description: "Calls a tool of an MCP server. The output is the tool's structured content, or {\"content\": [...]} when it gives none. An error that the tool reports fails the node.",
+		effect:      blueprint.EffectOnce,
+		example:     `{"connectionId": "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", "tool": "search_issues", "arguments": {"query": "{{inputData.query ?? \"\"}}", "limit": 10}}`,
+		check:       checkMCP,
+		run: func(ctx context.Context, task *blueprint.Task, c *mcpConfig) (blueprint.Result, error) {
+			connection, err := connect(ctx, task, c.ConnectionID, blueprint.ConnectionMCPServer)
+			if err != nil {
+				return blueprint.Result{}, err
+			}
+			session, err := d.MCP.Open(ctx, connection)
+			if err != nil {
+				return blueprint.Result{}, err
+			}
+			defer session.Close()
+			result := blueprint.Result{MCPServers: []string{session.Server()}}
+			result.Output, err = callTool(ctx, session, c)
+			return result, err
+		},
+	})
+}
+
+func checkMCP(c *mcpConfig, r *report) {
+	checkConnectionID(c.ConnectionID, r)
+	if r.given("tool") && strings.TrimSpace(c.Tool) == "" {
+		r.issue("must name a tool", "tool")
+	}
+}
+
+func callTool(ctx context.Context, session *mcp.Session, c *mcpConfig) (any, error) {
+	tools, err := session.Tools(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.ContainsFunc(tools, func(t mcp.Tool) bool { return t.Name == c.Tool }) {
+		return nil, unknownTool(session.Server(), c.Tool, tools)
+	}
+	result, err := session.Call(ctx, c.Tool, c.Arguments)
+	switch {
+	case err != nil:
+		var failure *blueprint.Failure
+		if errors.As(err, &failure) {
+			failure.Message = "tool " + c.Tool + ": " + failure.Message
+		}
+		return nil, err
+	case result.IsError:
+		words := cmp.Or(result.Text(maxToolError), "it says no more")
+		return nil, &blueprint.Failure{Code: codeTool, Message: fmt.Sprintf("the tool %s of %s failed: %s", c.Tool, session.Server(), words)}
+	case result.Structured != nil:
+		return result.Structured, nil
+	}
+	return map[string]any{"content": result.Content}, nil
+}
+
+// unknownTool names what there is in place of a tool.
+func unknownTool(server, name string, tools []mcp.Tool) *blueprint.Failure {
+	message := fmt.Sprintf("%s has no tool %q; it has none at all", server, mcp.Shorten(name))
+	if len(tools) > 0 {
+		names := make([]string, 0, maxToolNames)
+		for _, tool := range tools[:min(len(tools), maxToolNames)] {
+			names = append(names, mcp.Shorten(tool.Name))
+		}
+		if more := len(tools) - len(names); more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		message = fmt.Sprintf("%s has no tool %q; it has %s", server, mcp.Shorten(name), strings.Join(names, ", "))
+	}
+	return &blueprint.Failure{Code: codeUnknownTool, Message: message, Permanent: true, NotSent: true}
+}

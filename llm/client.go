@@ -1,0 +1,176 @@
+package llm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/outbound"
+)
+
+// Provider names a protocol.
+type Provider string
+
+// The providers that a connection may name.
+const (
+	OpenAI    Provider = "openai"
+	Anthropic Provider = "anthropic"
+)
+
+// Options say how to reach servers.
+type Options struct {
+	HTTP      *outbound.Client
+	Clock     clock.Clock // reads Retry-After that names an instant
+	UserAgent string
+}
+
+// Client asks one server. It learns what the server refuses, and is for one
+// goroutine at a time.
+type Client struct {
+	options    Options
+	connection *blueprint.OpenConnection
+	protocol   protocol
+	address    string // of the call
+	host       string
+	learned    quirks
+}
+
+// protocol is how to ask and how to read an answer.
+type protocol interface {
+	request(r *Request, q quirks) map[string]any
+	// answer reads an answer that came with a good status. The usage is told
+	// also beside a failure.
+	answer(value map[string]any) (*Answer, *blueprint.Failure)
+	// header is what every request carries.
+	header() http.Header
+	// limited tells whether naming the limit of tokens otherwise can help.
+	limited(r *Request) bool
+	// native tells whether the provider can hold a model to a schema.
+	native(schema any) bool
+}
+
+// quirks are what a server turned out not to take.
+type quirks struct {
+	words bool // it does not take schemas: say it in words
+	limit bool // it does not take the limit of tokens as first named
+}
+
+// Open makes a client for a connection of type ai-provider. It sends nothing.
+// Errors are *blueprint.Failure with the code bad_config.
+func Open(connection *blueprint.OpenConnection, options Options) (*Client, error) {
+	provider := Provider(text(connection.Config["provider"]))
+	base, path := "https://api.openai.com/v1", "/chat/completions"
+	if provider == Anthropic {
+		base, path = "https://api.anthropic.com", "/v1/messages"
+	}
+	if own := text(connection.Config["baseUrl"]); own != "" {
+		base = own
+	}
+	u, err := url.Parse(strings.TrimSpace(base))
+	if connection.Type != blueprint.ConnectionAIProvider || provider != OpenAI && provider != Anthropic ||
+		err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return nil, unusable(connection)
+	}
+	u.Fragment = ""
+	u = u.JoinPath(path)
+	c := &Client{options: options, connection: connection, address: u.String(), host: u.Host}
+	if provider == Anthropic {
+		c.protocol = anthropic{}
+	} else {
+		c.protocol = openAI{own: ownedByOpenAI(u.Hostname())}
+	}
+	return c, nil
+}
+
+func unusable(connection *blueprint.OpenConnection) error {
+	message := `the connection's provider must be "openai" or "anthropic", and its baseUrl an address such as https://api.openai.com/v1`
+	if connection.Type != blueprint.ConnectionAIProvider {
+		message = "the connection is of type " + string(connection.Type) + "; a language model needs one of type " + string(blueprint.ConnectionAIProvider)
+	}
+	return &blueprint.Failure{Code: CodeBadConfig, Message: message, Permanent: true, NotSent: true}
+}
+
+// maxTries is how often one request is written otherwise because the server
+// does not take it; each of those costs no tokens.
+const maxTries = 3
+
+// Ask sends a request and waits for the answer. The answer may be there beside
+// an error: then only its usage counts.
+func (c *Client) Ask(ctx context.Context, r *Request) (*Answer, error) {
+	ctx = outbound.Authorize(ctx, c.connection.Authorize)
+	for try := 1; ; try++ {
+		status, header, data, err := c.post(ctx, c.protocol.request(r, c.learned))
+		if err != nil {
+			return nil, err
+		}
+		value, _ := blueprint.Decode(data)
+		refusal := c.problemOf(status, header, value)
+		switch {
+		case refusal == nil && object(value) == nil:
+			return nil, c.failure(CodeBadAnswer, "something that is no JSON object; check the connection's baseUrl")
+		case refusal == nil:
+			answer, failure := c.protocol.answer(object(value))
+			if failure != nil {
+				return answer, c.failure(failure.Code, failure.Message)
+			}
+			return answer, nil
+		case try == maxTries || !c.learn(r, refusal):
+			return nil, c.refused(refusal)
+		}
+	}
+}
+
+// learn takes from a refusal how to ask otherwise, and tells whether there is a
+// way.
+func (c *Client) learn(r *Request, p *problem) bool {
+	if p.status != http.StatusBadRequest && p.status != http.StatusUnprocessableEntity || p.tooLong() {
+		return false
+	}
+	about := strings.ToLower(p.param + " " + p.message)
+	if !c.learned.limit && c.protocol.limited(r) && (strings.Contains(about, "max_tokens") || strings.Contains(about, "max_completion_tokens")) {
+		c.learned.limit = true
+		return true
+	}
+	// Many servers only say that something is wrong, but who names another
+	// parameter means that.
+	ours := p.param == "" || strings.HasPrefix(p.param, "response_format") || strings.HasPrefix(p.param, "output_config") || strings.HasPrefix(p.param, "text.format")
+	if !c.learned.words && r.Schema != nil && ours && c.protocol.native(r.Schema) {
+		c.learned.words = true
+		return true
+	}
+	return false
+}
+
+// post makes one exchange.
+func (c *Client) post(ctx context.Context, body map[string]any) (int, http.Header, []byte, error) {
+	encoded, err := blueprint.Encode(body)
+	if err != nil {
+		return 0, nil, nil, &blueprint.Failure{Code: CodeInvalid, Message: "the request cannot be written as JSON", Permanent: true, NotSent: true}
+	}
+	if len(encoded) > MaxRequest {
+		return 0, nil, nil, &blueprint.Failure{Code: CodeTooLarge, Message: "the conversation is larger than 16 MiB", Permanent: true, NotSent: true}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(encoded))
+	if err != nil {
+		return 0, nil, nil, unusable(c.connection)
+	}
+	request.Header = c.protocol.header()
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", c.options.UserAgent)
+	response, err := c.options.HTTP.Do(request)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer response.Body.Close()
+	data, err := outbound.ReadAll(response.Body, MaxAnswer)
+	if errors.Is(err, outbound.ErrTooLarge) {
+		return 0, nil, nil, c.failure(CodeTooLarge, "more than 4 MiB")
+	}
+	return response.StatusCode, response.Header, data, err
+}

@@ -1,0 +1,179 @@
+package llm
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"blueprintd/blueprint"
+)
+
+// The codes of failures; the package's documentation says what they mean.
+const (
+	CodeInvalid      = "invalid_request"
+	CodeUnauthorized = "unauthorized"
+	CodeQuota        = "quota_exceeded"
+	CodeRateLimited  = "rate_limited"
+	CodeTooLong      = "context_too_long"
+	CodeProvider     = "provider_error"
+	CodeRefused      = "model_refused"
+	CodeTruncated    = "truncated"
+	CodeBadAnswer    = "bad_answer"
+	CodeTooLarge     = "too_large"
+	CodeBadConfig    = "bad_config"
+)
+
+// problem is what a provider said instead of an answer.
+type problem struct {
+	status               int
+	code, param, message string // as far as it told; code is a word
+	retryAfter           time.Duration
+}
+
+// maxRetryAfter is the longest that a provider may make a node wait.
+const maxRetryAfter = time.Hour
+
+// problemOf reads an error; nil when there is none. Some servers tell of one
+// with a good status.
+func (c *Client) problemOf(status int, header http.Header, value any) *problem {
+	if l := list(value); len(l) > 0 {
+		value = l[0] // Google wraps errors in a list
+	}
+	m := object(value)
+	failed := status < 200 || status > 299
+	if !failed && (m["error"] == nil || m["choices"] != nil || m["content"] != nil) {
+		return nil
+	}
+	p := &problem{status: status, retryAfter: c.retryAfter(header.Get("Retry-After"))}
+	inner := m
+	switch e := m["error"].(type) {
+	case map[string]any:
+		inner = e
+	case string:
+		p.message = e
+	}
+	if p.message == "" {
+		p.message = text(inner["message"])
+	}
+	if p.message == "" {
+		p.message = detail(m["detail"])
+	}
+	p.param = text(inner["param"])
+	if p.code = text(inner["code"]); p.code == "" {
+		p.code = text(inner["type"])
+	}
+	if !failed {
+		p.status = http.StatusBadGateway
+		if told := count(inner["code"]); told >= 400 && told <= 599 {
+			p.status = int(told)
+		}
+	}
+	return p
+}
+
+// detail reads what servers written with FastAPI say.
+func detail(value any) string {
+	if s := text(value); s != "" {
+		return s
+	}
+	var parts []string
+	for _, item := range list(value) {
+		m := object(item)
+		var place []string
+		for _, step := range list(m["loc"]) {
+			place = append(place, text(step))
+		}
+		parts = append(parts, strings.Join(place, ".")+": "+text(m["msg"]))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// tooLong tells whether the conversation does not fit the model.
+func (p *problem) tooLong() bool {
+	message := strings.ToLower(p.message)
+	return p.status == http.StatusRequestEntityTooLarge || p.code == "context_length_exceeded" ||
+		strings.Contains(message, "prompt is too long") || strings.Contains(message, "maximum context length")
+}
+
+// spent tells whether the account has nothing left.
+func (p *problem) spent() bool {
+	return p.status == http.StatusPaymentRequired || p.code == "insufficient_quota" || p.code == "billing_error" ||
+		strings.Contains(strings.ToLower(p.message), "credit balance is too low")
+}
+
+// refused makes a failure of what the provider said.
+func (c *Client) refused(p *problem) error {
+	f := &blueprint.Failure{RetryAfter: p.retryAfter, Message: c.host + " answered " + strconv.Itoa(p.status)}
+	if words := http.StatusText(p.status); words != "" {
+		f.Message += " " + words
+	}
+	// Who refuses a key may show part of it.
+	if said := c.short(p.message); said != "" && p.status != http.StatusUnauthorized {
+		f.Message += ": " + said
+	}
+	switch {
+	case p.tooLong():
+		f.Code, f.Permanent = CodeTooLong, true
+	case p.spent():
+		f.Code = CodeQuota
+	case p.status == http.StatusUnauthorized:
+		f.Code = CodeUnauthorized
+		f.Message += ": it does not accept the credentials of the connection"
+	case p.status == http.StatusForbidden:
+		f.Code = CodeUnauthorized
+	case p.status == http.StatusTooManyRequests:
+		f.Code = CodeRateLimited
+	case p.status == http.StatusRequestTimeout, p.status == http.StatusConflict, p.status > 499, p.status < 400:
+		f.Code = CodeProvider
+	default:
+		f.Code, f.Permanent = CodeInvalid, true
+	}
+	return f
+}
+
+// failure is one of ours about an answer: "host answered ...".
+func (c *Client) failure(code, what string) *blueprint.Failure {
+	return &blueprint.Failure{Code: code, Message: c.host + " answered " + c.short(what)}
+}
+
+// short makes one line of what a provider said, without credentials and cut
+// when it is long.
+func (c *Client) short(said string) string {
+	for _, secret := range c.connection.Secrets {
+		if secret != "" {
+			said = strings.ReplaceAll(said, secret, "***")
+		}
+	}
+	const most = 300
+	var out strings.Builder
+	n := 0
+	for word := range strings.FieldsSeq(strings.ToValidUTF8(said, "\uFFFD")) {
+		if n > 0 {
+			out.WriteByte(' ')
+		}
+		for _, r := range word {
+			if n++; n > most {
+				return out.String() + "..."
+			}
+			if unicode.IsPrint(r) {
+				out.WriteRune(r)
+			}
+		}
+		n++
+	}
+	return out.String()
+}
+
+// retryAfter reads the header: seconds, or the instant to wait for.
+func (c *Client) retryAfter(value string) time.Duration {
+	value = strings.TrimSpace(value)
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
+		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(0, at.Sub(c.options.Clock.Now())), maxRetryAfter)
+	}
+	return 0
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/secret"
+	"blueprintd/store"
+)
+
+// sealedFile is a database file with something of everything that is encrypted,
+// closed; read starts a server on it, wherever it lies, and sees that all of it
+// can be read.
+func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)) {
+	path = filepath.Join(t.TempDir(), "sealed.db")
+	s := newService(t, onFile(path), atNoon)
+	const token, hook = "canary-of-the-variable", "canary-of-the-hook"
+	blueprint := s.root.id(t, "blueprint.create", object{
+		"title": "sealed", "blueprint_map": object{"nodes": []any{
+			node("ask", "human", object{"prompt": "say"}),
+			node("tell", "template", object{"text": "{{token}} {{nodes.ask.output.word}}"}),
+		}},
+		"environment_variables": []any{object{"name": "token", "secret": true, "default": token}},
+	})
+	trigger := s.root.id(t, "blueprintTriggers.create", object{"blueprintId": blueprint, "triggerType": "webhook", "config": object{"secret": hook}})
+	connection := s.root.id(t, "connection.create", object{"name": "c", "type": "slack", "config": object{"botToken": "canary-of-slack"}})
+	start := func() string {
+		run, _ := at(s.root.ok(t, "blueprint.execute", object{"id": blueprint}), "executionId").(string)
+		return run
+	}
+	waiting, ended := start(), start()
+	s.root.ok(t, "execution.resume", object{"executionId": ended, "input": object{"word": "ended"}})
+	s.advance(t, "0s")
+	s.stop()
+	return path, func(t *testing.T, path string) {
+		t.Helper()
+		s := newService(t, onFile(path), atNoon)
+		defer s.stop()
+		if got := at(at(s.root.ok(t, "blueprint.get", object{"id": blueprint}), "environment_variables").([]any)[0], "default"); got != token {
+			t.Errorf("the variable is %v", got)
+		}
+		if got := at(s.root.ok(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": trigger}), "secret"); got != hook {
+			t.Errorf("the webhook's secret is %v", got)
+		}
+		if c, err := s.store.ConnectionForUse(t.Context(), s.root.ID, connection); err != nil || c.Config["botToken"] != "canary-of-slack" {
+			t.Errorf("the connection is %v, %v", c, err)
+		}
+		s.root.ok(t, "execution.resume", object{"executionId": waiting, "input": object{"word": "resumed"}})
+		again, _ := at(s.root.ok(t, "execution.retry", object{"executionId": ended, "fromNodeId": "tell"}), "executionId").(string)
+		s.advance(t, "0s")
+		for id, want := range map[string]string{waiting: "*** resumed", again: "*** ended"} {
+			status := s.root.ok(t, "execution.getExecutionStatus", object{"executionId": id})
+			if text := encoded(t, status); at(status, "status") != "completed" || !strings.Contains(text, want) {
+				t.Errorf("a run came to %s, want %q", text, want)
+			}
+		}
+	}
+}
+
+// rotating is a rotation of the key of a database.
+func rotating(t *testing.T, path string) *rotation {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	key, err := readMasterKey(path, "", logger)
+	if err != nil || key.sealer == nil {
+		t.Fatalf("the key: %v", err)
+	}
+	return &rotation{key: key, store: store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger}}
+}
+
+// powerCut copies what would be on the disk after a power cut: all files but
+// the index of the log, which is never synced.
+func powerCut(t *testing.T, from string) string {
+	t.Helper()
+	to := t.TempDir()
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), "-shm") {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(from, entry.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(to, entry.Name()), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// TestRotateCutOff ends a rotation after each of its steps, as a kill or a power
+// cut would: whatever comes next finds everything readable, and the rotation can
+// be finished.
+func TestRotateCutOff(t *testing.T) {
+	path, read := sealedFile(t)
+	folder, name := filepath.Dir(path), filepath.Base(path)
+	before, err := os.ReadFile(path + ".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{}
+	var steps []string
+	r := rotating(t, path)
+	r.after = func(step string) error {
+		steps = append(steps, step)
+		states[step] = powerCut(t, folder)
+		return nil
+	}
+	report, err := r.run(t.Context())
+	if err != nil || report.Values < 6 || report.Finished {
+		t.Fatalf("report %+v, %v", report, err)
+	}
+	if want := []string{"new", "old", "switch", "name"}; !slices.Equal(steps, want) {
+		t.Fatalf("steps %q, want %q", steps, want)
+	}
+	for step, state := range states {
+		path := filepath.Join(state, name)
+		switched := step == "switch" || step == "name"
+		t.Run("then a server after "+step, func(t *testing.T) {
+			copied := filepath.Join(powerCut(t, state), name)
+			read(t, copied)
+			key, err := os.ReadFile(copied + ".key")
+			if err != nil || switched == (string(key) == string(before)) {
+				t.Errorf("the key is not the one of the database: %v", err)
+			}
+			if _, err := os.Stat(copied + ".key" + newKeySuffix); (err == nil) == switched {
+				t.Errorf("the new key beside it: %v", err)
+			}
+		})
+		t.Run("then a rotation after "+step, func(t *testing.T) {
+			report, err := rotating(t, path).run(t.Context())
+			if err != nil || report.Finished != (step == "switch") {
+				t.Fatalf("report %+v, %v", report, err)
+			}
+			read(t, path)
+		})
+	}
+	t.Run("to the end", func(t *testing.T) {
+		kept, err := os.ReadFile(report.Old)
+		if err != nil || string(kept) != string(before) {
+			t.Errorf("the old key is not kept: %v", err)
+		}
+		for _, file := range []string{path + ".key", report.Old} {
+			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v, %v", file, info, err)
+			}
+		}
+		read(t, path)
+	})
+}
+
+func TestRotateRefuses(t *testing.T) {
+	path, read := sealedFile(t)
+	before := powerCut(t, filepath.Dir(path))
+	cutOff := errors.New("cut off")
+	for name, test := range map[string]struct {
+		spoil func(r *rotation) context.Context
+		want  string
+	}{
+		"a wrong key": {func(r *rotation) context.Context {
+			r.key.sealer, _ = secret.NewSealer(secret.NewKey())
+			return t.Context()
+		}, "encrypted with another master key"},
+		"interrupted": {func(*rotation) context.Context {
+			ctx, end := context.WithCancel(t.Context())
+			end()
+			return ctx
+		}, "context canceled"},
+		"cut off": {func(r *rotation) context.Context {
+			r.after = func(string) error { return cutOff }
+			return t.Context()
+		}, "cut off"},
+	} {
+		r := rotating(t, path)
+		if _, err := r.run(test.spoil(r)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %q", name, err, test.want)
+		}
+	}
+	s := newService(t, onFile(path), atNoon)
+	_, err := rotating(t, path).run(t.Context())
+	if code, message, hint := explain(err); code != exitFailed || !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
+		t.Errorf("beside a server: %q, %q", message, hint)
+	}
+	s.stop()
+	was, _ := os.ReadFile(filepath.Join(before, filepath.Base(path)+".key"))
+	if is, err := os.ReadFile(path + ".key"); string(was) != string(is) || err != nil {
+		t.Errorf("the key was changed: %v", err)
+	}
+	read(t, path)
+}
+
+// TestRotateCommand rotates as people do, through a link to the key, and lets
+// doctor look at what a rotation that was cut off leaves.
+func TestRotateCommand(t *testing.T) {
+	path, read := sealedFile(t)
+	elsewhere := filepath.Join(t.TempDir(), "key")
+	if err := errors.Join(os.Rename(path+".key", elsewhere), os.Symlink(elsewhere, path+".key")); err != nil {
+		t.Fatal(err)
+	}
+	command := func(args ...string) (int, string) {
+		var out, failure strings.Builder
+		code := run(append([]string{"blueprintd"}, args...), strings.NewReader(""), &out, &failure)
+		return code, out.String() + failure.String()
+	}
+	cut := rotating(t, path)
+	cut.after = func(step string) error {
+		if step == "switch" {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}
+	if _, err := cut.run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	const fits = "ok       master key   it fits the database"
+	if _, text := command("doctor", "--db", path); !strings.Contains(text, fits) || !strings.Contains(text, "a change of the master key was cut off") {
+		t.Errorf("doctor: %s", text)
+	}
+	if code, text := command("master-key", "rotate", "--db", path); code != 0 || !strings.Contains(text, "it is finished now: "+elsewhere) {
+		t.Errorf("the first: %d %s", code, text)
+	}
+	code, text := command("master-key", "rotate", "--db", path, "--json")
+	if value := decoded(t, text); code != 0 || at(value, "key") != elsewhere || at(value, "oldKey") == nil {
+		t.Errorf("the second: %d %s", code, text)
+	}
+	if info, err := os.Lstat(path + ".key"); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v", err)
+	}
+	if _, text := command("doctor", "--db", path); !strings.Contains(text, fits) || strings.Contains(text, "cut off") {
+		t.Errorf("doctor: %s", text)
+	}
+	read(t, path)
+	for _, wrong := range [][]string{{"--db", path + "x"}, {"--db", path, "--master-key-file", path + "x"}} {
+		if code, text := command(append([]string{"master-key", "rotate"}, wrong...)...); code != exitFailed || !strings.Contains(text, "hint: ") {
+			t.Errorf("%q: %d %s", wrong, code, text)
+		}
+	}
+}

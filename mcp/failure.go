@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"blueprintd/blueprint"
+	"blueprintd/outbound"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// fail makes a failure that no second try can mend.
+func fail(code, format string, args ...any) *blueprint.Failure {
+	return &blueprint.Failure{Code: code, Message: fmt.Sprintf(format, args...), Permanent: true, NotSent: true}
+}
+
+// failure says why an exchange did not succeed. Of the connection nothing but
+// its host is named.
+func (s *Session) failure(ctx, limited context.Context, record *record, hops *outbound.Hops, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
+	}
+	record.mu.Lock()
+	defer record.mu.Unlock()
+	cause := errors.Join(record.err, err)
+	var (
+		known   *blueprint.Failure
+		pause   *blueprint.Pause
+		refusal *jsonrpc.Error
+		refused *outbound.RefusedError
+	)
+	f := &blueprint.Failure{NotSent: !hops.Sent()}
+	say := func(code, format string, args ...any) { f.Code, f.Message = code, fmt.Sprintf(format, args...) }
+	switch {
+	case errors.As(cause, &known):
+		return known
+	case errors.As(cause, &pause):
+		return pause
+	case errors.Is(cause, errTooLarge):
+		say("too_large", "an answer of %s is larger than %d bytes", s.host, s.client.maxAnswer)
+	case errors.Is(cause, outbound.ErrHeaders):
+		say("too_large", "the headers of an answer of %s are larger than %d bytes", s.host, outbound.MaxHeaderBytes)
+	case errors.Is(cause, errTooManyTries):
+		say("connect_failed", "%s broke its answers off again and again", s.host)
+	case errors.As(cause, &refused):
+		say("address_refused", "%s", refused.Error())
+	case errors.Is(cause, outbound.ErrRedirects):
+		say("too_many_redirects", "%s redirected more than %d times", s.host, outbound.MaxRedirects)
+	case record.refusal != nil:
+		say("mcp_error", "%s refused: %s (%d)", s.host, shorten(record.refusal.Message, maxQuoted), record.refusal.Code)
+	case record.status != 0 && errors.As(err, &refusal) && refusal.Message != rejected:
+		say("mcp_error", "%s answered %d: %s (%d)", s.host, record.status, shorten(refusal.Message, maxQuoted), refusal.Code)
+	case record.status != 0:
+		say("http_status", "%s answered %s", s.host, statusText(record.status))
+		f.RetryAfter = record.wait.duration
+	case limited.Err() != nil || isTimeout(record.err):
+		say("timeout", "%s did not answer in time", s.host)
+	case record.err == nil:
+		say("mcp_error", "%s gave an answer that is none of the protocol; check that the url is that of a streamable HTTP server", s.host)
+	case isTLS(record.err):
+		say("tls_failed", "%s cannot prove by its certificate who it is, or does not speak TLS", s.host)
+	default:
+		f.Code, f.Message = "connect_failed", connectProblem(s.host, record.err, f.NotSent)
+	}
+	return f
+}
+
+// maxQuoted is how many characters of a server's own words are repeated.
+const maxQuoted = 500
+
+// rejected is the message of the error by which the SDK says that a request
+// failed and the session did not.
+const rejected = "rejected by transport"
+
+func statusText(status int) string {
+	text := strings.TrimSpace(strconv.Itoa(status) + " " + http.StatusText(status))
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		text += "; check the connection's credentials"
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		text += "; check that the connection's url is that of a streamable HTTP server"
+	}
+	return text
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+func isTLS(err error) bool {
+	var (
+		certificate *tls.CertificateVerificationError
+		header      tls.RecordHeaderError
+		alert       tls.AlertError
+	)
+	return errors.As(err, &certificate) || errors.As(err, &header) || errors.As(err, &alert) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+func connectProblem(host string, err error, notSent bool) string {
+	var name *net.DNSError
+	var number syscall.Errno
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return fmt.Sprintf("no host named %s is known", host)
+	case notSent && errors.As(err, &number):
+		return fmt.Sprintf("cannot connect to %s: %s", host, number.Error())
+	case notSent:
+		return fmt.Sprintf("cannot connect to %s", host)
+	}
+	return fmt.Sprintf("%s broke the connection off before its answer was complete", host)
+}
+
+// retryAfter is how long a server asks to be left alone.
+type retryAfter struct{ duration time.Duration }
+
+// maxWait is the longest that a server may make a node wait.
+const maxWait = time.Hour
+
+// retryAfterOf reads the header: seconds, or an instant, which is reckoned from
+// the instant that the server itself says it is.
+func retryAfterOf(header http.Header) retryAfter {
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return retryAfter{time.Duration(min(seconds, uint64(maxWait/time.Second))) * time.Second}
+	}
+	at, err := http.ParseTime(value)
+	now, errNow := http.ParseTime(header.Get("Date"))
+	if err != nil || errNow != nil {
+		return retryAfter{}
+	}
+	return retryAfter{min(max(0, at.Sub(now)), maxWait)}
+}
+
+// Shorten makes one line of a name that somebody else chose, of at most 200
+// characters, to be shown in a message.
+func Shorten(name string) string { return shorten(name, maxName) }
+
+// shorten makes one line of a stranger's text, of at most so many characters.
+func shorten(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	text = strings.TrimSpace(text)
+	count := 0
+	for i := range text {
+		if count++; count > most {
+			return text[:i] + "…"
+		}
+	}
+	return text
+}
+
+// wholeNumber gives the value of a JSON number without a fraction.
+func wholeNumber(value any) (int64, bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	whole, err := number.Int64()
+	return whole, err == nil
+}

@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Desk is what stands behind the tools that a Handler offers. It is safe for
+// concurrent use.
+type Desk interface {
+	// Published lists what a caller may call, oldest first, at most so many.
+	Published(ctx context.Context, principal blueprint.Principal, most int) ([]Published, error)
+	// Call starts a run and waits for it, for as long as one may wait for an
+	// answer. A *blueprint.Error says why no run was started; the paths of its
+	// issues begin with "inputData". The context is that of request.
+	Call(ctx context.Context, principal blueprint.Principal, id string, arguments any, request *http.Request) (*Outcome, error)
+}
+
+// Outcome is what became of a run.
+type Outcome struct {
+	ExecutionID string
+	Status      blueprint.Status
+	Output      any                 // of a completed run
+	Failure     *blueprint.RunError // of a failed one, if it is known
+}
+
+// Handler serves /mcp. It is safe for concurrent use and starts nothing that
+// outlives its request.
+type Handler struct {
+	desk    Desk
+	logger  *slog.Logger
+	maxBody int64
+	http    http.Handler
+}
+
+// NewHandler makes a handler that tells clients version and takes bodies of at
+// most maxBody bytes. Nil logs nothing.
+func NewHandler(desk Desk, version string, maxBody int64, logger *slog.Logger) *Handler {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{desk: desk, logger: logger, maxBody: maxBody}
+	server := sdk.NewServer(&sdk.Implementation{Name: "blueprintd", Version: version}, &sdk.ServerOptions{
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		Instructions: "Each tool runs a blueprint and answers its output. When a run waits for a person or takes long, the answer tells its execution id instead.",
+	})
+	server.AddReceivingMiddleware(h.middleware)
+	h.http = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
+		DisableLocalhostProtection: true, // who stands before this handler looks at Origin
+	})
+	return h
+}
+
+type callerKey struct{}
+
+// caller is who sent a request, and the request.
+type caller struct {
+	principal blueprint.Principal
+	request   *http.Request
+}
+
+// Serve answers a request of somebody whose key has been checked. An error that
+// it returns is still to be answered: CodePayloadTooLarge, CodeTimeout,
+// CodeClientClosed or CodeBadRequest, all for the body.
+func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	ctx := context.WithValue(r.Context(), callerKey{}, caller{principal, r})
+	if r.Method == http.MethodPost {
+		body, err := h.readBody(r)
+		if err != nil {
+			return err
+		}
+		r = r.Clone(ctx)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	h.http.ServeHTTP(w, r.WithContext(ctx))
+	return nil
+}
+
+// readBody reads one message, which must be a JSON object: several in one
+// request would get past the limit of requests.
+func (h *Handler) readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, h.maxBody+1))
+	var network net.Error
+	var refused *blueprint.Error
+	switch {
+	case errors.As(err, &refused): // by who stands before this handler
+		return nil, refused
+	case errors.As(err, &network) && network.Timeout():
+		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
+	case err != nil:
+		return nil, blueprint.Errorf(blueprint.CodeClientClosed, "the body ended early")
+	case int64(len(body)) > h.maxBody:
+		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", h.maxBody)
+	case !utf8.Valid(body):
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
+	}
+	message, err := blueprint.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := message.(map[string]any); !ok {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body must be one JSON-RPC message, not a batch of them")
+	}
+	return body, nil
+}
+
+// middleware answers what is asked about tools and leaves the opening of a
+// conversation to the SDK. Nothing else is offered, and nothing that would keep
+// a request open.
+func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
+		who, _ := ctx.Value(callerKey{}).(caller)
+		switch params := request.GetParams().(type) {
+		case *sdk.ListToolsParams:
+			return h.list(who, params)
+		case *sdk.CallToolParamsRaw:
+			return h.call(who, params)
+		}
+		switch method {
+		case "initialize", "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", "ping", "server/discover":
+			return next(ctx, method, request)
+		}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the method " + Shorten(method) + " is not offered here"}
+	}
+}
+
+// internal logs what must not be shown.
+func (h *Handler) internal(what string, err error) error {
+	h.logger.Error(what+" failed", "error", err)
+	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
+}

@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"sync/atomic"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/outbound"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Session is a conversation with one MCP server. Its methods may be called at
+// the same time, but not after Close.
+type Session struct {
+	client     *Client
+	connection *blueprint.OpenConnection
+	host       string
+	timeout    time.Duration
+	ctx        context.Context // of everything that the session sends; ends with it
+	end        context.CancelFunc
+	sdk        *sdk.ClientSession
+	version    atomic.Value // of the protocol, a string, once it is agreed upon
+}
+
+// Server gives the name by which the server calls itself, or its host when it
+// does not.
+func (s *Session) Server() string {
+	name := ""
+	if result := s.sdk.InitializeResult(); result != nil && result.ServerInfo != nil {
+		name = Shorten(result.ServerInfo.Name)
+	}
+	return cmp.Or(name, s.host)
+}
+
+// maxName is how many characters the name of a server or a tool is shown with.
+const maxName = 200
+
+// Close tells the server that the session is over, waiting 2 s for it at most,
+// and ends all that the session started. It may be called twice.
+func (s *Session) Close() error {
+	defer s.end()
+	patience := time.AfterFunc(s.client.goodbye, s.end)
+	defer patience.Stop()
+	// What goes wrong now changes nothing: the server forgets us sooner or later.
+	_ = s.sdk.Close()
+	return nil
+}
+
+// exchange does something with the server within the session's time limit and
+// gives what went wrong in our words. f is done when its answer came, whatever
+// error the SDK made of it.
+func (s *Session) exchange(ctx context.Context, f func(ctx context.Context) error) error {
+	record := &record{}
+	_, err := s.recorded(ctx, record, f)
+	return err
+}
+
+// recorded is exchange for who wants to see the answer itself: of the last
+// request in f, as it came.
+func (s *Session) recorded(ctx context.Context, record *record, f func(ctx context.Context) error) (answer []byte, err error) {
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	limited, hops := outbound.Record(context.WithValue(limited, recordKey{}, record))
+	err = f(limited)
+	if answer = record.result(); answer != nil || err == nil {
+		return answer, nil
+	}
+	return nil, s.failure(ctx, limited, record, hops, err)
+}

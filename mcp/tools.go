@@ -1,0 +1,97 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+
+	"blueprintd/blueprint"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	// maxTools is how many tools are taken from one server.
+	maxTools = 1000
+	// maxPages is how many pages they may come in.
+	maxPages = 100
+)
+
+// Tool is something that a server can do. Description and InputSchema are its
+// own words, bounded in size and otherwise as they came; InputSchema is a plain
+// JSON value and never nil.
+type Tool struct {
+	Name        string
+	Description string
+	InputSchema map[string]any
+}
+
+// Tools lists what the server offers, in its order. Errors are
+// *blueprint.Failure with NotSent, *blueprint.Pause, or ctx's when it was
+// cancelled; more tools than can be taken are too_large.
+func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
+	tools := []Tool{}
+	size, cursor := 0, ""
+	for range maxPages {
+		var page *sdk.ListToolsResult
+		raw, err := s.recorded(ctx, &record{}, func(ctx context.Context) (err error) {
+			page, err = s.sdk.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+			return err
+		})
+		if err == nil && raw == nil { // the SDK remembered what it had asked before
+			raw, err = blueprint.Encode(page)
+		}
+		if err != nil {
+			return nil, nothingCalled(err)
+		}
+		found, next, err := s.readTools(raw)
+		if err != nil {
+			return nil, err
+		}
+		tools, size, cursor = append(tools, found...), size+len(raw), next
+		if len(tools) > maxTools || int64(size) > s.client.maxAnswer {
+			return nil, s.tooManyTools()
+		}
+		if cursor == "" {
+			return tools, nil
+		}
+	}
+	return nil, s.tooManyTools()
+}
+
+func (s *Session) tooManyTools() *blueprint.Failure {
+	return fail("too_large", "%s lists more than %d tools, or more than %d bytes of them", s.host, maxTools, s.client.maxAnswer)
+}
+
+// readTools reads one page. What has no name cannot be called and is left out.
+func (s *Session) readTools(raw []byte) (tools []Tool, next string, err error) {
+	value, err := blueprint.Decode(raw)
+	page, ok := value.(map[string]any)
+	list, isList := page["tools"].([]any)
+	if err != nil || !ok || !isList {
+		return nil, "", fail("mcp_error", "%s answered tools/list with something else than a list of tools", s.host)
+	}
+	for _, element := range list {
+		object, _ := element.(map[string]any)
+		tool := Tool{InputSchema: map[string]any{"type": "object"}}
+		tool.Name, _ = object["name"].(string)
+		tool.Description, _ = object["description"].(string)
+		if schema, ok := object["inputSchema"].(map[string]any); ok {
+			tool.InputSchema = schema
+		}
+		if tool.Name != "" {
+			tools = append(tools, tool)
+		}
+	}
+	next, _ = page["nextCursor"].(string)
+	return tools, next, nil
+}
+
+// nothingCalled says of a failure that no tool was called, so that even what
+// must happen only once may be tried again.
+func nothingCalled(err error) error {
+	var f *blueprint.Failure
+	if errors.As(err, &f) {
+		f.NotSent = true
+	}
+	return err
+}

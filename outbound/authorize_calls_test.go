@@ -1,0 +1,63 @@
+package outbound_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"blueprintd/outbound"
+)
+
+// Whoever authorizes a request may ask for a token with the same client: that
+// is neither authorized in turn nor taken for the request. And the answer does
+// not carry the credentials back.
+func TestAuthorizersMaySend(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.URL.Path+" "+r.Header.Get("Authorization"))
+	}))
+	defer server.Close()
+	client := outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	fetch := func(ctx context.Context, path string) (*http.Response, string) {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		data, err := outbound.ReadAll(response.Body, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return response, string(data)
+	}
+	tokens := 0
+	ctx, hops := outbound.Record(context.Background())
+	ctx = outbound.Authorize(ctx, func(ctx context.Context, r *http.Request) error {
+		for _, under := range []context.Context{ctx, r.Context()} {
+			tokens++
+			if _, body := fetch(under, "/token"); body != "/token " {
+				t.Errorf("the token came with %q", body)
+			}
+		}
+		r.Header.Set("Authorization", "secret")
+		r.URL.RawQuery = "key=secret"
+		return nil
+	})
+	response, body := fetch(ctx, "/data")
+	if body != "/data secret" || tokens != 2 {
+		t.Errorf("%q after %d requests for tokens", body, tokens)
+	}
+	if list := hops.List(); len(list) != 1 || list[0].Status != 200 {
+		t.Errorf("recorded %+v", list)
+	}
+	if got := response.Request; got.Header.Get("Authorization") != "" || strings.Contains(got.URL.String(), "secret") {
+		t.Errorf("the answer shows %s %v", got.URL, got.Header)
+	}
+}

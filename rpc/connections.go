@@ -1,0 +1,106 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// connectionStore is what these procedures ask of the database. A connection
+// that the principal may not use is CodeForbidden, as is one that they may use
+// but not change. None that it gives holds a secret.
+type connectionStore interface {
+	CreateConnection(ctx context.Context, p blueprint.Principal, given blueprint.NewConnection) (blueprint.Connection, error)
+	Connections(ctx context.Context, p blueprint.Principal, organizationID string) ([]blueprint.Connection, error)
+	Connection(ctx context.Context, p blueprint.Principal, id string) (blueprint.Connection, error)
+	// UpdateConnection leaves the name alone when it is nil, and merges change into the config.
+	UpdateConnection(ctx context.Context, p blueprint.Principal, id string, name *string, change map[string]any) (blueprint.Connection, error)
+	DeleteConnection(ctx context.Context, p blueprint.Principal, id string) error
+}
+
+// ConnectionTester makes the cheapest real call through a connection and says
+// in plain words, without secrets, what came of it. An error is a fault of the
+// service or CodeNotFound, not a call that failed.
+type ConnectionTester interface {
+	Test(ctx context.Context, userID, id string) (ok bool, message string, err error)
+}
+
+func (s *Service) connections() []Procedure {
+	return []Procedure{
+		query("connection.list", s.connectionList),
+		query("connection.get", s.connectionGet),
+		mutation("connection.create", s.connectionCreate),
+		mutation("connection.update", s.connectionUpdate),
+		mutation("connection.delete", s.connectionDelete),
+		mutation("connection.test", s.connectionTest),
+	}
+}
+
+type connectionList struct {
+	OrganizationID string `json:"organizationId" check:"uuid"`
+}
+
+func (s *Service) connectionList(ctx context.Context, caller *Caller, in connectionList) ([]blueprint.Connection, error) {
+	found, err := s.Store.Connections(ctx, caller.Principal, in.OrganizationID)
+	if found == nil {
+		found = []blueprint.Connection{}
+	}
+	return found, err
+}
+
+type connectionID struct {
+	ID string `json:"id" check:"required,uuid"`
+}
+
+func (s *Service) connectionGet(ctx context.Context, caller *Caller, in connectionID) (blueprint.Connection, error) {
+	return s.Store.Connection(ctx, caller.Principal, in.ID)
+}
+
+type connectionCreate struct {
+	Name           string         `json:"name" check:"required,trim,min=1,max=200"`
+	Type           string         `json:"type" check:"required,enum=ai-provider|mcp-server|oauth2|http|smtp|slack"`
+	Config         map[string]any `json:"config" check:"required"`
+	OrganizationID string         `json:"organizationId" check:"uuid"`
+}
+
+func (s *Service) connectionCreate(ctx context.Context, caller *Caller, in connectionCreate) (blueprint.Connection, error) {
+	return s.Store.CreateConnection(ctx, caller.Principal, blueprint.NewConnection{
+		Name: in.Name, Type: blueprint.ConnectionType(in.Type), Config: in.Config, OrganizationID: in.OrganizationID,
+	})
+}
+
+type connectionUpdate struct {
+	ID     string         `json:"id" check:"required,uuid"`
+	Name   *string        `json:"name" check:"trim,min=1,max=200"`
+	Config map[string]any `json:"config"`
+}
+
+func (s *Service) connectionUpdate(ctx context.Context, caller *Caller, in connectionUpdate) (blueprint.Connection, error) {
+	return s.Store.UpdateConnection(ctx, caller.Principal, in.ID, in.Name, in.Config)
+}
+
+func (s *Service) connectionDelete(ctx context.Context, caller *Caller, in connectionID) (succeeded, error) {
+	if err := s.Store.DeleteConnection(ctx, caller.Principal, in.ID); err != nil {
+		return succeeded{}, err
+	}
+	return succeeded{true}, nil
+}
+
+type connectionTested struct {
+	OK      bool   `json:"ok"`
+	Message string `json:"message"`
+}
+
+func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connectionID) (connectionTested, error) {
+	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
+		return connectionTested{}, err
+	}
+	if s.Connections == nil {
+		return connectionTested{false, "this server cannot test connections"}, nil
+	}
+	ok, message, err := s.Connections.Test(ctx, caller.UserID, in.ID)
+	if err != nil {
+		return connectionTested{}, err
+	}
+	return connectionTested{ok, message}, nil
+}

@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// What no interpreter can stop by itself, or what eats a machine: each must end
+// with its code, in its time, and leave the pool as it was.
+func TestBombs(t *testing.T) {
+	p := running(t)
+	for _, test := range []struct{ name, source, want string }{
+		{"loop", "for (;;);", "timeout"},
+		{"loop of promises", "for (;;) await null", "timeout"},
+		{"loop in a floating promise", "(async () => { for (;;) await null })(); return 1", "timeout"},
+		{"loop that catches", "for (;;) try { for (;;); } catch {}", "timeout"},
+		{"loop in finally", "try { for (;;); } finally { for (;;); }", "timeout"},
+		{"loop in an async finally", "async function f() { try { for (;;); } finally { await f() } } for (;;) try { await f() } catch {}", "timeout"},
+		{"loop in a thrown value", "throw { toJSON() { for (;;); } }", "timeout"},
+		{"loop in toJSON", "return { toJSON() { for (;;); } }", "timeout"},
+		{"loop in a getter", "return { get a() { for (;;); } }", "timeout"},
+		{"loop in a thenable", "return { then() { for (;;); } }", "timeout"},
+		{"loop in a proxy", "return new Proxy({}, { ownKeys() { for (;;); } })", "timeout"},
+		{"loop in an iterator", "const [a] = { [Symbol.iterator]: () => ({ next() { for (;;); } }) }", "timeout"},
+		{"loop in an error's name", "throw Object.defineProperty(new Error(), 'name', { get() { for (;;); } })", "timeout"},
+		{"loop in a console value", "console.log({ toJSON() { for (;;); } })", "timeout"},
+		{"regular expression", "return /(a+)+$/.test('a'.repeat(40) + 'b')", "timeout"},
+		{"holes to join", "return new Array(5e8).join('ab').length", "timeout memory_exceeded"},
+		{"holes to fill", "return new Array(2e9).fill(0).length", "memory_exceeded timeout"},
+		{"holes to sort", "const a = []; a.length = 4e9; a.sort(); return 1", "timeout memory_exceeded script_error"},
+		{"holes to search", "const a = []; a.length = 4294967295; return a.indexOf(1)", "timeout"},
+		{"brackets to parse", "return JSON.parse('['.repeat(1e5) + ']'.repeat(1e5)).length", "script_error timeout memory_exceeded"},
+		{"brackets to compile", "return eval('['.repeat(2e5) + ']'.repeat(2e5)).length", "script_error timeout memory_exceeded"},
+		{"great number", "return String(9n ** (9n ** 9n)).length", "timeout memory_exceeded script_error"},
+		{"array", "const a = []; for (;;) a.push(new Array(1000).fill(1))", "memory_exceeded"},
+		{"objects", "let a = {}; for (;;) a = { a }", "memory_exceeded"},
+		{"strings", "const a = []; for (let i = 0; ; i++) a.push('x'.repeat(1000) + i)", "memory_exceeded"},
+		{"doubled string", "let s = 'x'; for (;;) s += s", "script_error memory_exceeded"},
+		{"doubled strings", "const a = []; for (;;) { let s = 'x'; while (s.length < 1e6) s += s; a.push(s) }", "memory_exceeded"},
+		{"long string", "return 'x'.repeat(2 ** 29)", "memory_exceeded"},
+		{"longer string", "return 'x'.repeat(2 ** 40)", "script_error"},
+		{"buffer", "return new ArrayBuffer(2e9).byteLength", "memory_exceeded script_error"},
+		{"buffers", "const a = []; for (;;) a.push(new Uint8Array(1e6).fill(1))", "memory_exceeded"},
+		{"map", "const m = new Map(); for (let i = 0; ; i++) m.set(i, { i })", "memory_exceeded"},
+		{"promises", "const a = []; for (;;) a.push(Promise.resolve().then(() => a))", "memory_exceeded"},
+		{"closures that catch", "const a = []; for (;;) try { for (;;) a.push(() => a) } catch {}", "memory_exceeded timeout"},
+		{"recursion", "function f() { f() } f()", "script_error"},
+		{"recursion through the interpreter", "function f() { [1].map(f) } f()", "script_error"},
+		{"recursion in toString", "const o = { toString() { return '' + o } }; return '' + o", "script_error"},
+		{"recursion of getters", "const o = { get a() { return o.a } }; return o.a", "script_error"},
+		{"recursion of proxies", "let p = {}; for (let i = 0; i < 1e5; i++) p = new Proxy(p, {}); return p.a", "script_error"},
+		{"deep result", "let a = []; for (let i = 0; i < 1e5; i++) a = [a]; return a", "script_error timeout memory_exceeded"},
+		{"long result", "return 'x'.repeat(1 << 20)", "output_too_large"},
+		{"result of many", "return new Array(1e6).fill(1)", "output_too_large"},
+		{"result of many bytes", "return 'é'.repeat(6e5)", "output_too_large"},
+		{"endless log", "for (;;) console.log('x'.repeat(1000))", "timeout"},
+		{"long log", "console.log('x'.repeat(1e6)); return 1", ""},
+		{"long error", "throw new Error('x'.repeat(1e6))", "script_error"},
+		{"many arguments", "return Math.max(...new Array(1e6).fill(1))", "script_error memory_exceeded"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			s := script(test.source)
+			if strings.Contains(test.want, CodeTimeout) {
+				s.Timeout = 300 * time.Millisecond
+			}
+			out, err := p.Do(context.Background(), s)
+			got := told(out, err)
+			code, _, failed := strings.Cut(got, ": ")
+			if failed != (err != nil) || failed && !strings.Contains(" "+test.want+" ", " "+code+" ") {
+				t.Errorf("got %.200s, want %s", got, test.want)
+			}
+			if len(got) > 6<<10 {
+				t.Errorf("the answer has %d bytes", len(got))
+			}
+			size := 0
+			for _, line := range out.Log {
+				size += len(line.Message)
+			}
+			if len(out.Log) > maxLogLines+1 || size > 4*maxLogSize {
+				t.Errorf("the log has %d lines with %d bytes", len(out.Log), size)
+			}
+		})
+	}
+}
+
+// While bombs go off in every other slot, the scripts of others run as ever.
+func TestOthersAreUntouched(t *testing.T) {
+	p := running(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var bombs sync.WaitGroup
+	sources := []string{"for (;;);", "return new Array(5e8).join('ab')", "const a = []; for (;;) a.push({})", "return /(a+)+$/.test('a'.repeat(40) + 'b')"}
+	for i := range p.slots - 1 {
+		bombs.Go(func() {
+			for ctx.Err() == nil {
+				s := script(sources[i%len(sources)])
+				s.Owner, s.Timeout = "bomber", 100*time.Millisecond
+				p.Do(ctx, s)
+			}
+		})
+	}
+	for range 100 {
+		if got := do(p, script("return 6 * 7")); got != "42" {
+			t.Fatal(got)
+		}
+	}
+	stop()
+	bombs.Wait()
+}

@@ -1,0 +1,164 @@
+package sandbox
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+	"unsafe"
+
+	"modernc.org/quickjs"
+)
+
+//go:embed prelude.js
+var prelude string
+
+// compilePrelude gives the prelude as the interpreter's own code, with its
+// bounds filled in.
+func compilePrelude() ([]byte, error) {
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return nil, err
+	}
+	defer vm.Close()
+	bounds := fmt.Sprintf("({lines: %d, log: %d, thrown: %d, output: %d})", maxLogLines, maxLogSize, maxThrown, MaxOutput)
+	return vm.Compile(prelude+bounds, quickjs.EvalGlobal)
+}
+
+// evaluate runs one script in a virtual machine of its own. An answer that is
+// the last tells that this process is spoiled.
+func evaluate(q *request, prelude, values []byte) (a *answer) {
+	defer func() {
+		// The interpreter is not sound when memory fails it: it may follow a
+		// pointer to nowhere. Whatever is left of it is left alone.
+		if crash := recover(); crash != nil {
+			fmt.Fprintf(os.Stderr, "%v\n%s", crash, debug.Stack())
+			a = &answer{Fault: faultCrash, Last: true}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), q.Timeout)
+	defer cancel()
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return &answer{Fault: faultMemory, Last: true}
+	}
+	vm.SetMemoryLimit(uintptr(q.Memory))
+	vm.SetMaxStackSize(maxStack)
+	vm.SetCanBlock(false)
+	m := &machine{VM: vm, ctx: ctx}
+	a = m.script(q, prelude, values)
+	if a.Last = a.Fault != "" && a.Fault != faultSyntax; !a.Last {
+		vm.Close()
+	}
+	return a
+}
+
+// machine is a virtual machine with a deadline.
+type machine struct {
+	*quickjs.VM
+	ctx context.Context
+}
+
+// patience allows the next call what is left of the time, and says whether
+// there is any.
+func (m *machine) patience() bool {
+	left := m.left()
+	m.SetEvalTimeout(max(left, tick))
+	return left > tick
+}
+
+// tick is by how much the interpreter's clock and ours may differ.
+const tick = 2 * time.Millisecond
+
+// left is what is left of the time. The context is asked for its deadline, not
+// whether it has ended: that nobody may have had time to notice yet.
+func (m *machine) left() time.Duration {
+	deadline, _ := m.ctx.Deadline()
+	return time.Until(deadline)
+}
+
+func (m *machine) script(q *request, prelude, values []byte) *answer {
+	if !m.patience() {
+		return &answer{Fault: faultTimeout}
+	}
+	if _, err := m.Compile(wrapperCheck+q.Source+wrapperCheckEnd, quickjs.EvalGlobal); err != nil {
+		return m.unreadable(q.Source, err)
+	}
+	start, err := m.EvalBytecodeValue(prelude)
+	if err != nil {
+		return m.failed()
+	}
+	defer start.Free()
+	script, err := m.EvalValue(wrapperRun+q.Source+wrapperRunEnd, quickjs.EvalGlobal)
+	if err != nil {
+		return m.unreadable(q.Source, err)
+	}
+	defer script.Free()
+	m.patience()
+	if _, err := start.Call(quickjs.UndefinedValue, script, unsafe.String(unsafe.SliceData(values), len(values)), float64(q.Now), q.Still); err != nil {
+		return m.failed()
+	}
+	for inTime := true; ; {
+		if inTime = m.patience(); !inTime {
+			break
+		}
+		// An error of a job is that of a promise which the script did not wait for.
+		if n, _ := m.ExecutePendingJobs(); n == 0 {
+			break
+		}
+	}
+	return m.report(start)
+}
+
+// report asks the prelude what came of the script.
+func (m *machine) report(start quickjs.Value) *answer {
+	late := m.left() <= tick
+	m.SetEvalTimeout(grace / 4)
+	told, err := start.Call(quickjs.UndefinedValue, quickjs.Undefined{})
+	text, ok := told.(string)
+	if err != nil || !ok || !json.Valid([]byte(text)) {
+		return m.failed()
+	}
+	a := &answer{Report: json.RawMessage(text)}
+	var r report
+	if json.Unmarshal(a.Report, &r) != nil {
+		return &answer{Fault: faultCrash}
+	}
+	switch {
+	case late && (!r.Ended || r.Thrown != nil): // being interrupted is an error that has many forms
+		a.Fault = faultTimeout
+	case r.Thrown != nil && r.Thrown.Name == "InternalError" && r.Thrown.Message == "out of memory":
+		a.Fault = faultMemory
+	}
+	return a
+}
+
+// failed gives the answer when the prelude cannot do its work: there is no time
+// or no memory left for it.
+func (m *machine) failed() *answer {
+	if m.left() <= tick {
+		return &answer{Fault: faultTimeout}
+	}
+	return &answer{Fault: faultMemory}
+}
+
+// unreadable gives the answer for a source that does not compile.
+func (m *machine) unreadable(source string, err error) *answer {
+	var e *quickjs.Error
+	if !errors.As(err, &e) || e.Name != "SyntaxError" {
+		return m.failed()
+	}
+	what := &thrown{Name: e.Name, Message: e.Message, Line: e.LineNumber, Column: e.ColumnNumber}
+	// Where the other wrapper fails in another way, the function was closed
+	// before its end, and what either of them expects then means nothing.
+	_, other := m.Compile(wrapperRun+source+wrapperRunEnd, quickjs.EvalGlobal)
+	var second *quickjs.Error
+	if other == nil || errors.As(other, &second) && second.Message != e.Message {
+		what.Message = "a bracket closes the function before its end, or one is not closed"
+	}
+	return &answer{Fault: faultSyntax, Syntax: what}
+}

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"context"
+
+	"blueprintd/sandbox"
+)
+
+// runScripts lets the code of blueprints run until stop is called, which
+// returns when none of its processes is left.
+func runScripts(pool *sandbox.Pool) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = pool.Run(ctx) // it ends when it is told to
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}

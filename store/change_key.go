@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"blueprintd/blueprint"
+	"blueprintd/secret"
+)
+
+// resealedAtOnce is how many rows are looked up at a time when the master key
+// is changed; of their values one at a time is in memory.
+const resealedAtOnce = 500
+
+// ChangeKeyOptions say how the master key is changed.
+type ChangeKeyOptions struct {
+	// AllowDamaged leaves what cannot be opened with the present key as it is;
+	// without it such a thing is a CodeConflict error.
+	AllowDamaged bool
+	// Progress, if not nil, is told what is going on.
+	Progress func(stage string, done, total int64)
+}
+
+// ChangeKeyReport says what was encrypted with the new key.
+type ChangeKeyReport struct {
+	Values int64 `json:"values"`
+	// Damaged is how many values were left, which cannot be read with any key,
+	// and DamagedPlaces what the first ten of them belong to.
+	Damaged       int64    `json:"damaged,omitempty"`
+	DamagedPlaces []string `json:"damagedPlaces,omitempty"`
+}
+
+// OpenToChangeKey opens a database, which must exist, for ChangeKey. CodeConflict
+// when a server has it. Options are those of a server.
+func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
+	if err := unheld(options.Path); err != nil {
+		return nil, err
+	}
+	options.Server = true // the only one
+	return Open(ctx, options)
+}
+
+// ChangeKey encrypts everything that is encrypted with the present master key
+// with another one instead. Copies that were made with the old one may stay in
+// free room of the file. It is one transaction: whenever the process is
+// killed, the database belongs to the one key or to the other. The store must
+// have been opened by OpenToChangeKey, and Run must not have been called; when
+// this returns it is good for Close alone. After an error other than CodeConflict
+// or one of ctx nobody knows which key the database has before it was opened
+// again, so both must be kept.
+func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyOptions) (r ChangeKeyReport, err error) {
+	defer wrap(&err, "change the master key of %s", s.options.name())
+	if s.options.Sealer == nil || s.epoch == 0 {
+		return r, errors.New("the store was not opened for this")
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int64, int64) {}
+	}
+	err = s.write(ctx, func(t *transaction) error {
+		for _, c := range sealedColumns {
+			if err := s.reseal(ctx, t, c, next, o, &r); err != nil {
+				return err
+			}
+		}
+		_, err := t.exec("UPDATE meta SET key_check = ? WHERE id = 1", next.Check())
+		return err
+	})
+	if err != nil {
+		return ChangeKeyReport{}, err
+	}
+	s.options.Sealer = next
+	return r, nil
+}
+
+// sealedRow is one row of a sealed column.
+type sealedRow struct {
+	first, second int64
+	parts         [3]string
+}
+
+// reseal goes through one column, in the order of its rows.
+func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next *secret.Sealer, o ChangeKeyOptions, r *ChangeKeyReport) error {
+	var last int64
+	if err := t.row("SELECT coalesce(max("+c.first+"), 0) FROM "+c.table+" x", nil, &last); err != nil {
+		return err
+	}
+	query := "SELECT " + c.first + ", " + c.second + ", " + c.parts + " FROM " + c.table + " x WHERE " + c.order + " AND " + c.sealed +
+		" ORDER BY 1, 2 LIMIT ?3"
+	for at, more := (sealedRow{}), true; more; {
+		var rows []sealedRow
+		err := t.each(query, []any{at.first, at.second, resealedAtOnce}, func(scan func(...any) error) error {
+			var row sealedRow
+			err := scan(&row.first, &row.second, &row.parts[0], &row.parts[1], &row.parts[2])
+			rows = append(rows, row)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := s.resealValue(t, c, row, next, o, r); err != nil {
+				return err
+			}
+		}
+		if more = len(rows) == resealedAtOnce; more {
+			at = rows[len(rows)-1]
+			o.Progress("encrypting "+c.table, at.first, last)
+		}
+	}
+	return nil
+}
+
+// resealValue encrypts one value anew.
+func (s *Store) resealValue(t *transaction, c sealedColumn, row sealedRow, next *secret.Sealer, o ChangeKeyOptions, r *ChangeKeyReport) error {
+	var value []byte
+	if err := t.row("SELECT "+c.column+" FROM "+c.table+" WHERE "+c.row, []any{row.first, row.second}, &value); err != nil {
+		return err
+	}
+	place := c.place(row.parts)
+	var err error
+	if c.sum != nil {
+		err = checked(&value, c.sum(row.first, row.second, row.parts))
+	}
+	var plain []byte
+	if err == nil {
+		plain, err = s.options.Sealer.Open(value, place)
+	}
+	if err != nil {
+		if r.Damaged++; len(r.DamagedPlaces) < mostNamed {
+			r.DamagedPlaces = append(r.DamagedPlaces, place)
+		}
+		if o.AllowDamaged {
+			return nil
+		}
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the database is damaged: " + place + " cannot be opened with its master key",
+			Hint: "restore a backup with blueprintd restore; --allow-damaged changes the key all the same and leaves what cannot be read as it is",
+		}
+	}
+	var stored any = next.Seal(plain, place)
+	if c.sum != nil {
+		stored = withChecksum(stored.([]byte), c.sum(row.first, row.second, row.parts))
+	}
+	_, err = t.exec("UPDATE "+c.table+" SET "+c.column+" = ?3 WHERE "+c.row, row.first, row.second, stored)
+	r.Values++
+	return err
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+const (
+	// mostSignIns is how many sign-ins to one connection may be open for a user.
+	mostSignIns = 10_000
+	// signInsPruned is how many old ones go, at most, when one begins.
+	signInsPruned = 100
+)
+
+const signInColumns = "state_hash, connection_id, user_id, sealed_secret, execution_id, address, created_at, expires_at"
+
+// signInPlace names what a sealed secret is bound to: all that the state
+// promises. The hash is in hexadecimal.
+func signInPlace(hash, connectionID, userID string) string {
+	return "sign_ins/" + hash + "/" + connectionID + "/" + userID + "/secret"
+}
+
+func placeOf(i *blueprint.SignIn) string {
+	return signInPlace(hex.EncodeToString(i.StateHash), i.ConnectionID, i.UserID)
+}
+
+// BeginSignIn notes that a user is sent to a service; CreatedAt is set here. A
+// few of those that have expired, of anybody, go at the same time. CodeNotFound
+// when the user may not use the connection, CodeConflict for a state that is
+// open already, CodeTooManyRequests when too many are open, CodeBadRequest for a
+// secret that is too large.
+func (s *Store) BeginSignIn(ctx context.Context, i blueprint.SignIn) (err error) {
+	defer wrap(&err, "begin sign-in to connection %s for user %s", i.ConnectionID, i.UserID)
+	if len(i.Secret) > mostSignInSecret {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "the secret of a sign-in must have at most %d bytes", mostSignInSecret)
+	}
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	sealed, err := s.seal(i.Secret, placeOf(&i))
+	if err != nil {
+		return err
+	}
+	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
+	const count = "SELECT count(*) FROM sign_ins WHERE connection_id = ? AND user_id = ?"
+	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+	return s.submit(ctx, &job{size: 1024 + len(sealed), run: func(t *transaction) error {
+		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
+			return err
+		}
+		if _, err := t.exec(prune, now, signInsPruned); err != nil {
+			return err
+		}
+		var open int
+		if err := t.row(count, []any{i.ConnectionID, i.UserID}, &open); err != nil {
+			return err
+		}
+		if open >= mostSignIns {
+			return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many sign-ins to this connection are open", RetryAfter: retryAfter}
+		}
+		_, err := t.exec(insert, i.StateHash, i.ConnectionID, i.UserID, sealed, i.ExecutionID, i.Address, now, int64(i.ExpiresAt))
+		if duplicate(err) {
+			return blueprint.Errorf(blueprint.CodeConflict, "a sign-in with this state is open already")
+		}
+		return err
+	}})
+}
+
+// TakeSignIn gives a sign-in by the hash of its state and forgets it, so that
+// the state is good once. CodeNotFound when there is none, it has expired, or
+// its user may not use the connection any more. It asks for no principal: the
+// state proves who comes back.
+func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken blueprint.SignIn, err error) {
+	defer wrap(&err, "take sign-in")
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	found := false
+	err = s.write(ctx, func(t *transaction) error {
+		taken, found = blueprint.SignIn{}, false
+		i, err := s.scanSignIn(func(into ...any) error {
+			return t.row("DELETE FROM sign_ins WHERE state_hash = ? RETURNING "+signInColumns, []any{stateHash}, into...)
+		})
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		case i.ExpiresAt <= now:
+			return nil // and it is gone
+		}
+		switch err := mayUse(t.session, i.UserID, i.ConnectionID); blueprint.CodeOf(err) {
+		case "":
+			taken, found = i, true
+			return nil
+		case blueprint.CodeNotFound:
+			return nil
+		default:
+			return err
+		}
+	})
+	if err == nil && !found {
+		err = blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in, or it has expired")
+	}
+	return taken, err
+}
+
+// WaitingSignIns gives the sign-ins of a user to a connection that can still be
+// taken, oldest first. CodeNotFound when the user may not use the connection.
+func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string) (list []blueprint.SignIn, err error) {
+	defer wrap(&err, "sign-ins to connection %s for user %s", connectionID, userID)
+	const query = "SELECT " + signInColumns + " FROM sign_ins WHERE connection_id = ? AND user_id = ? AND expires_at > ? ORDER BY created_at, state_hash"
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.read(ctx, func(q *session) error {
+		if err := mayUse(q, userID, connectionID); err != nil {
+			return err
+		}
+		return q.each(query, []any{connectionID, userID, now}, func(scan func(...any) error) error {
+			i, err := s.scanSignIn(scan)
+			list = append(list, i)
+			return err
+		})
+	})
+	return list, err
+}
+
+// scanSignIn reads a sign-in with its secret.
+func (s *Store) scanSignIn(scan func(...any) error) (i blueprint.SignIn, err error) {
+	var sealed []byte
+	if err := scan(&i.StateHash, &i.ConnectionID, &i.UserID, &sealed, &i.ExecutionID, &i.Address, &i.CreatedAt, &i.ExpiresAt); err != nil {
+		return i, err
+	}
+	i.Secret, err = s.unsealed(sealed, placeOf(&i))
+	return i, err
+}

@@ -1,0 +1,9 @@
+// Loaded into other people's servers before they start (node --import): they
+// listen on loopback only, at a free port, which is told on standard output.
+import net from 'node:net';
+
+const listen = net.Server.prototype.listen;
+net.Server.prototype.listen = function listenOnLoopback(...words) {
+  this.once('listening', () => process.stdout.write(`port ${this.address().port}\n`));
+  return listen.call(this, { port: 0, host: '127.0.0.1' }, ...words.filter((word) => typeof word === 'function'));
+};

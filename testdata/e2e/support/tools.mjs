@@ -1,0 +1,26 @@
+// A small MCP server over streamable HTTP, without sessions: one tool that
+// remembers how often it was called.
+import { startService } from './service.mjs';
+
+const tool = { name: 'weather', description: 'Tells the weather of a city.', inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } };
+
+/** Starts it; cities are what it was asked for. */
+export async function startTools() {
+  const cities = [];
+  const answers = {
+    initialize: ({ protocolVersion }) => ({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'Weather station', version: '1' } }),
+    'tools/list': () => ({ tools: [tool] }),
+    'tools/call': ({ arguments: { city } }) => {
+      cities.push(city);
+      return { content: [{ type: 'text', text: `It rains in ${city}.` }] };
+    },
+  };
+  const service = await startService(({ method, text }) => {
+    if (method !== 'POST') return { status: 405 };
+    const { id, method: name, params } = JSON.parse(text);
+    if (id === undefined) return { status: 202 };
+    const answer = answers[name];
+    return { body: { jsonrpc: '2.0', id, ...(answer ? { result: answer(params) } : { error: { code: -32601, message: 'unknown' } }) } };
+  });
+  return { ...service, cities };
+}

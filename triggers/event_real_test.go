@@ -1,0 +1,74 @@
+package triggers_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// Two blueprints that answer each other's events go on until the chain is as
+// long as it may be.
+func TestEventChain(t *testing.T) {
+	s := serve(t, file(t), noon)
+	on := func(event string) map[string]any { return map[string]any{"event": event} }
+	ping := s.trigger(blueprint.TriggerEvent, on("custom.ping"), "custom.pong")
+	pong := s.trigger(blueprint.TriggerEvent, on("custom.pong"), "custom.ping")
+	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, map[string]any{"round": "first"}); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(noon.Add(time.Second))
+	pings, pongs := s.ledger(ping), s.ledger(pong)
+	if got := count(pings); got[blueprint.DecisionStarted] != 1+8 || len(pings) != 9 {
+		t.Errorf("pings %v", got)
+	}
+	if got := count(pongs); got[blueprint.DecisionStarted] != 8 || got[blueprint.DecisionRefused] != 1 || len(pongs) != 9 {
+		t.Errorf("pongs %v", got)
+	}
+	last := pongs[len(pongs)-1]
+	if last.Source != blueprint.SourceEvent || last.Decision != blueprint.DecisionRefused || !strings.Contains(last.Reason, "17 events led here") || last.Key != *pings[8].ExecutionID+"/custom.pong" {
+		t.Errorf("%+v", last)
+	}
+	stored, err := s.store.Load(t.Context(), *pongs[0].ExecutionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := s.engine.View(t.Context(), stored)
+	want := map[string]any{
+		"event": "custom.pong", "at": "2026-03-02T12:00:00.000Z", "blueprintId": ping.BlueprintID, "executionId": *pings[0].ExecutionID, "data": map[string]any{"round": "first"},
+	}
+	if err != nil || !blueprint.Equal(run.InputData, want) || run.Status != blueprint.StatusCompleted || run.TriggerID != pong.ID || run.Output != true {
+		t.Errorf("%v: %v", err, run)
+	}
+}
+
+// An event that is raised again, as after a crash, starts nothing twice, also by
+// another process.
+func TestEventAgain(t *testing.T) {
+	path := file(t)
+	s := serve(t, path, noon)
+	trigger := s.trigger(blueprint.TriggerEvent, map[string]any{"event": "custom.ping"}, "pass")
+	made, err := s.store.GetTrigger(t.Context(), s.user, trigger.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	binding, err := s.store.Binding(t.Context(), made.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := blueprint.Event{Name: "custom.ping", OrganizationID: binding.Definition.OrganizationID, BlueprintID: "x", ExecutionID: "exec_1_x", Key: "exec_1_x/n", At: blueprint.TimeOf(noon)}
+	emit := func() {
+		if delivered, err := s.triggers.Emit(t.Context(), event); delivered != 1 || err != nil {
+			t.Errorf("%d delivered, %v", delivered, err)
+		}
+	}
+	emit()
+	emit()
+	s.stop()
+	s = serve(t, path, noon.Add(time.Hour))
+	emit()
+	if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 1 || got[blueprint.DecisionDuplicate] != 2 {
+		t.Errorf("rows %v", got)
+	}
+}

@@ -1,0 +1,162 @@
+package triggers
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// paid is an event of blueprint a in organization o.
+var paid = blueprint.Event{
+	Name: "custom.paid", OrganizationID: "o", BlueprintID: "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", ExecutionID: "exec_1_a", Key: "exec_1_a/emit",
+	Data: map[string]any{"n": jsonNumber("1")}, At: blueprint.TimeOf(begin),
+}
+
+// listener makes a trigger that hears paid, in organization o.
+func (m *memory) listener(change func(b *blueprint.Binding)) string {
+	id := m.trigger(blueprint.TriggerEvent, map[string]any{"event": "custom.paid"}, begin)
+	m.change(id, func(b *blueprint.Binding) {
+		definition := *b.Definition
+		definition.OrganizationID = "o"
+		b.Definition = &definition
+		if change != nil {
+			change(b)
+		}
+	})
+	return id
+}
+
+func TestEmit(t *testing.T) {
+	set := func(key string, value any) func(b *blueprint.Binding) {
+		return func(b *blueprint.Binding) { b.Trigger.Config[key] = value }
+	}
+	cases := []struct {
+		name     string
+		change   func(b *blueprint.Binding)
+		depth    int
+		decision blueprint.Decision // "" = no row
+		reason   string
+	}{
+		{"heard", nil, 0, "started", "heard custom.paid"},
+		{"heard from this blueprint", set("blueprintId", strings.ToUpper(paid.BlueprintID)), 0, "started", "heard"},
+		{"of another blueprint", set("blueprintId", creator), 0, "skipped", "listens to " + creator},
+		{"of its own", func(b *blueprint.Binding) { b.Trigger.BlueprintID = paid.BlueprintID }, 0, "skipped", "its own executions"},
+		{"of another name", set("event", "custom.paid2"), 0, "", ""},
+		{"of another letter case", set("event", "custom.Paid"), 0, "", ""},
+		{"no text", set("event", map[string]any{}), 0, "", ""},
+		{"of another organization", func(b *blueprint.Binding) { b.Definition.OrganizationID = "p" }, 0, "", ""},
+		{"inactive", func(b *blueprint.Binding) { b.Trigger.IsActive = false }, 0, "", ""},
+		{"of another type", func(b *blueprint.Binding) { b.Trigger.Type = blueprint.TriggerAPI }, 0, "", ""},
+		{"lost access", func(b *blueprint.Binding) { b.CanManage = false }, 0, "refused", lostAccessReason},
+		{"the sixteenth", nil, 15, "started", ""},
+		{"too deep", nil, 16, "refused", "17 events led here"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			m := newMemory()
+			id := m.listener(c.change)
+			event := paid
+			event.Depth = c.depth
+			delivered, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), event)
+			rows := m.snapshot()
+			if want := c.decision == "started"; err != nil || (delivered == 1) != want || delivered > 1 || len(m.runs()) != delivered {
+				t.Errorf("delivered %d, %v", delivered, err)
+			}
+			if c.decision == "" {
+				if len(rows) > 0 {
+					t.Errorf("rows %+v", rows)
+				}
+				return
+			}
+			if len(rows) != 1 || rows[0].TriggerID != id || rows[0].Source != blueprint.SourceEvent || rows[0].Key != paid.Key || rows[0].Decision != c.decision || !strings.Contains(rows[0].Reason, c.reason) {
+				t.Errorf("rows %+v", rows)
+			}
+			if delivered == 0 {
+				return
+			}
+			want := `{"at":"2026-03-02T09:00:00.000Z","blueprintId":"` + paid.BlueprintID + `","data":{"n":1},"event":"custom.paid","executionId":"exec_1_a"}`
+			request := m.runs()[0]
+			if got, _ := blueprint.Encode(request.InputData); string(got) != want || request.Trigger.Depth != c.depth+1 || request.Principal.UserID != creator || m.patience[0] != atOnce {
+				t.Errorf("input %s, %+v", got, request.Trigger)
+			}
+		})
+	}
+}
+
+func TestEmitAgain(t *testing.T) {
+	m := newMemory()
+	for range 2*maxBatch + 3 {
+		m.listener(nil)
+	}
+	s := newService(m, clock.NewVirtual(begin))
+	fails := 0
+	m.refuseStart = func(request *blueprint.StartRequest) error {
+		if fails++; fails%5 == 0 {
+			return unavailable(3 * time.Second)
+		}
+		return nil
+	}
+	delivered, err := s.Emit(t.Context(), paid)
+	var known *blueprint.Error
+	if !errors.As(err, &known) || known.Code != blueprint.CodeUnavailable || known.RetryAfter != 3*time.Second || delivered != len(m.runs()) || delivered == 0 {
+		t.Fatalf("%d delivered, %d runs, %v", delivered, len(m.runs()), err)
+	}
+	m.refuseStart = nil
+	for range 2 {
+		if delivered, err = s.Emit(t.Context(), paid); err != nil || delivered != 2*maxBatch+3 || len(m.runs()) != delivered {
+			t.Errorf("again: %d delivered, %d runs, %v", delivered, len(m.runs()), err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, request := range m.runs() {
+		if seen[request.Trigger.ID] {
+			t.Errorf("trigger %s started twice", request.Trigger.ID)
+		}
+		seen[request.Trigger.ID] = true
+	}
+	other := paid
+	other.Key = "exec_1_a/emit2"
+	if delivered, err = s.Emit(t.Context(), other); err != nil || len(m.runs()) != 2*delivered {
+		t.Errorf("another event: %d delivered, %d runs, %v", delivered, len(m.runs()), err)
+	}
+}
+
+func TestEmitFails(t *testing.T) {
+	cases := []struct {
+		name   string
+		change func(m *memory)
+		want   blueprint.Code // "" = what cannot run is its own affair
+	}{
+		{"cannot read", func(m *memory) { m.readError = fmt.Errorf("broken") }, blueprint.CodeInternal},
+		{"cannot run", func(m *memory) {
+			m.refuseStart = func(*blueprint.StartRequest) error {
+				return blueprint.Errorf(blueprint.CodeBadRequest, "no nodes")
+			}
+		}, ""},
+		{"disk", func(m *memory) {
+			m.refuse = func(f *blueprint.Firing) error {
+				if f.Decision == blueprint.DecisionStarted {
+					return fmt.Errorf("broken")
+				}
+				return nil
+			}
+		}, blueprint.CodeInternal},
+	}
+	for _, c := range cases {
+		m := newMemory()
+		m.listener(nil)
+		c.change(m)
+		delivered, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), paid)
+		if delivered != 0 || blueprint.CodeOf(err) != c.want || len(m.runs()) > 0 {
+			t.Errorf("%s: %d delivered, %v", c.name, delivered, err)
+		}
+		if rows := m.snapshot(); m.readError == nil && (len(rows) != 1 || rows[0].Decision != blueprint.DecisionRefused) {
+			t.Errorf("%s: rows %+v", c.name, rows)
+		}
+	}
+}
