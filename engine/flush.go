@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // errStopping is the cause with which work is cut off when the engine stops.
@@ -78,7 +79,7 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 			return nil, err
 		}
 		if r.sealed {
-			data = r.engine.Sealer.Seal(data, journalPlace(r.id))
+			data = r.engine.Sealer.Seal(data, secret.JournalPlace(r.id))
 		}
 		c.Entries[i] = data
 	}
@@ -89,8 +90,6 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 func (r *run) blankCommit() *blueprint.JournalCommit {
 	return &blueprint.JournalCommit{Row: r.row, New: !r.durable, Firing: r.ledger.firing, Coalesced: r.ledger.coalesced, Cursor: r.ledger.cursor}
 }
-
-func journalPlace(id string) string { return "journal/" + id }
 
 // The delays between attempts to write what must be written. They are real
 // time: a clock that is held cannot move.

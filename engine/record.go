@@ -205,12 +205,10 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 		if err != nil {
 			return nil, err
 		}
-		commit.State = r.engine.Sealer.Seal(truth, statePlace(r.id))
+		commit.State = r.engine.Sealer.Seal(truth, secret.StatePlace(r.id))
 	}
 	return commit, nil
 }
-
-func statePlace(id string) string { return "executions/" + id + "/state" }
 
 // masked takes the secrets out of a response. r.mu need not be held: what it
 // reads is final.
@@ -234,7 +232,7 @@ func (r *run) masked(response *blueprint.Response) *blueprint.Response {
 func (e *Engine) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*stored, error) {
 	data := execution.Record
 	if truth && execution.State != nil {
-		plain, err := e.Sealer.Open(execution.State, statePlace(execution.Row.ID))
+		plain, err := e.Sealer.Open(execution.State, secret.StatePlace(execution.Row.ID))
 		if err != nil {
 			return nil, fmt.Errorf("engine: state of %s: %w", execution.Row.ID, err)
 		}

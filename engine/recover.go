@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/planted"
+	"blueprintd/secret"
 )
 
 // acquire gives the run of that id, locked and with a unit for the caller,
@@ -91,7 +92,7 @@ func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecu
 	r.row, r.durable, r.paused = stored.Row, true, stored.Row.Status == blueprint.StatusPaused
 	for i, data := range stored.Entries {
 		if len(data) > 0 && data[0] != '{' {
-			plain, err := e.Sealer.Open(data, journalPlace(r.id))
+			plain, err := e.Sealer.Open(data, secret.JournalPlace(r.id))
 			if err != nil {
 				return fmt.Errorf("engine: journal of %s: %w", r.id, err)
 			}

@@ -200,8 +200,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Our own client gets back what a run gave, over both generations of the
-// protocol.
+// Our own client gets back what a run gave.
 func TestOurselves(t *testing.T) {
 	d := &desk{published: map[string][]Published{"": {{ID: "1", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted, Output: jsonValue(t, `{"n":1.10}`)}}
 	session, err := New(loopback, "1").Open(t.Context(), &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"url": serve(t, d)}})

@@ -147,3 +147,17 @@ func TestSlots(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A child that is killed before it has greeted is noticed at once.
+func TestStartIsCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cause := errors.New("no patience")
+	cancel(cause)
+	for range 20 {
+		if child, err := startProcess(ctx, "o", 1); err == nil {
+			child.kill()
+		} else if !errors.Is(err, cause) {
+			t.Error(err)
+		}
+	}
+}

@@ -46,19 +46,22 @@ func startProcess(ctx context.Context, owner string, size int64) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	defer childIn.Close()
 	out, childOut, err := os.Pipe()
 	if err != nil {
+		childIn.Close()
 		in.Close()
 		return nil, err
 	}
-	defer childOut.Close()
 	p := &process{owner: owner, size: size, in: in, out: out, reader: bufio.NewReaderSize(out, 32<<10), ended: make(chan struct{})}
 	p.cmd = &exec.Cmd{
 		Path: path, Args: []string{os.Args[0], childArgument, strconv.FormatInt(size, 10)}, Env: []string{}, Dir: rootFolder,
 		Stdin: childIn, Stdout: childOut, Stderr: &p.stderr, SysProcAttr: attributes(),
 	}
-	if err := p.cmd.Start(); err != nil {
+	err = p.cmd.Start()
+	// At once: while an end of the child's is open here, too, its death shows nowhere.
+	childIn.Close()
+	childOut.Close()
+	if err != nil {
 		in.Close()
 		out.Close()
 		return nil, err
