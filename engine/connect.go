@@ -131,6 +131,9 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
 			Key: r.idempotencyKey(a.address), Data: data, Depth: depth, At: blueprint.TimeOf(r.engine.Clock.Now()),
 		})
+		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
+			return started, errStopping // the node is cut off, and runs again at the next start
+		}
 		if err != nil && !errors.Is(err, context.Canceled) && blueprint.CodeOf(err) == blueprint.CodeInternal {
 			r.engine.Logger.Error("an event could not be raised", "execution", r.id, "node", a.address, "error", err)
 		}

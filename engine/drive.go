@@ -82,7 +82,7 @@ func (e *Engine) try(r *run, a *attempt) bool {
 		}
 	}
 	result, err := r.guarded(a.at, a.perform)
-	if err != nil && errors.Is(context.Cause(r.ctx), errStopping) {
+	if err != nil && (errors.Is(err, errStopping) || errors.Is(context.Cause(r.ctx), errStopping)) {
 		return false // cut off, not failed: the next start decides what that means
 	}
 	r.mu.Lock()

@@ -83,7 +83,7 @@ func child(size int64, in io.Reader, out io.Writer) int {
 		a := evaluate(&q, prepared, values)
 		watchdog.Stop()
 		clear(values)
-		a.ID, a.Heavy = q.ID, peakMemory()-idle > q.Memory/2
+		a.ID, a.Heavy = q.ID, peakMemory()-idle > q.Memory/heavyPart
 		a.Last = a.Last || processorTime() > maxChildTime
 		if send(writer, a) != nil {
 			return 1

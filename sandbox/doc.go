@@ -40,8 +40,8 @@
 //
 // # Who shares a child
 //
-// Starting a child costs some ten milliseconds, a script in a waiting one well
-// below one. A child serves one owner (Script.Owner) for all its life, so that
+// Starting a child costs some ten milliseconds, a tiny script in a waiting one a
+// third of one. A child serves one owner (Script.Owner) for all its life, so that
 // a script that took its child over could harm only later scripts of the same
 // author. Children are started when they are needed and kept for a minute; one
 // that was killed, crashed, ran out of memory or has run many scripts is

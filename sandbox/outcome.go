@@ -182,7 +182,7 @@ func (s *Script) broken(child *process, err error) *blueprint.Failure {
 			return s.memory()
 		}
 	}
-	if state := child.cmd.ProcessState; killedBySystem(state) || peakOf(state) > s.Memory/2 {
+	if state := child.cmd.ProcessState; killedBySystem(state) || peakOf(state) > s.Memory/heavyPart {
 		return s.memory()
 	}
 	return s.failedBecause("its process ended")

@@ -129,7 +129,7 @@ func (p *Pool) count() int {
 // as long as its context lets it.
 func TestSlots(t *testing.T) {
 	p := running(t)
-	large := script("return 'x'.repeat(9e7).length")
+	large := script("return new ArrayBuffer(9e7).byteLength")
 	large.Memory = MaxMemory
 	if got := do(p, large); got != "90000000" {
 		t.Error(got)

@@ -69,6 +69,10 @@ type thrown struct {
 	Column  int    `json:"column"`
 }
 
+// heavyPart is the part of its memory from which a script counts as heavy: what
+// grows is copied, so the interpreter fails well before the memory is full.
+const heavyPart = 4
+
 const (
 	// maxLogLines and maxLogSize bound the log of a script: lines, and UTF-16
 	// units in all. The prelude keeps to them, and the parent does not rely on it.

@@ -20,7 +20,7 @@ import (
 type envelope struct {
 	from          string
 	to            []string
-	international bool // its headers cannot do without UTF-8
+	international bool // its headers cannot do without UTF-8: an address that it shows, such as the sender's
 	message       []byte
 }
 
@@ -104,7 +104,7 @@ func (t *talk) address(letter *envelope) error {
 		}
 	}
 	parameters := ""
-	if letter.international || slices.ContainsFunc(append(letter.to, letter.from), func(one string) bool { return !isASCII(one) }) {
+	if letter.international || slices.ContainsFunc(letter.to, func(one string) bool { return !isASCII(one) }) {
 		if offered, _ := t.client.Extension("SMTPUTF8"); !offered {
 			return t.refuse(codeRejected, "%s takes addresses of ASCII characters only; write a domain in its xn-- form", t.host)
 		}

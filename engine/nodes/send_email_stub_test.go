@@ -119,7 +119,7 @@ func (s *mailStub) serve(conn net.Conn) {
 		verb, rest, _ := strings.Cut(line, " ")
 		switch verb {
 		case "EHLO":
-			ok = say(line, "250-stub\r\n250-"+strings.Join(append(s.offers, "HELP"), "\r\n250-")+"\r\n250 X")
+			ok = say(line, "250-stub\r\n250-"+strings.Join(s.offers, "\r\n250-")+"\r\n250 HELP")
 		case "STARTTLS":
 			if ok = say(line, "220 go ahead"); ok && s.replies["STARTTLS"] == "" {
 				conn = tls.Server(conn, s.secure)

@@ -209,9 +209,7 @@ func TestSendEmailInTime(t *testing.T) {
 	for _, c := range []struct{ at, code string }{{"greeting", codeTimeout}, {"EHLO", codeTimeout}, {"STARTTLS", codeTimeout}, {"AUTH", codeTimeout}, {"MAIL", codeTimeout}, {"DATA", codeTimeout}, {"end", codeUnknown}} {
 		s := newMailStub(t, func(s *mailStub) { s.replies[c.at] = "hang" })
 		kind, task := s.sending(t, hello, s.connection())
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		_, err := kind.Run(ctx, task)
-		cancel()
+		_, err := kind.Run(expiring{t.Context(), s.hung}, task)
 		var f *blueprint.Failure
 		if !errors.As(err, &f) || f.Code != c.code || f.NotSent != (c.code == codeTimeout) {
 			t.Errorf("%s: %+v", c.at, err)
@@ -228,16 +226,26 @@ func TestSendEmailInTime(t *testing.T) {
 	s := newMailStub(t, func(s *mailStub) { s.replies["end"] = "hang" })
 	kind, task := s.sending(t, hello, s.connection())
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error)
-	go func() {
-		_, err := kind.Run(ctx, task)
-		done <- err
-	}()
-	<-s.hung
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	defer context.AfterFunc(expiring{t.Context(), s.hung}, cancel)()
+	if _, err := kind.Run(ctx, task); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// expiring is a context whose time is over when a channel closes.
+type expiring struct {
+	context.Context
+	over chan struct{}
+}
+
+func (e expiring) Done() <-chan struct{} { return e.over }
+
+func (e expiring) Err() error {
+	select {
+	case <-e.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
 	}
 }
 
