@@ -240,6 +240,10 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		variables, _ := task.Config["variables"].(map[string]any)
 		return blueprint.Result{Run: &blueprint.SubRun{BlueprintID: text(task.Config["blueprintId"]), Variables: variables, InputData: task.Input}}, nil
 	})
+	add("emit", blueprint.EffectIdempotent, func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		started, err := task.Emit(ctx, "custom.x", task.Input)
+		return blueprint.Result{Output: blueprintNumber(started)}, err
+	})
 	ask := add("ask", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		kind := blueprint.AwaitHuman
 		if task.Config["kind"] != nil {
