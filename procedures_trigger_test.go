@@ -28,7 +28,7 @@ func TestTriggerRecord(t *testing.T) {
 		{"webhook", `{"secret": "abc", "respond": "wait"}`, `{"secret": "abc", "respond": "wait"}`},
 		{"email", ``, `<any>`},
 		{"slack", `{"signingSecret": "abc", "channel": "C1", "eventType": "message"}`, `{"signingSecret": "abc", "channel": "C1", "eventType": "message"}`},
-		{"event", `{"event": "custom.order-paid"}`, `{"event": "custom.order-paid"}`},
+		{"event", `{"event": "execution.failed"}`, `{"event": "execution.failed"}`},
 		{"event", `{"event": "custom.x", "blueprintId": "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"}`, `{"event": "custom.x", "blueprintId": "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"}`},
 		{"api", ``, `{}`},
 		{"api", `{"label": "l", "inputSchema": {"type": "object"}}`, `{"label": "l", "inputSchema": {"type": "object"}}`},

@@ -44,6 +44,17 @@ const (
 	maxChildTime = 5 * time.Minute
 )
 
+const (
+	// roomOfSize is how much a child may map for each unit of its size: the
+	// values, what is being copied, and what the allocator keeps.
+	roomOfSize = 3 * DefaultMemory
+	// roomOfRuntime is for its stack, and for a frame that it reads.
+	roomOfRuntime = maxGoStack + 64<<20
+)
+
+// roomOf gives how much more a child of a size may map than at its start.
+func roomOf(size int64) int64 { return size*roomOfSize + roomOfRuntime }
+
 // child serves scripts until its parent closes its standard input.
 func child(size int64, in io.Reader, out io.Writer) int {
 	runtime.GOMAXPROCS(1)
@@ -63,7 +74,7 @@ func child(size int64, in io.Reader, out io.Writer) int {
 	if send(writer, hello) != nil || err != nil {
 		return 1
 	}
-	idle := peakMemory()
+	_, idle := mapped()
 	var buffer []byte
 	for {
 		head, err := readFrame(reader, nil, maxRequest)
@@ -83,8 +94,11 @@ func child(size int64, in io.Reader, out io.Writer) int {
 		a := evaluate(&q, prepared, values)
 		watchdog.Stop()
 		clear(values)
-		a.ID, a.Heavy = q.ID, peakMemory()-idle > q.Memory/heavyPart
-		a.Last = a.Last || processorTime() > maxChildTime
+		_, used := mapped()
+		used -= idle
+		a.ID, a.Heavy = q.ID, used > q.Memory/heavyPart
+		// What was mapped for one script is not all given back for the next.
+		a.Last = a.Last || used > roomOf(size)/4 || processorTime() > maxChildTime
 		if send(writer, a) != nil {
 			return 1
 		}

@@ -14,8 +14,9 @@
 // with, so that even who takes over the interpreter by a bug of it has gained
 // nothing but processor time until the deadline:
 //
-//   - it has no environment, stands in /, has no descriptor but its two pipes
-//     and standard error, and is in a process group of its own;
+//   - it has no environment, stands in /, has no descriptor but its two pipes,
+//     standard error, those with which the runtime waits for timers, and one
+//     that tells how much memory it uses, and is in a process group of its own;
 //   - its limits are set: address space, data, processor time, files (none),
 //     processes (none), file size (nothing), core dumps (none);
 //   - on Linux it dies with its parent, cannot gain rights, is the first to go

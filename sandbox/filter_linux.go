@@ -29,11 +29,12 @@ const (
 // not permitted, which the runtime bears where it can do without.
 var calls = append([]uint32{
 	unix.SYS_FUTEX, unix.SYS_SCHED_YIELD, unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP, unix.SYS_RESTART_SYSCALL,
-	unix.SYS_READ, unix.SYS_WRITE, unix.SYS_EPOLL_PWAIT,
+	unix.SYS_READ, unix.SYS_PREAD64, unix.SYS_WRITE, unix.SYS_WRITEV, unix.SYS_EPOLL_PWAIT,
 	unix.SYS_MUNMAP, unix.SYS_MADVISE, unix.SYS_BRK,
 	unix.SYS_CLOCK_GETTIME, unix.SYS_GETTIMEOFDAY, unix.SYS_GETRUSAGE, unix.SYS_GETRANDOM,
 	unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
 	unix.SYS_GETPID, unix.SYS_GETTID, unix.SYS_EXIT, unix.SYS_EXIT_GROUP,
+	unix.SYS_RSEQ, unix.SYS_SET_ROBUST_LIST, // of a thread of a C library that was still beginning
 }, callsHere...)
 
 // restriction allows a call only with some values of one argument.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,21 +19,23 @@ func lockDown(size int64) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
-	space, data, err := mapped()
-	if err != nil {
-		return err
-	}
 	if err := closeInherited(); err != nil {
 		return fmt.Errorf("closing descriptors: %w", err)
 	}
-	room := uint64(size)*roomOfSize + roomOfRuntime
+	if err := openStatm(); err != nil {
+		return err
+	}
+	space, data := mapped()
+	if space == 0 || data == 0 {
+		return errors.New("/proc/self/statm has another form")
+	}
 	for _, limit := range []struct {
 		name     string
 		resource int
 		most     uint64
 	}{
-		{"address space", unix.RLIMIT_AS, space + room},
-		{"data", unix.RLIMIT_DATA, data + room},
+		{"address space", unix.RLIMIT_AS, uint64(space + roomOf(size))},
+		{"data", unix.RLIMIT_DATA, uint64(data + roomOf(size))},
 		{"processor time", unix.RLIMIT_CPU, uint64((2*maxChildTime + MaxTimeout) / time.Second)},
 		{"core", unix.RLIMIT_CORE, 0},
 		{"file size", unix.RLIMIT_FSIZE, 0},
@@ -52,14 +53,6 @@ func lockDown(size int64) error {
 	}
 	return nil
 }
-
-const (
-	// roomOfSize is how much address space a child may take for each unit of its
-	// size: the values, what is being copied, and what the allocator keeps.
-	roomOfSize = 3 * DefaultMemory
-	// roomOfRuntime is for its stack, and for a frame that it reads.
-	roomOfRuntime = maxGoStack + 64<<20
-)
 
 // lower sets a limit unless it is lower already.
 func lower(resource int, most uint64) error {
@@ -96,22 +89,4 @@ func closeInherited() error {
 		unix.Close(fd)
 	}
 	return nil
-}
-
-// mapped gives how much address space and data this process has, in bytes.
-func mapped() (space, data uint64, err error) {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, 0, err
-	}
-	fields := strings.Fields(string(text))
-	if len(fields) < 6 {
-		return 0, 0, errors.New("/proc/self/statm has another form")
-	}
-	space, err = strconv.ParseUint(fields[0], 10, 64)
-	if err == nil {
-		data, err = strconv.ParseUint(fields[5], 10, 64)
-	}
-	page := uint64(os.Getpagesize())
-	return space * page, data * page, err
 }

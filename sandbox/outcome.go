@@ -182,8 +182,13 @@ func (s *Script) broken(child *process, err error) *blueprint.Failure {
 			return s.memory()
 		}
 	}
-	if state := child.cmd.ProcessState; killedBySystem(state) || peakOf(state) > s.Memory/heavyPart {
+	switch state := child.cmd.ProcessState; {
+	case endedBy(state, syscall.SIGKILL): // not by us: for want of memory on the machine, or after all its processor time
 		return s.memory()
+	case endedBy(state, syscall.SIGABRT): // by itself, which it does when memory fails it at a bad moment
+		failure := s.memory()
+		failure.Message += ", or found a fault of the interpreter"
+		return failure
 	}
 	return s.failedBecause("its process ended")
 }

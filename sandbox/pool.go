@@ -165,7 +165,7 @@ func (p *Pool) run(ctx context.Context, s *Script, id uint64, values []byte) (*O
 		return &Outcome{}, s.late()
 	}
 	failure := s.broken(child, err)
-	if failure.Code == CodeFailed && ctx.Err() == nil {
+	if (failure.Code == CodeFailed || child.stderr.String() != "") && ctx.Err() == nil {
 		p.complain(s, child, err)
 	}
 	return &Outcome{}, failure

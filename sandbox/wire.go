@@ -32,7 +32,7 @@ type answer struct {
 	Fault  fault           `json:"fault,omitempty"`
 	Syntax *thrown         `json:"syntax,omitempty"` // for faultSyntax
 	Report json.RawMessage `json:"report,omitempty"` // what the prelude tells: a report
-	// Heavy says that the script used much of its memory, so that an error
+	// Heavy says that the script mapped much of its memory, so that an error
 	// without a face was most likely for want of it.
 	Heavy bool `json:"heavy,omitempty"`
 	// Last says that the child ends, and no other script must be sent.

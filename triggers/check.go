@@ -9,9 +9,9 @@ import (
 	"blueprintd/blueprint/schema"
 )
 
-// promised are the events that the service is to raise by itself one day. A
-// trigger that listens to one would never fire, so none can be made yet.
-var promised = []string{
+// builtIn are the events of the service itself. A trigger may listen to them
+// already; none is raised so far.
+var builtIn = []string{
 	"execution.completed", "execution.failed", "execution.paused",
 	"blueprint.created", "blueprint.updated", "blueprint.published", "trigger.missed",
 }
@@ -110,11 +110,9 @@ func (c *checker) uuid(key string) {
 func (c *checker) event(key string) {
 	text, ok := c.text(key, blueprint.MaxEventName)
 	switch {
-	case !ok || blueprint.IsCustomEvent(text):
-	case slices.Contains(promised, text):
-		c.refuse(text+" is not raised yet; the events that can be listened to are those of emit-event nodes, custom.<name>", key)
+	case !ok || blueprint.IsCustomEvent(text) || slices.Contains(builtIn, text):
 	default:
-		c.refuse("must be custom.<name>, with a name of letters, digits, _, . and -, as an emit-event node raises it", key)
+		c.refuse("must be "+strings.Join(builtIn, ", ")+", or custom.<name>, with a name of letters, digits, _, . and -, as an emit-event node raises it", key)
 	}
 }
 

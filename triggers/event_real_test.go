@@ -39,7 +39,7 @@ func TestEventChain(t *testing.T) {
 		"event": "custom.pong", "at": "2026-03-02T12:00:00.000Z", "blueprintId": ping.BlueprintID, "executionId": *pings[0].ExecutionID, "data": map[string]any{"round": "first"},
 	}
 	if err != nil || !blueprint.Equal(run.InputData, want) || run.Status != blueprint.StatusCompleted || run.TriggerID != pong.ID || run.Output != true {
-		t.Errorf("%v: %v", err, run)
+		t.Errorf("%v: status %s of trigger %s (want %s) gave %v for\n%v, want\n%v", err, run.Status, run.TriggerID, pong.ID, run.Output, run.InputData, want)
 	}
 }
 

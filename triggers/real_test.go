@@ -138,6 +138,11 @@ func (s *server) catalogue() blueprint.Catalogue {
 	kind := func(name string, run func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error)) *blueprint.NodeType {
 		return &blueprint.NodeType{Type: name, Title: name, Effect: blueprint.EffectPure, Run: run, Schema: map[string]any{"type": "object"}}
 	}
+	// acting makes a type one that acts on the outside, before which its run is stored.
+	acting := func(t *blueprint.NodeType) *blueprint.NodeType {
+		t.Effect = blueprint.EffectIdempotent
+		return t
+	}
 	raise := func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		delivered, err := task.Emit(ctx, task.Address, task.InputData)
 		return blueprint.Result{Output: delivered > 0}, err
@@ -165,8 +170,8 @@ func (s *server) catalogue() blueprint.Catalogue {
 		kind("human", func(context.Context, *blueprint.Task) (blueprint.Result, error) {
 			return blueprint.Result{Await: &blueprint.Await{Kind: blueprint.AwaitHuman, Prompt: "?"}}, nil
 		}),
-		kind("custom.ping", raise),
-		kind("custom.pong", raise),
+		acting(kind("custom.ping", raise)),
+		acting(kind("custom.pong", raise)),
 	} {
 		catalogue[t.Type] = t
 	}
