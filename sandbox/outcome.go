@@ -177,7 +177,7 @@ func (s *Script) broken(child *process, err error) *blueprint.Failure {
 		return s.failedBecause("its process does not answer as it should")
 	}
 	complaint := child.stderr.text
-	for _, sign := range []string{"out of memory", "cannot allocate memory", "stack overflow"} {
+	for _, sign := range []string{"out of memory", "cannot allocate memory", "failed to allocate", "stack overflow"} {
 		if bytes.Contains(complaint, []byte(sign)) {
 			return s.memory()
 		}

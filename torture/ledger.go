@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -17,90 +18,154 @@ import (
 // ledgerArgument, as the first argument, makes this program the ledger.
 const ledgerArgument = "run-the-ledger"
 
-// entry is one call that reached the ledger.
+// entry is one effect that reached the ledger.
 type entry struct {
-	At     int64  `json:"at"`     // Unix nanoseconds, as it arrived
-	Key    string `json:"key"`    // its Idempotency-Key
-	Node   string `json:"node"`   // the id of the node that called
-	Status int    `json:"status"` // what it was answered; 0 = the connection was cut
-	Delay  int    `json:"delay"`  // milliseconds until the answer
+	At     int64  `json:"at"`             // Unix nanoseconds, as it arrived
+	Kind   string `json:"kind,omitempty"` // what it is; "" = a call without credentials
+	Key    string `json:"key"`            // its Idempotency-Key, or the address that stands in it
+	Node   string `json:"node"`           // the node that caused it, as pattern gives it
+	Status int    `json:"status"`         // what it was answered; 0 = the connection was cut
+	Delay  int    `json:"delay"`          // milliseconds until the answer
+	Letter string `json:"letter,omitempty"`
+	Wrong  string `json:"wrong,omitempty"` // what is wrong with it, whatever else there was
 }
 
+// sites are the addresses of the ledger: that of all services, that of a
+// stranger to whom a redirect leads, and that of the mail server.
+type sites struct{ services, stranger, mail string }
+
 // serveLedger runs the ledger until its standard input ends, which it does
-// with the program that started it. Each call is a line of the file, synced
-// before the call is answered.
+// with the program that started it. Each effect is a line of the file, synced
+// before it is answered.
 func serveLedger(path string, in io.Reader, out io.Writer) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	var listeners [3]net.Listener
+	for i := range listeners {
+		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return err
+		}
 	}
-	l := &ledger{file: file, calls: map[string]int{}}
+	l := &ledger{file: file, calls: map[string]int{}, tokens: map[string]time.Time{}}
+	l.at = sites{"http://" + listeners[0].Addr().String(), "http://" + listeners[1].Addr().String(), listeners[2].Addr().String()}
 	go func() {
 		io.Copy(io.Discard, in)
-		listener.Close()
+		listeners[0].Close()
 	}()
-	fmt.Fprintf(out, "http://%s\n", listener.Addr())
-	if err := http.Serve(listener, l); err != nil && !strings.Contains(err.Error(), "use of closed") {
+	go http.Serve(listeners[1], http.HandlerFunc(l.stranger))
+	go l.serveMail(listeners[2])
+	fmt.Fprintf(out, "%s %s %s\n", l.at.services, l.at.stranger, l.at.mail)
+	if err := http.Serve(listeners[0], l.services()); err != nil && !strings.Contains(err.Error(), "use of closed") {
 		return err
 	}
 	return nil
 }
 
 type ledger struct {
-	mu    sync.Mutex
-	file  *os.File
-	calls map[string]int
+	at     sites
+	mu     sync.Mutex
+	file   *os.File
+	calls  map[string]int
+	tokens map[string]time.Time // until when they are good
 }
 
-// ServeHTTP notes a call and answers in the mood that the call's key has.
-// Query: node, the caller; mood: "flaky" fails the first calls of some keys,
-// "broken" fails all, "cut" drops the connection of some unanswered, "quick"
-// keeps nobody waiting.
-func (l *ledger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e := entry{At: now().UnixNano(), Key: r.Header.Get("Idempotency-Key"), Node: r.FormValue("node"), Status: http.StatusOK}
+// services gives all that the ledger has to offer on its first address.
+func (l *ledger) services() http.Handler {
+	tools := l.toolServer()
+	mux := http.NewServeMux()
+	mux.HandleFunc("/call", l.call("", ""))
+	mux.HandleFunc("/guarded/call", l.call("guarded", "guarded"))
+	mux.HandleFunc("/guarded/away", l.away)
+	mux.HandleFunc("/metered/call", l.call("metered", "identity"))
+	mux.HandleFunc("/oauth/token", l.token)
+	mux.HandleFunc("/ai/v1/chat/completions", l.chat)
+	mux.HandleFunc("/ai/v1/models", l.probe("model", object{"data": []any{object{"id": "parrot"}}}))
+	mux.HandleFunc("/slack/api/chat.postMessage", l.post)
+	mux.HandleFunc("/slack/api/auth.test", l.probe("chat", object{"ok": true, "team": "torture", "user": "bot"}))
+	mux.HandleFunc("/tools", l.tools(tools))
+	mux.HandleFunc("/", l.root)
+	return mux
+}
+
+// call gives what answers http-request nodes, which carry the credentials of a
+// connection or, "", none. Query: node, the caller; mood as happen knows them.
+func (l *ledger) call(kind, connection string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		shown, body, wrong := l.credentials(r, connection)
+		e := entry{Kind: kind, Key: r.Header.Get("Idempotency-Key"), Node: r.URL.Query().Get("node"), Wrong: wrong}
+		var said struct{ From string }
+		if json.Unmarshal(body, &said); said.From != e.Key && e.Wrong == "" {
+			e.Wrong = fmt.Sprintf("the call of %q came under the key %q", said.From, e.Key)
+		}
+		n, ok := l.happen(r.Context(), &e, r.URL.Query().Get("mood"))
+		if !ok {
+			return
+		}
+		// A service that repeats what it was told must not get it shown.
+		reply(w, e.Status, object{"key": e.Key, "n": n, "echo": shown})
+	}
+}
+
+func reply(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(value)
+}
+
+// happen notes an effect and waits as long as its key says. It gives how often
+// there was one under the key, and false when there is nobody to answer.
+// Moods: "flaky" fails the first times of some keys, "broken" fails all,
+// "doomed" all of some keys, "later" refuses the first time of some keys as too
+// much, "cut" drops the connection of some unanswered, "quick" keeps nobody
+// waiting.
+func (l *ledger) happen(ctx context.Context, e *entry, mood string) (n int, answer bool) {
 	dice := dice(e.Key)
+	e.At, e.Status = now().UnixNano(), http.StatusOK
 	switch {
-	case dice%10 < 6, r.FormValue("mood") == "quick":
+	case dice%10 < 6, mood == "quick":
 		e.Delay = int(dice/10) % 10
 	case dice%10 < 9:
 		e.Delay = 50 + int(dice/10)%250
 	default:
 		e.Delay = 300 + int(dice/10)%600
 	}
-	n, err := l.note(&e, r.FormValue("mood"), dice)
+	n, err := l.note(e, mood, dice)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ledger:", err)
 		os.Exit(1) // a ledger that forgets is worse than none
 	}
 	select {
 	case <-time.After(time.Duration(e.Delay) * time.Millisecond):
-	case <-r.Context().Done():
-		return
+	case <-ctx.Done():
+		return n, false
 	}
-	if e.Status == 0 {
+	if e.Status == 0 && e.Kind != "mail" {
 		panic(http.ErrAbortHandler)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(e.Status)
-	json.NewEncoder(w).Encode(map[string]any{"key": e.Key, "n": n})
+	return n, true
 }
 
 func (l *ledger) note(e *entry, mood string, dice uint32) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls[e.Key]++
-	n := l.calls[e.Key]
+	l.calls[e.Kind+" "+e.Key]++
+	n := l.calls[e.Kind+" "+e.Key]
 	switch {
-	case mood == "broken", mood == "flaky" && n <= int(dice/7)%3:
+	case mood == "broken", mood == "flaky" && n <= int(dice/7)%3, mood == "doomed" && dice/13%8 == 0:
 		e.Status = http.StatusInternalServerError
+	case mood == "later" && n == 1 && dice/17%3 == 0:
+		e.Status = http.StatusTooManyRequests
 	case mood == "cut" && dice/13%3 == 0:
 		e.Status = 0
 	}
+	return n, l.write(e)
+}
+
+// write adds a line. l.mu is held.
+func (l *ledger) write(e *entry) error {
 	line, err := json.Marshal(e)
 	if err == nil {
 		_, err = l.file.Write(append(line, '\n'))
@@ -108,7 +173,18 @@ func (l *ledger) note(e *entry, mood string, dice uint32) (int, error) {
 	if err == nil {
 		err = l.file.Sync()
 	}
-	return n, err
+	return err
+}
+
+// aside notes what has no key: that something was asked for, or came to where
+// it should not.
+func (l *ledger) aside(kind, wrong string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.write(&entry{At: now().UnixNano(), Kind: kind, Status: http.StatusOK, Wrong: wrong}); err != nil {
+		fmt.Fprintln(os.Stderr, "ledger:", err)
+		os.Exit(1)
+	}
 }
 
 // dice is a number that a key always has.
@@ -118,21 +194,25 @@ func dice(key string) uint32 {
 	return hash.Sum32() >> 3
 }
 
-// readLedger gives the calls by key, each in the order of arrival.
-func readLedger(path string) (map[string][]entry, error) {
+// effect names what may happen once: of a kind, under a key.
+type effect struct{ kind, key string }
+
+// readLedger gives the effects, each with its entries in the order of arrival.
+func readLedger(path string) (map[effect][]entry, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	calls := map[string][]entry{}
+	calls := map[effect][]entry{}
 	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var e entry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		calls[e.Key] = append(calls[e.Key], e)
+		calls[effect{e.Kind, e.Key}] = append(calls[effect{e.Kind, e.Key}], e)
 	}
 	return calls, lines.Err()
 }
