@@ -27,6 +27,14 @@
 // answer loads it again. While it works, a chain of nodes stays on one
 // goroutine; only a fork starts more.
 //
+// A for-each node walks over a graph of its own for each item (frame). Its items
+// are one entry; which of them begin, and what becomes of the node, follows from
+// the entries of their nodes. A node that starts another run writes down the id
+// of that run first, then starts it, and waits without holding it: the end of
+// the other run is what wakes this one, and after a crash both sides look for
+// each other. Secrets that come into a run with a connection are entries too:
+// what is stored of the run from then on is encrypted, and nobody is shown them.
+//
 // A run's failure is data: it ends as failed, with an error in its record. An
 // error from this package is the service's own.
 package engine
