@@ -244,6 +244,15 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		started, err := task.Emit(ctx, "custom.x", task.Input)
 		return blueprint.Result{Output: blueprintNumber(started)}, err
 	})
+	// scope gives all that code would see.
+	add("scope", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		s := task.Scope()
+		denied := []any{}
+		for _, name := range s.Denied {
+			denied = append(denied, name)
+		}
+		return blueprint.Result{Output: map[string]any{"variables": s.Variables, "nodes": s.Nodes, "denied": denied}}, nil
+	})
 	ask := add("ask", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		kind := blueprint.AwaitHuman
 		if task.Config["kind"] != nil {

@@ -136,6 +136,35 @@ func (s *scope) upstream(most int) map[string]any {
 	return out
 }
 
+// collect gives all variables, with item and index for a node of an item, and
+// all nodes that led to this one.
+func (s *scope) collect() blueprint.NodeScope {
+	out := blueprint.NodeScope{Variables: map[string]any{}, Nodes: s.all()}
+	for n := s.node; n != nil; n = n.frame.holder() {
+		for name, writer := range n.writers.All() {
+			if _, hidden := out.Variables[name]; !hidden {
+				values, _ := n.frame.nodes[writer].output.(map[string]any)
+				out.Variables[name] = values[name]
+			}
+		}
+		if _, hidden := out.Variables["item"]; n.frame.parent != nil && !hidden {
+			out.Variables["item"], out.Variables["index"] = n.frame.value.value, json.Number(strconv.Itoa(n.frame.item))
+		}
+	}
+	for name, value := range s.run.bound {
+		if _, hidden := out.Variables[name]; hidden {
+			continue
+		}
+		if s.run.denied([]string{name}) != "" {
+			out.Denied = append(out.Denied, name)
+			continue
+		}
+		out.Variables[name] = value
+	}
+	slices.Sort(out.Denied)
+	return out
+}
+
 // triggerValue is what templates see of the trigger; a run without one sees
 // nulls, so that a blueprint can be tried by hand.
 func triggerValue(t *blueprint.TriggerContext) map[string]any {

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"blueprintd/blueprint"
@@ -17,99 +19,259 @@ const (
 	kindAsk     = "ask" // a person answers
 	kindRespond = "respond"
 	kindStop    = "stop"
+	kindEach    = "each"  // goes over items
+	kindRun     = "run"   // runs another book
+	kindLink    = "link"  // opens a connection, for which somebody must sign in
+	kindModel   = "model" // asks a language model, as far as the budget goes
 )
 
 // effects are what the types declare.
 var effects = map[string]blueprint.Effect{
 	kindPure: blueprint.EffectPure, kindAct: blueprint.EffectIdempotent, kindOnce: blueprint.EffectOnce, kindChoose: blueprint.EffectPure,
 	kindWait: blueprint.EffectPure, kindAsk: blueprint.EffectPure, kindRespond: blueprint.EffectPure, kindStop: blueprint.EffectPure,
+	kindEach: blueprint.EffectPure, kindRun: blueprint.EffectPure, kindLink: blueprint.EffectIdempotent, kindModel: blueprint.EffectIdempotent,
+}
+
+// node is a node of a book with what the world knows of it.
+type node struct {
+	blueprint.Node
+	body   *graph // of a for-each node
+	most   int    // its items at work at once
+	varies bool   // a retry of the run goes over other items
+	runs   string // the blueprint that it runs
+	calls  int    // that it asks of a language model
+}
+
+// effect gives what the oracle holds a node to.
+func (n *node) effect() blueprint.Effect {
+	if n.Effect != "" {
+		return n.Effect
+	}
+	return effects[n.Type]
+}
+
+// graph is nodes and edges: of a book, or of the items of a for-each node.
+type graph struct {
+	nodes []node
+	edges []blueprint.Edge
+	index map[string]int
+}
+
+// sequential tells whether the nodes run one after the other.
+func (g *graph) sequential() bool { return len(g.edges) == 0 }
+
+// one tells whether never two nodes are at work at once.
+func (g *graph) one() bool {
+	for i := range g.nodes {
+		if n := &g.nodes[i]; n.body != nil && (n.most > 1 || !n.body.one()) {
+			return false
+		}
+	}
+	return g.sequential()
+}
+
+// find gives the node of an address, nil when there is none.
+func (g *graph) find(address string) *node {
+	for {
+		loop, _, inner, within := cut(address)
+		i, known := g.index[loop]
+		switch {
+		case !known, within && g.nodes[i].body == nil:
+			return nil
+		case !within:
+			return &g.nodes[i]
+		}
+		g, address = g.nodes[i].body, inner
+	}
+}
+
+// has tells whether one of the nodes, or of those within them, is such a one.
+func (g *graph) has(such func(n *node) bool) bool {
+	for i := range g.nodes {
+		if n := &g.nodes[i]; such(n) || n.body != nil && n.body.has(such) {
+			return true
+		}
+	}
+	return false
 }
 
 // book is a blueprint with what the world knows of it.
 type book struct {
+	*graph
 	definition *blueprint.Definition
-	nodes      []blueprint.Node
-	edges      []blueprint.Edge
-	index      map[string]int
 	failures   int // percent of the attempts that fail
-	stops      bool
 }
 
-// sequential tells whether the nodes run one after the other.
-func (b *book) sequential() bool { return len(b.edges) == 0 }
-
-// effect gives what the oracle holds a node to.
-func (b *book) effect(i int) blueprint.Effect {
-	if b.nodes[i].Effect != "" {
-		return b.nodes[i].Effect
-	}
-	return effects[b.nodes[i].Type]
+// author writes books.
+type author struct {
+	random
+	kinds []string
+	calls []string // the blueprints that may be called
 }
 
 // newBook draws a blueprint: a sequence or a graph of a few nodes. Edges lead
 // from a node to a later one, so that the order of the map is one of the graph.
-func newBook(r random, number, most int) *book {
-	b := &book{index: map[string]int{}, failures: []int{0, 0, 5, 15, 30}[r.IntN(5)]}
-	kinds := []string{
+func newBook(r random, number, most int, calls []string) *book {
+	b := &book{failures: []int{0, 0, 5, 15, 30}[r.IntN(5)]}
+	a := author{random: r, calls: calls, kinds: []string{
 		kindPure, kindPure, kindPure, kindPure, kindAct, kindAct, kindAct, kindAct, kindOnce, kindOnce, kindChoose, kindChoose,
 		kindWait, kindAsk, kindRespond, kindWait,
-	}
+	}}
 	if r.chance(20) {
-		kinds = append(kinds, kindStop)
+		a.kinds = append(a.kinds, kindStop)
 	}
-	for i := range r.between(1, most) {
-		n := blueprint.Node{ID: fmt.Sprintf("n%d", i), Type: kinds[r.IntN(len(kinds))], Config: map[string]any{}, OnError: blueprint.OnErrorStop}
-		n.Title = n.ID
-		n.Disabled = r.chance(6)
-		switch r.IntN(4) {
-		case 0:
-			n.OnError = blueprint.OnErrorContinue
-		case 1:
-			n.OnError = blueprint.OnErrorBranch
-		}
-		if r.chance(35) {
-			n.Retry = &blueprint.Retry{MaxAttempts: r.between(1, 4), Delay: time.Duration(r.between(1, 20_000)) * time.Millisecond, Backoff: float64(r.between(1, 3))}
-		}
-		if works(n.Type) && r.chance(12) {
-			n.Timeout = time.Duration(r.between(10_000, 60_000)) * time.Millisecond
-		}
-		if works(n.Type) && r.chance(10) {
-			n.Effect = []blueprint.Effect{blueprint.EffectPure, blueprint.EffectIdempotent, blueprint.EffectOnce}[r.IntN(3)]
-		}
-		b.stops = b.stops || n.Type == kindStop && !n.Disabled
-		b.index[n.ID] = i
-		b.nodes = append(b.nodes, n)
+	if r.chance(25) {
+		a.kinds = append(a.kinds, kindLink, kindModel, kindModel)
 	}
-	if !r.chance(35) {
-		b.join(r)
+	if len(calls) > 0 {
+		a.kinds = append(a.kinds, kindRun, kindRun, kindRun)
 	}
-	b.definition = &blueprint.Definition{
-		BlueprintID: fmt.Sprintf("00000000-0000-4000-8000-%012d", number), OrganizationID: "organization", Title: "Simulated", Version: "1.0.0",
-		Map: &blueprint.Map{Nodes: b.nodes, Edges: b.edges},
+	nested := 0
+	if r.chance(45) {
+		nested = r.between(1, 2)
+	}
+	b.graph = a.graph(most, nested)
+	b.define(number)
+	if r.chance(60) {
+		allowed := int64(r.IntN(5))
+		b.definition.Budget = &blueprint.Budget{Calls: &allowed, OnBreach: blueprint.BreachPauses}
+		if b.one() && r.chance(60) {
+			b.definition.Budget.OnBreach = blueprint.BreachFails
+		}
 	}
 	return b
 }
 
-// works tells whether a type does work that can fail or hang.
+// newPit draws a book that runs itself, which goes too deep.
+func newPit(r random, number int) *book {
+	b := &book{graph: &graph{index: map[string]int{}}}
+	for i := range r.between(1, 2) {
+		n := node{Node: blueprint.Node{ID: fmt.Sprint("n", i), Type: kindPure, Title: "n", Config: map[string]any{}, OnError: blueprint.OnErrorStop}}
+		b.index[n.ID] = i
+		b.nodes = append(b.nodes, n)
+	}
+	last := &b.nodes[len(b.nodes)-1]
+	last.Type, last.runs = kindRun, blueprintID(number)
+	if r.chance(30) {
+		last.OnError = blueprint.OnErrorContinue
+	}
+	b.define(number)
+	return b
+}
+
+func blueprintID(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
+
+func (b *book) define(number int) {
+	m := &blueprint.Map{Edges: b.edges}
+	for i := range b.nodes {
+		m.Nodes = append(m.Nodes, b.nodes[i].Node)
+	}
+	b.definition = &blueprint.Definition{BlueprintID: blueprintID(number), OrganizationID: "organization", Title: "Simulated", Version: "1.0.0", Map: m}
+}
+
+// graph draws a graph in which for-each nodes stand so deeply in each other.
+func (a author) graph(most, nested int) *graph {
+	g := &graph{index: map[string]int{}}
+	for i := range a.between(1, most) {
+		kind := a.kinds[a.IntN(len(a.kinds))]
+		if nested > 0 && a.chance(30) {
+			kind = kindEach
+		}
+		n := a.node(i, kind)
+		switch kind {
+		case kindEach:
+			n.body, n.most, n.varies = a.graph(3, nested-1), a.between(1, 3), a.chance(25)
+			n.Config = n.body.written()
+		case kindRun:
+			n.runs = a.calls[a.IntN(len(a.calls))]
+		case kindModel:
+			n.calls = a.between(1, 3)
+		}
+		g.index[n.ID] = i
+		g.nodes = append(g.nodes, n)
+	}
+	if !a.chance(35) {
+		a.join(g)
+	}
+	return g
+}
+
+func (a author) node(i int, kind string) node {
+	n := node{Node: blueprint.Node{ID: fmt.Sprintf("n%d", i), Type: kind, Config: map[string]any{}, OnError: blueprint.OnErrorStop}}
+	n.Title = n.ID
+	n.Disabled = a.chance(6)
+	switch a.IntN(4) {
+	case 0:
+		n.OnError = blueprint.OnErrorContinue
+	case 1:
+		n.OnError = blueprint.OnErrorBranch
+	}
+	most := 4
+	if kind == kindEach || kind == kindRun {
+		most = 3
+	}
+	if a.chance(35) {
+		n.Retry = &blueprint.Retry{MaxAttempts: a.between(1, most), Delay: time.Duration(a.between(1, 20_000)) * time.Millisecond, Backoff: float64(a.between(1, 3))}
+	}
+	if works(kind) && a.chance(12) {
+		n.Timeout = time.Duration(a.between(10_000, 60_000)) * time.Millisecond
+	}
+	if (works(kind) || kind == kindEach || kind == kindRun) && a.chance(10) {
+		n.Effect = []blueprint.Effect{blueprint.EffectPure, blueprint.EffectIdempotent, blueprint.EffectOnce}[a.IntN(3)]
+	}
+	return n
+}
+
+// works tells whether a type does work that can hang.
 func works(kind string) bool { return kind == kindPure || kind == kindAct || kind == kindOnce }
 
-func (b *book) join(r random) {
-	for to := 1; to < len(b.nodes); to++ {
-		if r.chance(12) {
+func (a author) join(g *graph) {
+	for to := 1; to < len(g.nodes); to++ {
+		if a.chance(12) {
 			continue // one more start
 		}
-		for range r.between(1, 3) {
-			from := r.IntN(to)
-			edge := blueprint.Edge{Source: b.nodes[from].ID, Target: b.nodes[to].ID}
+		for range a.between(1, 3) {
+			from := &g.nodes[a.IntN(to)]
+			edge := blueprint.Edge{Source: from.ID, Target: g.nodes[to].ID}
 			switch {
-			case b.nodes[from].Type == kindChoose && r.chance(70), b.nodes[from].Type == kindAsk && r.chance(40):
-				edge.Handle = []string{"a", "b"}[r.IntN(2)]
-			case b.nodes[from].OnError == blueprint.OnErrorBranch && r.chance(40):
+			case from.Type == kindChoose && a.chance(70), from.Type == kindAsk && a.chance(40):
+				edge.Handle = []string{"a", "b"}[a.IntN(2)]
+			case from.OnError == blueprint.OnErrorBranch && a.chance(40):
 				edge.Handle = blueprint.ErrorHandle
 			}
-			b.edges = append(b.edges, edge)
+			g.edges = append(g.edges, edge)
 		}
 	}
+}
+
+// written gives a graph as a for-each node's config has it.
+func (g *graph) written() map[string]any {
+	number := func(n int) json.Number { return json.Number(strconv.Itoa(n)) }
+	nodes, edges := []any{}, []any{}
+	for i := range g.nodes {
+		n := &g.nodes[i]
+		out := map[string]any{"id": n.ID, "type": n.Type, "title": n.Title, "config": n.Config, "onError": string(n.OnError), "disabled": n.Disabled}
+		if n.Retry != nil {
+			out["retry"] = map[string]any{
+				"maxAttempts": number(n.Retry.MaxAttempts), "delayMs": number(int(n.Retry.Delay.Milliseconds())), "backoff": number(int(n.Retry.Backoff)),
+			}
+		}
+		if n.Timeout > 0 {
+			out["timeoutMs"] = number(int(n.Timeout.Milliseconds()))
+		}
+		if n.Effect != "" {
+			out["effect"] = string(n.Effect)
+		}
+		nodes = append(nodes, out)
+	}
+	for _, e := range g.edges {
+		out := map[string]any{"source": e.Source, "target": e.Target}
+		if e.Handle != "" {
+			out["sourceHandle"] = e.Handle
+		}
+		edges = append(edges, out)
+	}
+	return map[string]any{"nodes": nodes, "edges": edges}
 }
 
 // catalogue gives the node types; work does what nodes do.
@@ -120,8 +282,12 @@ func catalogue(work *process) blueprint.Catalogue {
 			effect = blueprint.EffectIdempotent
 		}
 		t := &blueprint.NodeType{Type: kind, Title: kind, Effect: effect, Run: work.run}
-		if kind == kindAsk {
+		switch kind {
+		case kindAsk:
 			t.Answer, t.Expired = work.answer, work.expired
+		case kindEach:
+			t.Untouched = func([]any) bool { return true }
+			t.Body = func(config map[string]any) (map[string]any, []any) { return config, nil }
 		}
 		out[kind] = t
 	}

@@ -13,6 +13,7 @@ import (
 type script struct {
 	book *book
 	key  uint64
+	stem uint64 // the same for all runs of the book
 }
 
 // ending is how an attempt of a node ends.
@@ -28,6 +29,9 @@ const (
 	asks
 	responds
 	stops
+	loops // over items
+	calls // another book
+	links // opens a connection
 )
 
 // outcome is what comes of an attempt.
@@ -37,26 +41,32 @@ type outcome struct {
 	handle   string
 	failure  *blueprint.Failure // of fails
 	failed   bool               // of stops
+	item     bool               // of stops: only the item ends
 	wait     time.Duration      // of waits
 	expires  time.Duration      // of asks
 	stubborn bool               // it does not notice that it is cut off
 	tokens   int64
 	calls    []blueprint.Call
+	items    []any // of loops
+	asks     int   // calls to a language model
 }
 
-func (s script) roll(node, what string, attempt int) uint64 {
-	return mix(s.key, node, what, strconv.Itoa(attempt))
+func (s script) roll(place, what string, attempt int) uint64 {
+	return mix(s.key, place, what, strconv.Itoa(attempt))
 }
 
-func (s script) percent(node, what string, attempt int) int {
-	return int(s.roll(node, what, attempt) % 100)
+func (s script) percent(place, what string, attempt int) int {
+	return int(s.roll(place, what, attempt) % 100)
 }
 
-// outcome gives what an attempt of node i comes to.
-func (s script) outcome(i, attempt int) outcome {
-	n := &s.book.nodes[i]
-	roll := func(what string) uint64 { return s.roll(n.ID, what, attempt) }
-	percent := func(what string) int { return s.percent(n.ID, what, attempt) }
+// node gives the node that stands at a place.
+func (s script) node(place string) *node { return s.book.find(addressOf(place)) }
+
+// outcome gives what an attempt of a node comes to.
+func (s script) outcome(place string, attempt int) outcome {
+	n := s.node(place)
+	roll := func(what string) uint64 { return s.roll(place, what, attempt) }
+	percent := func(what string) int { return s.percent(place, what, attempt) }
 	switch n.Type {
 	case kindWait:
 		return outcome{ending: waits, wait: time.Duration(1+roll("wait")%[]uint64{50, 5_000, 90_000}[roll("length")%3]) * time.Millisecond}
@@ -69,11 +79,11 @@ func (s script) outcome(i, attempt int) outcome {
 	case kindRespond:
 		return outcome{ending: responds}
 	case kindStop:
-		return outcome{ending: stops, failed: percent("stop") < 50}
+		return outcome{ending: stops, failed: percent("stop") < 50, item: percent("item") < 50}
 	case kindChoose:
 		return outcome{ending: passes, handle: []string{"a", "b", "", "c"}[roll("handle")%4]}
 	}
-	o := outcome{stubborn: percent("stubborn") < 20, tokens: int64(roll("tokens") % 4)}
+	o := outcome{stubborn: percent("stubborn") < 20, tokens: int64(roll("tokens") % 4), asks: n.calls}
 	if n.Type == kindAct {
 		o.calls = []blueprint.Call{{Host: "host" + strconv.Itoa(int(roll("host")%3)), Status: 200}}
 	}
@@ -85,39 +95,58 @@ func (s script) outcome(i, attempt int) outcome {
 	case percent("fail") < s.book.failures:
 		o.ending = fails
 		o.failure = &blueprint.Failure{
-			Message: fmt.Sprintf("%s failed at attempt %d", n.ID, attempt), Code: "simulated", Permanent: percent("permanent") < 20, NotSent: percent("sent") < 50,
+			Message: fmt.Sprintf("%s failed at attempt %d", place, attempt), Code: "simulated", Permanent: percent("permanent") < 20, NotSent: percent("sent") < 50,
 		}
 		if percent("after") < 20 {
 			o.failure.RetryAfter = time.Duration(roll("after") % uint64(40*time.Second))
 		}
+	case n.Type == kindEach:
+		o.ending, o.items = loops, s.items(place)
+	case n.Type == kindRun:
+		o.ending = calls
 	case percent("pass") < 20:
 		o.ending = passes
 	default:
-		o.output = map[string]any{"by": n.ID, "attempt": json.Number(strconv.Itoa(attempt)), "roll": json.Number(strconv.Itoa(int(roll("output") % 1000)))}
+		o.output = map[string]any{"by": place, "attempt": json.Number(strconv.Itoa(attempt)), "roll": json.Number(strconv.Itoa(int(roll("output") % 1000)))}
+	}
+	if n.Type == kindLink && (o.ending == done || o.ending == passes) {
+		o.ending, o.output = links, nil
 	}
 	return o
 }
 
-// answered gives what the one right answer to node i comes to, which is also
+// items gives what a for-each node goes over, the same at each attempt.
+func (s script) items(place string) []any {
+	key, n := s.stem, s.node(place)
+	if n.varies {
+		key = s.key
+	}
+	address := addressOf(place)
+	items := make([]any, mix(key, address, "items")%5)
+	for i := range items {
+		items[i] = map[string]any{"item": json.Number(strconv.Itoa(i)), "roll": json.Number(strconv.Itoa(int(mix(key, address, "item", strconv.Itoa(i)) % 1000)))}
+	}
+	return items
+}
+
+// answered gives what the one right answer to a node comes to, which is also
 // what becomes of it when nobody answers in time: so it does not matter who is
 // first.
-func (s script) answered(i int) outcome {
-	n := &s.book.nodes[i]
-	if s.percent(n.ID, "rejected", 0) < s.book.failures {
-		return outcome{ending: fails, failure: &blueprint.Failure{Message: n.ID + " was rejected", Code: "rejected"}}
+func (s script) answered(place string) outcome {
+	if s.percent(place, "rejected", 0) < s.book.failures {
+		return outcome{ending: fails, failure: &blueprint.Failure{Message: place + " was rejected", Code: "rejected"}}
 	}
-	return outcome{output: map[string]any{"answer": n.ID}, handle: []string{"a", "b", ""}[s.roll(n.ID, "answer", 0)%3]}
+	return outcome{output: map[string]any{"answer": place}, handle: []string{"a", "b", ""}[s.roll(place, "answer", 0)%3]}
 }
 
 // decision gives what a person says of an attempt of which nobody knows whether
 // it took effect.
-func (s script) decision(i, attempt int) map[string]any {
-	n := &s.book.nodes[i]
-	switch roll := s.percent(n.ID, "decision", attempt); {
+func (s script) decision(a at) map[string]any {
+	switch roll := s.percent(a.place, "decision", a.attempt); {
 	case roll < 45:
 		return map[string]any{"action": "retry"}
 	case roll < 90:
-		return map[string]any{"action": "mark-done", "output": map[string]any{"marked": n.ID}}
+		return map[string]any{"action": "mark-done", "output": map[string]any{"marked": a.place}}
 	default:
 		return map[string]any{"action": "abort"}
 	}

@@ -19,7 +19,7 @@ func edition(ledger string, n int) []any {
 	return []any{
 		node("before", "set", object{"values": object{"kept": "{{execution.id}}", "edition": n}}),
 		node("wait", "wait", object{"durationMs": "{{inputData.wait ?? 50}}"}),
-		node("call", "http-request", object{"method": "POST", "url": ledger + "/call?node=call", "body": object{"edition": n}}),
+		node("call", "http-request", object{"method": "POST", "url": ledger + "/call?node=call", "body": object{"from": "{{execution.id}}/call", "edition": n}}),
 		node("edition", "template", object{"text": fmt.Sprintf("edition {{edition}} of %d", n)}),
 		node("after", "template", object{"text": "{{kept}} done"}),
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"blueprintd/harness"
@@ -18,12 +20,17 @@ type shape struct {
 	nodes  []any
 	edges  []any
 
-	id       string            // as stored
-	webhooks map[string]string // mode -> trigger
-	api      string            // trigger
-	follows  map[string][]string
-	once     map[string]bool // nodes with effect once
-	last     string          // the node whose text names the execution
+	hears    string   // the event that starts it
+	asks     bool     // it asks people
+
+	id       string              // as stored
+	webhooks map[string]string   // mode -> trigger
+	api      string              // trigger
+	event    string              // trigger
+	follows  map[string][]string // by pattern, as all that follow
+	once     map[string]bool     // nodes with effect once
+	says     map[string]string   // what the text of a node says behind the id of the execution
+	last     string              // the node with which every completed run ends; "" = none
 
 	// Of the shape whose blueprint changes; mu guards nodes too.
 	mu        sync.Mutex
@@ -47,13 +54,23 @@ func edge(source, target string, handle ...any) object {
 	return e
 }
 
+// callOf makes a node that calls a place of the ledger. Its id is the end of its
+// address, in which templates stand for the items.
+func callOf(ledger, place, address, mood string, more ...any) object {
+	config := object{"method": "POST", "url": fmt.Sprintf("%s/%s?node=%s&mood=%s", ledger, place, pattern(address), mood), "body": object{"from": "{{execution.id}}/" + address}}
+	return node(idOf(address), "http-request", config, more...)
+}
+
+// The first and the last node of every blueprint of the load.
+var (
+	firstNode = node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
+	lastNode  = node("after", "template", object{"text": "{{kept}} done"})
+)
+
 // shapes gives the blueprints of the load, whose calls go to the ledger.
 func shapes(ledger string) []*shape {
-	call := func(id, mood string, more ...any) object {
-		return node(id, "http-request", object{"method": "POST", "url": fmt.Sprintf("%s/call?node=%s&mood=%s", ledger, id, mood), "body": object{"from": "{{execution.id}}"}}, more...)
-	}
-	before := node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
-	after := node("after", "template", object{"text": "{{kept}} done"})
+	call := func(id, mood string, more ...any) object { return callOf(ledger, "call", id, mood, more...) }
+	before, after := firstNode, lastNode
 	respond := node("respond", "respond", object{"status": 201, "body": object{"execution": "{{kept}}"}})
 	wait := func(id string) object { return node(id, "wait", object{"durationMs": "{{inputData.wait ?? 50}}"}) }
 	retry := object{"maxAttempts": 4, "delayMs": 40, "backoff": 1}
@@ -68,46 +85,62 @@ func shapes(ledger string) []*shape {
 		{name: "broken", weight: 1, modes: []string{""}, nodes: []any{before, call("first", ""), call("call", "broken"), after}},
 		{name: "wait", weight: 3, modes: both, nodes: []any{before, call("first", ""), wait("wait"), call("second", ""), after}},
 		{name: "respond", weight: 2, modes: []string{"wait"}, nodes: []any{before, call("first", ""), respond, wait("wait"), call("second", ""), after}},
-		{name: "human", weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), node("ask", "human", object{"prompt": "Your name?"}), call("second", ""), after}},
+		{name: "human", asks: true, weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), node("ask", "human", object{"prompt": "Your name?"}), call("second", ""), after}},
 		{name: "expire", weight: 2, modes: []string{""}, nodes: []any{before, call("first", ""), node("ask", "human", object{"prompt": "Too late?", "expiresMs": 400, "onExpire": "continue"}), call("second", ""), after}},
 		{name: "approval", weight: 2, modes: []string{""}, nodes: []any{before, node("ask", "approval-gate", object{"prompt": "Go on?"}), call("yes", ""), call("no", ""), node("join", "merge", object{"mode": "first"}), after},
-			edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
+			asks: true, edges: []any{edge("before", "ask"), edge("ask", "yes", "approved"), edge("ask", "no", "rejected"), edge("yes", "join"), edge("no", "join"), edge("join", "after")}},
 		{name: edited, weight: 3, modes: []string{""}, nodes: edition(ledger, 1), published: 1, tried: 1},
 		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), node("join", "merge", object{}), after},
 			edges: []any{edge("before", "left"), edge("before", "right"), edge("before", "pause"), edge("pause", "once"), edge("left", "join"), edge("right", "join"), edge("once", "join"), edge("join", "after")}},
 	}
+	list = append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...)
 	for _, s := range list {
-		s.webhooks = map[string]string{}
 		s.derive()
 	}
 	return list
 }
 
+// onceTypes are the node types that are once unless their node says otherwise.
+var onceTypes = []string{"ai-prompt", "mcp-tool", "send-email", "send-slack"}
+
 // derive fills in what follows from the nodes and edges.
 func (s *shape) derive() {
-	s.follows, s.once, s.last = map[string][]string{}, map[string]bool{}, "after"
+	s.webhooks, s.follows, s.once = map[string]string{}, map[string][]string{}, map[string]bool{}
+	s.says = map[string]string{"after": " done", "script": " scripted"}
+	if s.last == "" {
+		s.last = "after"
+	}
+	s.deriveGraph("", s.nodes, s.edges)
+}
+
+func (s *shape) deriveGraph(within string, nodes, edges []any) {
 	previous := ""
-	for _, value := range s.nodes {
+	for _, value := range nodes {
 		n := value.(object)
-		id := n["id"].(string)
-		s.once[id] = n["effect"] == "once"
-		if previous != "" && s.edges == nil {
+		id, config := within+n["id"].(string), n["config"].(object)
+		s.once[id] = n["effect"] == "once" || n["effect"] == nil && slices.Contains(onceTypes, n["type"].(string))
+		if previous != "" && edges == nil {
 			s.follows[id] = []string{previous}
+		}
+		if inner, ok := config["nodes"].([]any); ok {
+			s.deriveGraph(id+"/", inner, nil)
 		}
 		previous = id
 	}
-	for _, value := range s.edges {
+	for _, value := range edges {
 		e := value.(object)
-		target := e["target"].(string)
-		s.follows[target] = append(s.follows[target], e["source"].(string))
+		target := within + e["target"].(string)
+		s.follows[target] = append(s.follows[target], within+e["source"].(string))
 	}
 }
 
 // triggers gives all that clients knock at.
 func (s *shape) triggers() []string {
 	all := []string{}
-	if s.api != "" {
-		all = append(all, s.api)
+	for _, id := range []string{s.api, s.event} {
+		if id != "" {
+			all = append(all, id)
+		}
 	}
 	for _, id := range s.webhooks {
 		all = append(all, id)
@@ -126,12 +159,15 @@ func (s *shape) blueprintMap() object {
 	return m
 }
 
-// create stores a shape and the triggers that clients knock at.
-func (s *shape) create(ctx context.Context, d *harness.Client) error {
+// create stores a shape and its triggers. names are the ids of connections and
+// of shapes that were stored before, which stand in it as @name.
+func (s *shape) create(ctx context.Context, d *harness.Client, names map[string]string) error {
 	var err error
+	s.nodes = resolved(s.nodes, names).([]any)
 	if s.id, err = d.Create(ctx, "blueprint.create", object{"title": s.name, "blueprint_map": s.blueprintMap()}); err != nil {
 		return err
 	}
+	names["@"+s.name] = s.id
 	trigger := func(kind string, config object) (string, error) {
 		return d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
 	}
@@ -146,9 +182,36 @@ func (s *shape) create(ctx context.Context, d *harness.Client) error {
 		}
 		s.webhooks[mode] = id
 	}
+	if s.hears != "" {
+		s.event, err = trigger("event", object{"event": s.hears})
+		return err
+	}
 	if len(s.modes) == 0 {
 		return nil
 	}
 	s.api, err = trigger("api", object{"label": s.name})
 	return err
+}
+
+// resolved puts ids in the place of names in a value, a copy.
+func resolved(value any, names map[string]string) any {
+	switch value := value.(type) {
+	case string:
+		if id, known := names[value]; known {
+			return id
+		}
+	case []any:
+		out := make([]any, len(value))
+		for i := range value {
+			out[i] = resolved(value[i], names)
+		}
+		return out
+	case object:
+		out := make(object, len(value))
+		for key := range value {
+			out[key] = resolved(value[key], names)
+		}
+		return out
+	}
+	return value
 }

@@ -33,20 +33,17 @@ type schedule struct {
 var virtualStart = time.Date(2031, 3, 30, 0, 0, 0, 0, time.UTC)
 
 func newTicking(seed uint64, ledger string) (*ticking, []*shape) {
-	call := func(id, mood string) object {
-		return node(id, "http-request", object{"method": "POST", "url": fmt.Sprintf("%s/call?node=%s&mood=%s", ledger, id, mood)})
-	}
-	before := node("before", "set", object{"values": object{"kept": "{{execution.id}}"}})
-	after := node("after", "template", object{"text": "{{kept}} done"})
-	wait := node("wait", "wait", object{"durationMs": 90_000})
+	call := func(address, mood string) object { return callOf(ledger, "call", address, mood) }
+	before, after := firstNode, lastNode
+	wait, pause := node("wait", "wait", object{"durationMs": 90_000}), node("pause", "wait", object{"durationMs": 45_000})
 	every := []*schedule{
 		{shape: &shape{name: "each-minute", nodes: []any{before, call("call", "quick"), after}}, minutes: 1, catchUp: "all"},
 		{shape: &shape{name: "each-other", nodes: []any{before, wait, call("call", "quick"), after}}, minutes: 2, catchUp: "latest"},
 		{shape: &shape{name: "each-fifth", nodes: []any{before, after}}, minutes: 5, catchUp: "none"},
+		{shape: &shape{name: "each-tenth", nodes: []any{before, each("each", []any{1, 2, 3}, 2, pause, call("each[{{index}}]/call", "quick")), after}}, minutes: 10, catchUp: "latest"},
 	}
 	var list []*shape
 	for _, s := range every {
-		s.shape.webhooks = map[string]string{}
 		s.shape.derive()
 		list = append(list, s.shape)
 	}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"net/mail"
+	"net/textproto"
+	"strings"
+)
+
+// serveMail takes mail until the listener is closed.
+func (l *ledger) serveMail(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			l.talk(textproto.NewConn(conn))
+		}()
+	}
+}
+
+// talk is the dialogue about mail with one client (RFC 5321), as far as it goes
+// well: a client that is cut off has sent nothing.
+func (l *ledger) talk(c *textproto.Conn) {
+	say := func(format string, args ...any) bool { return c.PrintfLine(format, args...) == nil }
+	known := false
+	for ok := say("220 ledger"); ok; {
+		line, err := c.ReadLine()
+		if err != nil {
+			return
+		}
+		verb, rest, _ := strings.Cut(line, " ")
+		switch strings.ToUpper(verb) {
+		case "EHLO", "HELO":
+			ok = say("250-ledger") && say("250-8BITMIME") && say("250 AUTH PLAIN")
+		case "AUTH":
+			_, secret, _ := strings.Cut(rest, " ")
+			plain, _ := base64.StdEncoding.DecodeString(secret)
+			if known = string(plain) == "\x00torture\x00"+secretOf("mail"); !known {
+				l.aside("mail", fmt.Sprintf("somebody logged in with %q", plain))
+				ok = say("535 no")
+				continue
+			}
+			ok = say("235 welcome")
+		case "MAIL":
+			if !known {
+				l.aside("mail", "somebody sends mail without a login")
+			}
+			ok = say("250 so be it")
+		case "DATA":
+			if ok = say("354 go on"); ok {
+				data, err := c.ReadDotBytes()
+				ok = err == nil && l.letter(data, say)
+			}
+		case "QUIT":
+			say("221 bye")
+			return
+		default:
+			ok = say("250 fine")
+		}
+	}
+}
+
+// letter takes one letter, and tells whether the talk goes on.
+func (l *ledger) letter(data []byte, say func(string, ...any) bool) bool {
+	e := entry{Kind: "mail"}
+	if message, err := mail.ReadMessage(bytes.NewReader(data)); err != nil {
+		e.Wrong = "a letter that cannot be read: " + err.Error()
+	} else {
+		e.Key, e.Letter = marked(message.Header.Get("Subject")), message.Header.Get("Message-ID")
+	}
+	if piece := leak(string(data)); piece != "" {
+		e.Wrong = "a letter holds a secret: " + piece
+	}
+	e.Node = pattern(after(e.Key))
+	mood := "later"
+	if dice(e.Key)%7 == 0 {
+		mood = "cut"
+	}
+	if l.happen(context.Background(), &e, mood); e.Status == 0 {
+		return false
+	}
+	if e.Status == http.StatusTooManyRequests {
+		return say("452 not now")
+	}
+	return say("250 taken")
+}
