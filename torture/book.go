@@ -66,6 +66,25 @@ type counts struct {
 	Streams   int `json:"streams"`
 	Events    int `json:"events"`
 	Intruders int `json:"secondServersRefused"`
+
+	Items   int `json:"items"`
+	Scripts int `json:"scripts"`
+	SubRuns int `json:"subRuns"`
+	Heard   int `json:"eventsHeard"`
+
+	Guarded   int `json:"callsWithToken"`
+	Landed    int `json:"callsRedirected"`
+	Metered   int `json:"callsWithOAuth"`
+	Tokens    int `json:"oauthTokens"`
+	Questions int `json:"questionsToModel"`
+	Tools     int `json:"toolCalls"`
+	Mails     int `json:"mails"`
+	Posts     int `json:"posts"`
+
+	LinkLooks   int `json:"connectionsListed"`
+	LinkTests   int `json:"connectionsTested"`
+	LinkChanges int `json:"connectionsChanged"`
+	Searched    int `json:"searchedForSecrets"`
 }
 
 // outage is the time from the order to kill to the start of the next process.
@@ -117,8 +136,8 @@ func (b *book) violated(invariant, run, format string, args ...any) {
 // it was merely seen.
 func (b *book) knows(id, acked string, s *shape) *run {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	r := b.runs[id]
+	earlier := r != nil
 	if r == nil {
 		r = &run{id: id, shape: s, acked: acked, done: map[string]finished{}, retries: map[string]int{}, answered: map[string]bool{}}
 		b.runs[id] = r
@@ -127,7 +146,21 @@ func (b *book) knows(id, acked string, s *shape) *run {
 			b.counts.Acknowledged++
 		}
 	}
+	b.mu.Unlock()
+	if earlier && acked != "" {
+		b.acknowledged(r, acked)
+	}
 	return r
+}
+
+// acknowledged notes how a run was acknowledged that had been seen before.
+func (b *book) acknowledged(r *run, acked string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.acked == "" {
+		r.acked = acked
+		b.count(func(c *counts) { c.Acknowledged++ })
+	}
 }
 
 // some takes up to n random open runs.

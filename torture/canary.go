@@ -46,6 +46,6 @@ func leak(text string) string {
 func (b *book) keepsSecrets(run, where, text string) {
 	b.count(func(c *counts) { c.Searched++ })
 	if piece := leak(text); piece != "" {
-		b.violated("I13", run, "%s holds a secret: ...%s...", where, piece)
+		b.violated("I13", run, "%s holds a secret: %q", where, piece)
 	}
 }

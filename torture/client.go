@@ -19,6 +19,7 @@ type client struct {
 	sent   int
 	// Only looks after runs that others start: those of schedules.
 	watches bool
+	links   *links // nil = there are none
 }
 
 // mostOpen is how many runs may be open before clients only look after them.
@@ -36,6 +37,12 @@ func (c *client) work(ctx, loaded context.Context) {
 		} else if len(c.book.opened()) < mostOpen && c.random.IntN(3) > 0 {
 			c.start(ctx)
 			continue
+		}
+		if c.random.IntN(8) == 0 && !c.watches {
+			c.list(ctx, 20) // runs that others began
+		}
+		if c.links != nil && c.random.IntN(40) == 0 {
+			c.links.try(ctx, c, c.links.all[c.random.IntN(len(c.links.all))])
 		}
 		for _, r := range c.book.some(c.random, 4) {
 			c.tend(ctx, r, false)
@@ -60,6 +67,7 @@ func (c *client) heard(a answer, what string) bool {
 			n.Refused++
 		}
 	})
+	c.book.keepsSecrets("", "the answer to "+what, string(a.Body))
 	if a.Err == nil && !a.OK() && a.Status != 503 && a.Status != 409 {
 		c.book.violated("I10", "", "%s was refused: %s", what, a)
 	}
@@ -90,7 +98,8 @@ func (c *client) input() object {
 	return object{"wait": 50 + c.random.IntN(1450), "client": c.name, "n": c.sent}
 }
 
-func every(*shape) bool { return true }
+// every fits all that clients start by a trigger.
+func every(s *shape) bool { return len(s.modes) > 0 }
 
 // start begins a run in one of the ways that there are.
 func (c *client) start(ctx context.Context) {
@@ -124,7 +133,7 @@ func (c *client) start(ctx context.Context) {
 
 // execute runs a blueprint and waits for its end.
 func (c *client) execute(ctx context.Context) {
-	s := c.choose(func(s *shape) bool { return s.name != "human" && s.name != "approval" })
+	s := c.choose(func(s *shape) bool { return every(s) && !s.asks })
 	least, _ := s.editions()
 	a := c.door.Mutate(ctx, "blueprint.execute", object{"id": s.id, "inputData": c.input()})
 	if !c.heard(a, "blueprint.execute") {

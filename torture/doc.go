@@ -4,7 +4,7 @@
 // the last process left, and starts it again on the same file. Now and then it
 // asks it to end instead. Clients remember exactly what was acknowledged to
 // them; a ledger in a process of its own, which is never killed, remembers
-// every call that a run made. At the end the two memories are held against
+// every effect that a run had. At the end the two memories are held against
 // what the server says.
 //
 //	go run ./torture -kills 100 -seed 1
@@ -13,8 +13,13 @@
 // The load: webhooks that answer at once and at the end, runs that are logged,
 // synchronous or fired, waits, questions to people and their answers,
 // cancellations, retries, deliveries that come again, a blueprint that changes
-// while runs of it are under way, and subscribers. Now and then somebody starts
-// a second server on the database.
+// while runs of it are under way, and subscribers. Nodes of every type go over
+// items, start other runs, raise events that start runs, run scripts, and reach
+// services through connections: with a token, with tokens of OAuth that expire
+// after two seconds, a language model, an MCP server, a mail server, Slack. All of
+// these are in the process of the ledger, and some repeat the credentials that
+// they were shown. One connection gets another secret again and again. Now and
+// then somebody starts a second server on the database.
 //
 // Three quarters of the kills hit a server under the real clock, the others one
 // under a virtual clock that fires schedules, and that steps back or leaps
@@ -26,15 +31,23 @@
 //	I2   every run ends, or waits for a person who did not answer
 //	I3   no node starts before those that it follows have ended
 //	I4   a finished step never runs again; a call is repeated only after a kill
-//	     or a failure, and that of a "once" node only when somebody says so
+//	     or a failure, and that of a "once" node only when somebody says so; the
+//	     same holds within items, and for letters, posts, tool calls and each
+//	     question of a prompt. What is repeated comes under the same key
 //	I5   a finished run never changes
 //	I6   progress never falls, and is 100 exactly in a completed run
-//	I7   one delivery, key or tick starts one run
+//	I7   one delivery, key, tick or event starts one run
 //	I8   the counts of a record are those of its steps
 //	I9   the database passes integrity_check and foreign_key_check
 //	I10  the server did real work of every kind all the while
 //	I11  a run stays on the version of its blueprint with which it began
 //	I12  what a subscriber is told agrees with the status, before and after
+//	I13  connections are there after every start, as they were acknowledged, and
+//	     work; credentials come to the service that they are for, and to nobody
+//	     else, also by no redirect; no answer, stream, log line or
+//	     database holds a secret that can be read
+//	I14  a run that another one started belongs to one step of that, which gets
+//	     its output, and ends
 //	up   every start that was not cut off becomes ready, without an error
 //	     logged, and a second server on the same database is refused
 //

@@ -2,14 +2,24 @@ package main
 
 import (
 	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver of the database
 )
 
 // judgeDatabase asks SQLite itself whether the file is sound. It opens it
-// read-only, past the server, because the server's own view is on trial.
+// read-only, past the server, because the server's own view is on trial. A secret
+// must not stand in it as it is.
 func (s *scene) judgeDatabase() error {
+	for _, part := range []string{"", "-wal"} {
+		data, err := os.ReadFile(s.database() + part)
+		if err != nil && !os.IsNotExist(err) {
+			return err
+		}
+		s.book.keepsSecrets("", "the file "+filepath.Base(s.database()+part), string(data))
+	}
 	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro")
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ func (s *scene) intrude(ctx context.Context) {
 }
 
 func (b *book) judgeIntruder(database string, code int, text string) {
+	b.keepsSecrets("", "the output of a second server", text)
 	if code == 1 && strings.Contains(text, filepath.Base(database)) && strings.Contains(text, "hint: ") && !strings.Contains(text, "is ready on") {
 		return
 	}

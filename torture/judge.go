@@ -16,8 +16,9 @@ func (s *scene) judge(calls string) error {
 	if err != nil {
 		return err
 	}
-	for key, entries := range made {
-		s.judgeCalls(key, entries)
+	letters := map[string]string{} // Message-ID -> key
+	for what, entries := range made {
+		s.judgeEffect(what, entries, letters)
 	}
 	if err := s.judgeLog(); err != nil {
 		return err
@@ -29,7 +30,37 @@ func (s *scene) judge(calls string) error {
 	return nil
 }
 
-// judgeCalls checks the calls under one idempotency key.
+// judgeEffect checks what is of one kind and under one key.
+func (s *scene) judgeEffect(what effect, entries []entry, letters map[string]string) {
+	for _, e := range entries {
+		if e.Wrong != "" {
+			s.book.violated("I13", "", "the ledger saw: %s", e.Wrong)
+		}
+	}
+	if count := map[string]*int{"guarded": &s.book.counts.Guarded, "landed": &s.book.counts.Landed, "metered": &s.book.counts.Metered, "token": &s.book.counts.Tokens, "question 1": &s.book.counts.Questions,
+		"question 2": &s.book.counts.Questions, "tool": &s.book.counts.Tools, "mail": &s.book.counts.Mails, "post": &s.book.counts.Posts}[what.kind]; count != nil {
+		*count += len(entries)
+	}
+	if what.key == "" && slices.Contains(aside, what.kind) {
+		return
+	}
+	for _, e := range entries {
+		if e.Letter != entries[0].Letter {
+			s.book.violated("I4", "", "the letter of %s was sent as %s and as %s", what.key, entries[0].Letter, e.Letter)
+		}
+		if other := letters[e.Letter]; e.Letter != "" && other != "" && other != what.key {
+			s.book.violated("I4", "", "the letters of %s and of %s are both %s", what.key, other, e.Letter)
+		}
+		letters[e.Letter] = what.key
+	}
+	s.judgeCalls(what.key, entries)
+}
+
+// aside are the kinds of entries that nothing but their number is to be said
+// of.
+var aside = []string{"token", "probe"}
+
+// judgeCalls checks the calls of one kind under one idempotency key.
 func (s *scene) judgeCalls(key string, calls []entry) {
 	id, node, _ := strings.Cut(key, "/")
 	r := s.book.runs[id]
@@ -39,12 +70,18 @@ func (s *scene) judgeCalls(key string, calls []entry) {
 	}
 	s.calls += len(calls)
 	s.repeated += len(calls) - 1
-	if node != calls[0].Node {
+	if pattern(node) != calls[0].Node {
 		s.book.violated("I4", id, "the call of node %s came under the key %q", calls[0].Node, key)
 	}
-	if r.shape != nil && r.shape.once[node] {
-		if most := 1 + r.retries[node]; len(calls) > most {
-			s.book.violated("I4", id, "the once node %s made %d calls, at most %d were asked for: %s", node, len(calls), most, s.timeline(calls))
+	if r.shape != nil && r.shape.once[pattern(node)] {
+		taken := 0
+		for _, c := range calls {
+			if c.Status != tooMuch {
+				taken++
+			}
+		}
+		if most := 1 + r.retries[node]; taken > most {
+			s.book.violated("I4", id, "the once node %s made %d calls, at most %d were asked for: %s", node, taken, most, s.timeline(calls))
 		}
 	} else {
 		excused := map[int]bool{}
@@ -61,6 +98,9 @@ func (s *scene) judgeCalls(key string, calls []entry) {
 		}
 	}
 }
+
+// tooMuch is the status of what was refused, so that nothing came of it.
+const tooMuch = 429
 
 // timeline tells the calls under a key and the kills between them, in
 // milliseconds since the first call.
@@ -118,6 +158,7 @@ func (s *scene) judgeLog() error {
 	}
 	told := 0
 	for line := range strings.Lines(string(data)) {
+		s.book.keepsSecrets("", "the log of the server", line)
 		if strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
 			if told++; told <= 5 {
 				s.book.violated("up", "", "the server logged: %s", strings.TrimSpace(line))
@@ -182,5 +223,8 @@ func (s *scene) parts() []part {
 		{"logged run", c.Logged}, {"synchronous run", c.Executed}, {"fired run", c.Fired}, {"accepted delivery", c.Delivered}, {"delivery answered at the end", c.Waited},
 		{"duplicate delivery", c.Duplicates}, {"answer of a person", c.Answers}, {"decision on an unknown outcome", c.UnknownOutcome},
 		{"cancelled run", c.Cancelled}, {"retried run", c.Retried}, {"failed run", c.Failed}, {"changed blueprint", c.Updates},
+		{"item", c.Items}, {"script", c.Scripts}, {"sub-run", c.SubRuns}, {"heard event", c.Heard},
+		{"call with a token", c.Guarded}, {"redirected call", c.Landed}, {"call with OAuth", c.Metered}, {"OAuth token", c.Tokens}, {"question to a model", c.Questions}, {"tool call", c.Tools}, {"mail", c.Mails}, {"post", c.Posts},
+		{"listing of connections", c.LinkLooks}, {"test of a connection", c.LinkTests}, {"changed connection", c.LinkChanges},
 	}...)
 }

@@ -80,12 +80,17 @@ func TestObserve(t *testing.T) {
 		{"a run changes", at("failed", 50, 1, done, open), at("failed", 50, 1, done, finish), "I5"},
 		{"falls", at("running", 50, 0), at("running", 49, 0), "I6"},
 		{"is done too early", at("running", 50, 0), at("running", 100, 0), "I6"},
+		{"items beside it", at("running", 0, 0), at("running", 50, 1, done, `{"nodeId":"e","status":"running","startTime":"3"}`, `{"nodeId":"e[1]/x","status":"completed","startTime":"3","endTime":"4"}`, `{"nodeId":"e[1]/y","status":"running","startTime":"4"}`), ""},
+		{"an item out of order", at("running", 0, 0), at("running", 50, 1, done, `{"nodeId":"e","status":"running","startTime":"3"}`, `{"nodeId":"e[1]/x","status":"running","startTime":"3"}`, `{"nodeId":"e[1]/y","status":"running","startTime":"4"}`), "I3"},
+		{"an item of nothing", at("running", 0, 0), at("running", 50, 1, done, `{"nodeId":"e","status":"pending"}`, `{"nodeId":"e[1]/x","status":"running","startTime":"3"}`), "I3"},
+		{"an item runs again", at("running", 0, 0, `{"nodeId":"e","status":"running","startTime":"3"}`, `{"nodeId":"e[0]/x","status":"completed","startTime":"3","endTime":"4"}`), at("running", 0, 0, `{"nodeId":"e","status":"running","startTime":"3"}`, `{"nodeId":"e[0]/x","status":"running","startTime":"5"}`), "I4"},
+		{"a connection is gone", at("running", 0, 0), at("failed", 0, 0, `{"nodeId":"e[0]/x","status":"pending","error":{"code":"connection_unavailable"}}`), "I13"},
 		{"miscounts", at("running", 50, 0), at("running", 50, 1), "I8"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBook("test", io.Discard)
-			r := b.knows("exec_1", "logged", &shape{follows: map[string][]string{"b": {"a"}}})
+			r := b.knows("exec_1", "logged", &shape{follows: map[string][]string{"b": {"a"}, "e/y": {"e/x"}}})
 			for _, text := range []string{c.first, c.second} {
 				var a answer
 				if err := json.Unmarshal([]byte(text), &a.Value); err != nil {

@@ -90,8 +90,11 @@ func (l *ledger) toolServer() http.Handler {
 			json.Unmarshal(r.Params.Arguments, &told)
 			e := entry{Kind: "tool", Key: told.Key, Node: pattern(after(told.Key))}
 			l.happen(ctx, &e, "")
-			content := object{"noted": told.Key, "echo": secretOf("tools")}
-			return &sdk.CallToolResult{StructuredContent: content, Content: []sdk.Content{&sdk.TextContent{Text: "noted for " + secretOf("tools")}}}, nil
+			content := object{"noted": told.Key}
+			if e.Node == "tool" { // else a model is told, and it may hear everything that a tool says
+				content["echo"] = secretOf("tools")
+			}
+			return &sdk.CallToolResult{StructuredContent: content}, nil
 		})
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,7 @@ type options struct {
 	signs    []string // at which violations first stops; none = any
 	selftest bool
 	cuts     int
+	without  []string // the shapes that are left out
 }
 
 func main() {
@@ -49,8 +51,10 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print the report as JSON")
 	flag.BoolVar(&o.first, "first", false, "stop at the first violation")
 	flag.BoolVar(&o.selftest, "selftest", false, "put known bugs into the server, one after the other, and look whether each is found")
+	without := flag.String("without", "", "blueprints of the load to leave out, with commas between; the report names them")
 	flag.IntVar(&o.cuts, "cuts", 60, "how many power cuts -selftest tries at most")
 	flag.Parse()
+	o.without = strings.FieldsFunc(*without, func(c rune) bool { return c == ',' })
 	if flag.NArg() > 0 || o.kills < 0 || o.clients < 1 || o.duration < 0 || o.cuts < 1 || o.selftest && o.binary != "" {
 		fmt.Fprintln(os.Stderr, "torture takes flags only, -clients and -cuts from 1 on, and -selftest builds its own server; see -help")
 		os.Exit(2)
@@ -101,7 +105,7 @@ func printJSON(value any) {
 	out.Encode(value)
 }
 
-var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+)$`)
+var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+) (http://\S+) (\S+)$`)
 
 // tortureIn does all of it in a folder of its own: first a server under the
 // real clock, and for a quarter of the kills one under a virtual clock, with
@@ -154,13 +158,14 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 		return nil, fmt.Errorf("the ledger: %w", err)
 	}
 	s := newScene(o, name, folder, watched)
-	s.ledger = address
+	s.sites = sites{address, ledger.Found[2], ledger.Found[3]}
 	if name == "virtual clock" {
 		s.ticking, s.shapes = newTicking(o.seed, address)
 		s.book.clockSteps = true
 	} else {
-		s.shapes = shapes(address)
+		s.shapes, s.links = shapes(address), newLinks(o.seed, s.sites)
 	}
+	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return slices.Contains(o.without, one.name) && s.ticking == nil })
 	played, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.first {

@@ -16,6 +16,7 @@ type report struct {
 	Date       string      `json:"date"`
 	Kills      int         `json:"kills"`
 	Clients    int         `json:"clients"`
+	Without    []string    `json:"without,omitempty"`
 	Scenes     []figures   `json:"scenes"`
 	Violations []violation `json:"violations"`
 	Folder     string      `json:"folder,omitempty"`
@@ -38,7 +39,7 @@ type figures struct {
 }
 
 func newReport(ctx context.Context, o options) *report {
-	return &report{Seed: o.seed, Clients: o.clients, Commit: commit(ctx), Date: now().UTC().Format(time.RFC3339), Violations: []violation{}}
+	return &report{Seed: o.seed, Clients: o.clients, Without: o.without, Commit: commit(ctx), Date: now().UTC().Format(time.RFC3339), Violations: []violation{}}
 }
 
 // commit names what the working directory holds, "" when git does not know.
@@ -67,6 +68,9 @@ func (r *report) add(s *scene) {
 func (r *report) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, commit %s, %s, %d kills, %d clients\n", r.Seed, cmp.Or(r.Commit, "unknown"), r.Date, r.Kills, r.Clients)
+	if len(r.Without) > 0 {
+		fmt.Fprintf(&b, "left out: %s\n", strings.Join(r.Without, ", "))
+	}
 	for _, f := range r.Scenes {
 		fmt.Fprintf(&b, "%s: %d kills (%d before the server was ready) and %d stops in %.0f s\n", f.Name, f.Kills, f.KillsBeforeReady, f.Stops, float64(f.Duration)/1000)
 		fmt.Fprintf(&b, "  starts    %d became ready, in %d ms (median), %d ms at most\n", f.Starts, f.ReadyMedian, f.ReadyMost)
@@ -75,6 +79,9 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "  success   %d %% of the requests were served, %d %% of the runs that ended completed\n", f.served(), f.successRate())
 		fmt.Fprintf(&b, "  begun     %d logged, %d synchronous, %d fired, %d deliveries accepted, %d answered at the end\n", f.Logged, f.Executed, f.Fired, f.Delivered, f.Waited)
 		fmt.Fprintf(&b, "  beside    %d changes of a blueprint, %d subscriptions with %d events, %d second servers\n", f.Updates, f.Streams, f.Events, f.Intruders)
+		fmt.Fprintf(&b, "  within    %d items, %d sub-runs, %d events heard, %d scripts\n", f.Items, f.SubRuns, f.Heard, f.Scripts)
+		fmt.Fprintf(&b, "  services  %d calls with a token, %d redirected, %d with OAuth (%d tokens); %d questions to a model, %d tool calls, %d mails, %d posts\n", f.Guarded, f.Landed, f.Metered, f.Tokens, f.Questions, f.Tools, f.Mails, f.Posts)
+		fmt.Fprintf(&b, "  access    connections listed %d times, tested %d, changed %d; %d texts searched for secrets\n", f.LinkLooks, f.LinkTests, f.LinkChanges, f.Searched)
 		fmt.Fprintf(&b, "  people    %d answers, %d unknown outcomes decided\n", f.Answers, f.UnknownOutcome)
 		fmt.Fprintf(&b, "  repeats   %d deliveries answered as duplicates; of %d calls %d were repetitions\n", f.Duplicates, f.Calls, f.CallsRepeated)
 	}

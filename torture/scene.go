@@ -21,7 +21,8 @@ type scene struct {
 	screen *screen
 	door   *harness.Client
 	shapes []*shape
-	ledger string // its address
+	sites  sites  // of the ledger
+	links  *links // nil = none
 	// Of a scene under a virtual clock; else nil.
 	ticking *ticking
 
@@ -42,7 +43,7 @@ func newScene(o options, name, folder string, screen *screen) *scene {
 
 // client makes a client with a number of its own.
 func (s *scene) client(n int) *client {
-	return &client{name: n, random: rand.New(rand.NewPCG(s.seed, uint64(n))), door: s.door, book: s.book, shapes: s.shapes, watches: s.ticking != nil}
+	return &client{name: n, random: rand.New(rand.NewPCG(s.seed, uint64(n))), door: s.door, book: s.book, shapes: s.shapes, links: s.links, watches: s.ticking != nil}
 }
 
 func (s *scene) database() string  { return filepath.Join(s.folder, "blueprintd.db") }
@@ -126,8 +127,14 @@ func (s *scene) play(ctx context.Context) error {
 		return err
 	}
 	defer func() { p.Kill() }()
+	names := map[string]string{}
+	if s.links != nil {
+		if err := s.links.create(ctx, s.door, names); err != nil {
+			return err
+		}
+	}
 	for _, shape := range s.shapes {
-		if err := shape.create(ctx, s.door); err != nil {
+		if err := shape.create(ctx, s.door, names); err != nil {
 			return err
 		}
 	}
@@ -154,9 +161,14 @@ func (s *scene) play(ctx context.Context) error {
 	}
 	if shape := s.edited(); shape != nil {
 		c := s.client(600)
-		e := &editor{random: c.random, ledger: s.ledger}
+		e := &editor{random: c.random, ledger: s.sites.services}
 		clients.Go(func() { e.work(ctx, loaded, c, shape) })
 	}
+	if s.links != nil {
+		c := s.client(700)
+		clients.Go(func() { s.links.work(ctx, loaded, c) })
+	}
+	keeper := s.client(800)
 	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
 		if !harness.Pause(ctx, s.life()) {
 			return ctx.Err()
@@ -172,7 +184,10 @@ func (s *scene) play(ctx context.Context) error {
 		if err != nil || next == nil {
 			return err
 		}
-		p = next
+		if p = next; s.links != nil {
+			s.links.look(ctx, keeper, false)
+			s.links.try(ctx, keeper, s.links.all[len(s.ready)%len(s.links.all)])
+		}
 	}
 	harness.Pause(ctx, time.Second) // work on the last start too
 	unload()

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"blueprintd/harness"
@@ -25,9 +26,10 @@ func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Proces
 	}
 	c.list(ctx, 0)
 	faultless, changed, before := now(), now(), ""
-	for len(s.book.opened()) > 0 && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
+	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
 		s.progress("settling")
 		standing := ""
+		c.list(ctx, 100) // runs that these begin
 		for _, r := range s.book.opened() {
 			c.tend(ctx, r, true)
 			standing += fmt.Sprintln(r.id, r.status, r.progress)
@@ -65,9 +67,22 @@ func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Proces
 	if shape := s.edited(); shape != nil {
 		c.judgeStored(ctx, shape)
 	}
+	heard := map[string]string{}
 	for _, shape := range s.shapes {
 		for _, trigger := range shape.triggers() {
-			c.firings(ctx, shape, trigger)
+			started := c.firings(ctx, shape, trigger)
+			if trigger == shape.event {
+				maps.Copy(heard, started)
+			}
+		}
+	}
+	s.book.judgeEvents(heard)
+	s.book.judgeFamilies()
+	s.book.count(func(n *counts) { n.Heard += len(heard) })
+	if s.links != nil {
+		s.links.look(ctx, c, true)
+		for _, one := range s.links.all {
+			s.links.try(ctx, c, one)
 		}
 	}
 	return next, nil
@@ -101,6 +116,9 @@ func (c *client) list(ctx context.Context, most int) int {
 				found++
 				r = c.book.knows(id, "", byBlueprint[blueprint])
 			}
+			parent, _ := harness.At(log, "executionMetadata", "parentExecutionId").(string)
+			retryOf, _ := harness.At(log, "executionMetadata", "retryOf").(string)
+			c.book.related(r, parent, retryOf)
 			if status := harness.At(log, "status"); most == 0 && r.ended != "" && status != r.status {
 				c.book.violated("I5", id, "it is %s, and the listing says %v", r.status, status)
 			}
@@ -137,9 +155,9 @@ func (c *client) history(ctx context.Context, trigger string) []any {
 
 // firings reads the ledger of a trigger of the load: each row that started
 // something names a run of that trigger, no key started two, and what clients
-// were told of a delivery is what it says.
-func (c *client) firings(ctx context.Context, s *shape, trigger string) {
-	started := map[string]string{} // key -> execution
+// were told of a delivery is what it says. It gives the executions by key.
+func (c *client) firings(ctx context.Context, s *shape, trigger string) (started map[string]string) {
+	started = map[string]string{}
 	runs := map[string]bool{}
 	for _, row := range c.history(ctx, trigger) {
 		key, _ := harness.At(row, "key").(string)
@@ -160,4 +178,5 @@ func (c *client) firings(ctx context.Context, s *shape, trigger string) {
 			c.book.violated("I7", d.execution, "delivery %s of trigger %s was acknowledged, and the ledger says it started %q", d.id, trigger, started[d.id])
 		}
 	}
+	return started
 }

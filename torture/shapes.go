@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"blueprintd/harness"
@@ -20,8 +19,8 @@ type shape struct {
 	nodes  []any
 	edges  []any
 
-	hears    string   // the event that starts it
-	asks     bool     // it asks people
+	hears string // the event that starts it
+	asks  bool   // it asks people
 
 	id       string              // as stored
 	webhooks map[string]string   // mode -> trigger
@@ -160,14 +159,14 @@ func (s *shape) blueprintMap() object {
 }
 
 // create stores a shape and its triggers. names are the ids of connections and
-// of shapes that were stored before, which stand in it as @name.
+// of shapes that were stored before, which stand in it as @name and #name.
 func (s *shape) create(ctx context.Context, d *harness.Client, names map[string]string) error {
 	var err error
 	s.nodes = resolved(s.nodes, names).([]any)
 	if s.id, err = d.Create(ctx, "blueprint.create", object{"title": s.name, "blueprint_map": s.blueprintMap()}); err != nil {
 		return err
 	}
-	names["@"+s.name] = s.id
+	names["#"+s.name] = s.id
 	trigger := func(kind string, config object) (string, error) {
 		return d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
 	}

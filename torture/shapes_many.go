@@ -27,18 +27,21 @@ func manyShapes(ledger string) []*shape {
 	one := []string{""}
 	repeated := each("each", list, 3, at("each[{{index}}]/call", "flaky"))
 	repeated["retry"] = tries
+	repeatedOnce := each("each", list, 3, at("each[{{index}}]/once", "doomed", "effect", "once"))
+	repeatedOnce["retry"] = tries
 	return []*shape{
 		// Stored before those that start it.
 		{name: "child", nodes: []any{began, at("call", "flaky", "retry", retry), at("once", "doomed", "effect", "once"), wait("wait"), lastNode}},
-		{name: "parent", weight: 3, modes: one, nodes: []any{began, at("first", ""), run("run", "@child"), at("second", ""), lastNode}},
-		{name: "grandparent", weight: 1, modes: one, nodes: []any{firstNode, run("run", "@parent"), lastNode}},
+		{name: "parent", weight: 3, modes: one, nodes: []any{began, at("first", ""), run("run", "#child"), at("second", ""), lastNode}},
+		{name: "grandparent", weight: 1, modes: one, nodes: []any{firstNode, run("run", "#parent"), lastNode}},
 		{name: "each-run", weight: 2, modes: one, nodes: []any{firstNode,
-			node("each", "for-each", object{"items": []any{object{"at": "each[0]/run"}, object{"at": "each[1]/run"}}, "concurrency": 2, "blueprintId": "@child"}), lastNode}},
+			node("each", "for-each", object{"items": []any{object{"at": "each[0]/run"}, object{"at": "each[1]/run"}}, "concurrency": 2, "blueprintId": "#child"}), lastNode}},
 		{name: "listener", hears: heard, nodes: []any{firstNode, at("call", ""), lastNode}},
 		{name: "emit", weight: 2, modes: one, nodes: []any{firstNode, emit("emit"), each("each", list, 2, emit("each[{{index}}]/emit")), lastNode}},
 		{name: "each", weight: 3, modes: []string{"", "wait"}, nodes: []any{firstNode, each("each", list, 2, at("each[{{index}}]/call", "flaky", "retry", retry), wait("pause"), at("each[{{index}}]/second", "")), lastNode}},
 		{name: "each-once", weight: 3, modes: one, nodes: []any{firstNode, each("each", "1..5", 2, at("each[{{index}}]/once", "", "effect", "once"), wait("pause")), lastNode}},
 		{name: "each-repeated", weight: 2, modes: one, nodes: []any{firstNode, repeated, lastNode}},
+		{name: "each-repeated-once", weight: 2, modes: one, nodes: []any{firstNode, repeatedOnce, lastNode}},
 		{name: "each-asks", asks: true, weight: 2, modes: one, nodes: []any{firstNode, each("each", list, 3, at("each[{{index}}]/call", ""), node("ask", "human", object{"prompt": "What of {{item}}?"})), lastNode}},
 		{name: "nested", weight: 2, modes: one, nodes: []any{firstNode, node("rows", "transform", object{"expression": "[[1, 2], [], [inputData.n]]"}),
 			each("each", "input", 2, node("row", "set", object{"values": object{"row": "{{index}}"}}), each("inner", "item", 2, at("each[{{row}}]/inner[{{index}}]/call", ""))), lastNode}},

@@ -34,6 +34,13 @@ func serviceShapes(ledger string) []*shape {
 	one := []string{""}
 	return []*shape{
 		{name: "guarded", weight: 3, modes: []string{"", "wait"}, nodes: []any{firstNode, guarded("guarded"), repeated, lastNode}},
+		// What it said goes on to another run, into an event and through a script.
+		{name: "tells", weight: 2, modes: one, nodes: []any{
+			firstNode, guarded("guarded"),
+			node("script", "code", object{"source": "console.log(input); return {text: variables.kept + ' scripted', echo: [input.body.echo]}"}),
+			node("emit", "emit-event", object{"event": heard, "data": object{"told": "{{input}}"}}),
+			node("run", "blueprint", object{"blueprintId": "#child", "inputData": object{"at": "run", "told": "{{nodes.guarded.output}}"}}), lastNode,
+		}},
 		{name: "redirected", weight: 2, modes: one, nodes: []any{firstNode, through("guarded", callOf(ledger, "guarded/away", "away", "")), lastNode}},
 		{name: "metered", weight: 3, modes: one, nodes: []any{firstNode, through("identity", callOf(ledger, "metered/call", "direct", "")), repeated, wait, through("metered", callOf(ledger, "metered/call", "named", "")), lastNode}},
 		{name: "prompt", weight: 2, modes: one, nodes: []any{firstNode, prompt("prompt"), repeated, lastNode}},

@@ -80,6 +80,7 @@ func (b *book) listen(r *run, in io.Reader) (over bool) {
 			event = name
 		}
 		data, found := strings.CutPrefix(line, "data: ")
+		b.keepsSecrets(r.id, "its stream", data)
 		switch {
 		case !found:
 		case event == "return":

@@ -188,7 +188,8 @@ func TestJudgeIntruder(t *testing.T) {
 // TestJudgeWork takes the parts of the load away one by one.
 func TestJudgeWork(t *testing.T) {
 	full := counts{Requests: 100, Acknowledged: 1000, Completed: 500, Failed: 1, Duplicates: 1, Answers: 1, UnknownOutcome: 1, Cancelled: 1, Retried: 1,
-		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1}
+		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1,
+		Items: 1, Scripts: 1, SubRuns: 1, Heard: 1, Guarded: 1, Landed: 1, Metered: 1, Tokens: 1, Questions: 1, Tools: 1, Mails: 1, Posts: 1, LinkLooks: 1, LinkTests: 1, LinkChanges: 1}
 	judge := func(starts int, virtual bool, change func(*counts)) string {
 		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
 		if virtual {
@@ -229,6 +230,15 @@ func TestJudgeWork(t *testing.T) {
 		{"nothing retried", func(c *counts) { c.Retried = 0 }, "I10", ""},
 		{"nothing fails", func(c *counts) { c.Failed = 0 }, "I10", ""},
 		{"nothing changes", func(c *counts) { c.Updates = 0 }, "I10", ""},
+		{"no items", func(c *counts) { c.Items = 0 }, "I10", ""},
+		{"no scripts", func(c *counts) { c.Scripts = 0 }, "I10", ""},
+		{"no sub-runs", func(c *counts) { c.SubRuns = 0 }, "I10", ""},
+		{"no events", func(c *counts) { c.Heard = 0 }, "I10", ""},
+		{"no redirects", func(c *counts) { c.Landed = 0 }, "I10", ""},
+		{"no OAuth", func(c *counts) { c.Metered = 0 }, "I10", ""},
+		{"no mail", func(c *counts) { c.Mails = 0 }, "I10", ""},
+		{"no tool calls", func(c *counts) { c.Tools = 0 }, "I10", ""},
+		{"nobody tests connections", func(c *counts) { c.LinkTests = 0 }, "I10", ""},
 		{"nobody subscribes", func(c *counts) { c.Streams = 0 }, "I10", "I10"},
 		{"silent subscriptions", func(c *counts) { c.Events = 0 }, "I10", "I10"},
 		{"no second server", func(c *counts) { c.Intruders = 0 }, "I10", "I10"},

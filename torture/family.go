@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+
+	"blueprintd/harness"
+)
+
+// related notes by what a run was begun, as a listing tells it.
+func (b *book) related(r *run, parent, retryOf string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.parent == "" && parent != "" {
+		b.counts.SubRuns++
+	}
+	r.parent, r.retryOf = parent, retryOf
+}
+
+// output gives the output of a step that was seen to have completed.
+func (r *run) output(address string) (value any, done bool) {
+	finished, done := r.done[address]
+	if !done {
+		return nil, false
+	}
+	var s struct{ Output any }
+	json.Unmarshal([]byte(finished.step), &s)
+	return s.Output, true
+}
+
+// judgeFamilies holds the runs that were started by others against the steps
+// that started them, once all have come to rest: a step starts one run, a run
+// is started by one step, and who waits for a run gets what that gave.
+func (b *book) judgeFamilies() {
+	claimed := map[string]string{} // run -> the step that got its output
+	for _, p := range b.all() {
+		for address, one := range p.done {
+			var s step
+			if json.Unmarshal([]byte(one.step), &s); p.retryOf != "" || s.NodeType != "blueprint" {
+				continue // a retried run has steps of another
+			}
+			text, _ := harness.At(value(s.Output), "text").(string)
+			id, good := strings.CutSuffix(text, " done")
+			child := b.runs[id]
+			switch by := p.id + "/" + address; {
+			case harness.At(value(s.Output), "marked") == true:
+			case !good || child == nil || child.parent != p.id:
+				b.violated("I14", p.id, "its step %s gave %s, which is not that of a run which it started", address, s.Output)
+			case child.status != "completed":
+				b.violated("I14", p.id, "its step %s completed with run %s, which is %s", address, id, child.status)
+			case claimed[id] != "":
+				b.violated("I14", id, "it was started by %s and by %s", claimed[id], by)
+			default:
+				claimed[id] = by
+			}
+		}
+	}
+	started := map[string]string{} // step -> run
+	for _, r := range b.all() {
+		if r.parent == "" {
+			continue
+		}
+		p := b.runs[r.parent]
+		if p == nil {
+			b.violated("I14", r.id, "it was started by %s, which does not exist", r.parent)
+			continue
+		}
+		output, _ := r.output("before")
+		at, told := harness.At(output, "at").(string)
+		if !told {
+			continue // it ended before it could say for whom it runs
+		}
+		by := p.id + "/" + at
+		if other := started[by]; other != "" {
+			b.violated("I14", r.id, "the step %s started it and %s", by, other)
+		}
+		if started[by] = r.id; claimed[r.id] != "" && claimed[r.id] != by {
+			b.violated("I14", r.id, "the step %s started it, and %s got its output", by, claimed[r.id])
+		}
+		if r.status != "completed" && r.status != "failed" {
+			b.violated("I14", r.id, "the step %s started it, and it is %s", by, r.status)
+		}
+		if p.status != "completed" && p.status != "failed" {
+			b.violated("I14", p.id, "it is %s, and the run %s that it started is %s", p.status, r.id, r.status)
+		}
+	}
+}
+
+func value(data json.RawMessage) (v any) {
+	json.Unmarshal(data, &v)
+	return v
+}
+
+// judgeEvents holds the steps that raised events against the ledgers of the
+// triggers that hear them: each was heard, by one run.
+func (b *book) judgeEvents(heard map[string]string) {
+	for key, execution := range heard {
+		id, address, _ := strings.Cut(key, "/")
+		if r := b.runs[id]; r == nil || address == "" {
+			b.violated("I7", execution, "it heard an event of %s, which is no step of a run", key)
+		}
+	}
+	for _, r := range b.all() {
+		for address, one := range r.done {
+			var s step
+			if json.Unmarshal([]byte(one.step), &s); s.NodeType != "emit-event" || r.retryOf != "" {
+				continue
+			}
+			if n := harness.At(value(s.Output), "delivered"); n != 1.0 || heard[r.id+"/"+address] == "" {
+				b.violated("I7", r.id, "its step %s raised an event that %v runs heard; the trigger has started %q for it", address, n, heard[r.id+"/"+address])
+			}
+		}
+	}
+}

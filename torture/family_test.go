@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"testing"
+)
+
+// saw makes a run that was seen to have come so far, with steps "address type
+// output".
+func saw(b *book, id, status, parent string, steps ...[3]string) *run {
+	r := b.knows(id, "fired", nil)
+	r.status = status
+	b.related(r, parent, "")
+	for _, s := range steps {
+		r.done[s[0]] = finished{step: fmt.Sprintf(`{"nodeType":%q,"output":%s}`, s[1], s[2])}
+	}
+	return r
+}
+
+// TestJudgeFamilies shows runs that were started by others. The first run calls
+// from two places.
+func TestJudgeFamilies(t *testing.T) {
+	gave := func(address, id string) [3]string {
+		return [3]string{address, "blueprint", `{"text":"` + id + ` done"}`}
+	}
+	says := func(at string) [3]string { return [3]string{"before", "set", `{"at":"` + at + `"}`} }
+	cases := []struct {
+		name string
+		make func(b *book)
+		want string
+	}{
+		{"two", func(b *book) {
+			saw(b, "p", "completed", "", gave("run", "c"), gave("each[1]/run", "d"))
+			saw(b, "c", "completed", "p", says("run"))
+			saw(b, "d", "completed", "p", says("each[1]/run"))
+		}, ""},
+		{"one was cancelled with it", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "failed", "p", says("run")) }, ""},
+		{"one was cancelled before it began", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "failed", "p") }, ""},
+		{"taken up again", func(b *book) { saw(b, "q", "completed", "", gave("run", "c")).retryOf = "p" }, ""},
+		{"started twice", func(b *book) {
+			saw(b, "p", "completed", "", gave("run", "c"))
+			saw(b, "c", "completed", "p", says("run"))
+			saw(b, "d", "failed", "p", says("run"))
+		}, "I14"},
+		{"never ends", func(b *book) { saw(b, "p", "failed", ""); saw(b, "c", "running", "p", says("run")) }, "I14"},
+		{"outlived", func(b *book) { saw(b, "p", "running", ""); saw(b, "c", "completed", "p", says("run")) }, "I14"},
+		{"of nobody", func(b *book) { saw(b, "c", "completed", "p", says("run")) }, "I14"},
+		{"of another", func(b *book) {
+			saw(b, "p", "completed", "", gave("run", "c"))
+			saw(b, "q", "completed", "")
+			saw(b, "c", "completed", "q", says("run"))
+		}, "I14"},
+		{"of another step", func(b *book) {
+			saw(b, "p", "completed", "", gave("run", "c"))
+			saw(b, "c", "completed", "p", says("other"))
+		}, "I14"},
+		{"shared", func(b *book) {
+			saw(b, "p", "completed", "", gave("run", "c"), gave("other", "c"))
+			saw(b, "c", "completed", "p")
+		}, "I14"},
+		{"a failed one is passed off", func(b *book) {
+			saw(b, "p", "completed", "", gave("run", "c"))
+			saw(b, "c", "failed", "p", says("run"))
+		}, "I14"},
+		{"made up", func(b *book) { saw(b, "p", "completed", "", gave("run", "c")) }, "I14"},
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		c.make(b)
+		if b.judgeFamilies(); first(b) != c.want {
+			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
+		}
+	}
+}
+
+func TestJudgeEvents(t *testing.T) {
+	raised := func(n string) [3]string { return [3]string{"each[0]/emit", "emit-event", `{"delivered":` + n + `}`} }
+	cases := []struct {
+		name, delivered string
+		heard           map[string]string
+		want            string
+	}{
+		{"heard", "1", map[string]string{"p/each[0]/emit": "l"}, ""},
+		{"heard, and the step was cut off", "", map[string]string{"p/each[0]/emit": "l"}, ""},
+		{"not heard", "1", nil, "I7"},
+		{"heard by nobody, it says", "0", map[string]string{"p/each[0]/emit": "l"}, "I7"},
+		{"heard by two, it says", "2", map[string]string{"p/each[0]/emit": "l"}, "I7"},
+		{"raised by nobody", "", map[string]string{"q/emit": "l"}, "I7"},
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		r := saw(b, "p", "completed", "")
+		if c.delivered != "" {
+			r.done["each[0]/emit"] = finished{step: fmt.Sprintf(`{"nodeType":"emit-event","output":%s}`, raised(c.delivered)[2])}
+		}
+		if b.judgeEvents(c.heard); first(b) != c.want {
+			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for _, c := range []struct{ address, pattern, around, beside string }{
+		{"call", "call", "", "z"},
+		{"each[3]/call", "each/call", "each", "each[3]/z"},
+		{"each[{{index}}]/call", "each/call", "each", "each[{{index}}]/z"},
+		{"a[1]/b[22]/c", "a/b/c", "a[1]/b", "a[1]/b[22]/z"},
+	} {
+		if got := [3]string{pattern(c.address), around(c.address), beside(c.address, "a/b/z")}; got != [3]string{c.pattern, c.around, c.beside} {
+			t.Errorf("%s: %q", c.address, got)
+		}
+	}
+}

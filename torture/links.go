@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// link is a connection of the load.
+type link struct {
+	name, kind string
+	config     object
+	id         string
+}
+
+// links are all of them, in the order in which they are made. One is renamed
+// and gets another secret again and again.
+type links struct {
+	all    []*link
+	random *rand.Rand
+
+	mu        sync.Mutex
+	published int // the latest change that was acknowledged
+	tried     int // the latest that was sent
+	scratch   map[string]string
+}
+
+func newLinks(seed uint64, at sites) *links {
+	host := strings.TrimPrefix(at.services, "http://")
+	bearer := func(name string) object { return object{"type": "bearer", "token": secretOf(name)} }
+	mailHost, port, _ := net.SplitHostPort(at.mail)
+	mailPort, _ := strconv.Atoi(port)
+	return &links{random: rand.New(rand.NewPCG(seed, 3000)), scratch: map[string]string{}, all: []*link{
+		{name: "guarded", kind: "http", config: object{"auth": object{"type": "bearer", "token": guardedToken(0)}, "hosts": []any{host}}},
+		{name: "identity", kind: "oauth2", config: object{"flow": "client_credentials", "tokenUrl": at.services + "/oauth/token", "clientId": "torture", "clientSecret": secretOf("identity"), "scopes": []any{"calls"}, "hosts": []any{host}}},
+		{name: "metered", kind: "http", config: object{"auth": object{"type": "oauth2", "connectionId": "@identity"}, "hosts": []any{host}}},
+		{name: "model", kind: "ai-provider", config: object{"provider": "openai", "baseUrl": at.services + "/ai/v1", "apiKey": secretOf("model")}},
+		{name: "tools", kind: "mcp-server", config: object{"url": at.services + "/tools", "auth": bearer("tools")}},
+		{name: "mail", kind: "smtp", config: object{"host": mailHost, "port": mailPort, "username": "torture", "password": secretOf("mail"), "tls": "none", "from": "Torture <torture@example.org>"}},
+		{name: "chat", kind: "slack", config: object{"botToken": secretOf("chat"), "baseUrl": at.services + "/slack/api"}},
+	}}
+}
+
+// create stores them all, and notes their ids in names as @name.
+func (l *links) create(ctx context.Context, d *harness.Client, names map[string]string) error {
+	for _, one := range l.all {
+		var err error
+		if one.id, err = d.Create(ctx, "connection.create", object{"name": one.name, "type": one.kind, "config": resolved(one.config, names)}); err != nil {
+			return err
+		}
+		names["@"+one.name] = one.id
+	}
+	return nil
+}
+
+// work changes the first connection, and makes and deletes others, until loaded
+// ends.
+func (l *links) work(ctx, loaded context.Context, c *client) {
+	for harness.Pause(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
+		if l.random.IntN(3) > 0 {
+			l.change(ctx, c)
+		} else {
+			l.scribble(ctx, c)
+		}
+	}
+}
+
+func (l *links) change(ctx context.Context, c *client) {
+	l.mu.Lock()
+	l.tried++
+	n := l.tried
+	l.mu.Unlock()
+	a := c.door.Mutate(ctx, "connection.update", object{"id": l.all[0].id, "name": fmt.Sprintf("guarded %d", n), "config": object{"auth": object{"type": "bearer", "token": guardedToken(n)}}})
+	if c.heard(a, "connection.update") {
+		l.mu.Lock()
+		l.published = n
+		l.mu.Unlock()
+		c.book.count(func(n *counts) { n.LinkChanges++ })
+	}
+}
+
+// What was heard of a connection that nobody needs.
+const (
+	made    = "made"
+	unsure  = "unsure" // its end was asked for, and no answer came
+	deleted = "deleted"
+)
+
+// scribble makes a connection, or deletes one that it made.
+func (l *links) scribble(ctx context.Context, c *client) {
+	id := ""
+	for known, state := range l.scratch {
+		if state == made {
+			id = known
+		}
+	}
+	if id == "" {
+		a := c.door.Mutate(ctx, "connection.create", object{"name": "scratch", "type": "slack", "config": object{"botToken": secretOf("scratch")}})
+		if c.heard(a, "connection.create") {
+			l.mark(a.Text("id"), made)
+		}
+		return
+	}
+	l.mark(id, unsure)
+	if c.heard(c.door.Mutate(ctx, "connection.delete", object{"id": id}), "connection.delete") {
+		l.mark(id, deleted)
+		c.book.count(func(n *counts) { n.LinkChanges++ })
+	}
+}
+
+func (l *links) mark(id, state string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.scratch[id] = state
+}
+
+// acknowledged gives the latest change that was.
+func (l *links) acknowledged() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.published
+}
+
+// look lists the connections and holds them against what was acknowledged.
+// still says that nobody changes any meanwhile.
+func (l *links) look(ctx context.Context, c *client, still bool) {
+	least := l.acknowledged()
+	a := c.door.Query(ctx, "connection.list", object{})
+	if !c.heard(a, "connection.list") {
+		return
+	}
+	c.book.count(func(n *counts) { n.LinkLooks++ })
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.judge(c.book, a.Value, least, still)
+}
+
+// judge reads a listing. l.mu is held.
+func (l *links) judge(b *book, listing any, least int, still bool) {
+	listed := map[string]any{}
+	list, _ := listing.([]any)
+	for _, one := range list {
+		id, _ := harness.At(one, "id").(string)
+		listed[id] = one
+	}
+	for i, one := range l.all {
+		there := listed[one.id]
+		name, _ := harness.At(there, "name").(string)
+		number, changed := 0, strings.HasPrefix(name, one.name+" ")
+		if changed {
+			fmt.Sscanf(name, one.name+" %d", &number)
+		}
+		switch {
+		case there == nil:
+			b.violated("I13", "", "the connection %s (%s) is gone", one.name, one.id)
+		case harness.At(there, "type") != one.kind, name != one.name && !(i == 0 && changed), i == 0 && (number < least || number > l.tried):
+			b.violated("I13", "", "the connection %s is %v; change %d was acknowledged, %d the latest sent", one.name, there, least, l.tried)
+		}
+	}
+	for id, state := range l.scratch {
+		if still && (state == made && listed[id] == nil || state == deleted && listed[id] != nil) {
+			b.violated("I13", "", "the connection %s was acknowledged as %s, and the listing has %v", id, state, listed[id])
+		}
+	}
+}
+
+// try has the server make a real call through a connection.
+func (l *links) try(ctx context.Context, c *client, one *link) {
+	a := c.door.Mutate(ctx, "connection.test", object{"id": one.id})
+	if !c.heard(a, "connection.test") {
+		return
+	}
+	if harness.At(a.Value, "ok") != true {
+		c.book.violated("I13", "", "the connection %s does not work: %s", one.name, a)
+	}
+	c.book.count(func(n *counts) { n.LinkTests++ })
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestJudgeLinks shows listings of two connections, the first of which was
+// changed twice and then once more without an answer.
+func TestJudgeLinks(t *testing.T) {
+	row := func(id, kind, name string) any { return object{"id": id, "type": kind, "name": name} }
+	second := row("2", "slack", "chat")
+	cases := []struct {
+		name    string
+		listing []any
+		still   bool
+		want    string
+	}{
+		{"as acknowledged", []any{row("1", "http", "guarded 2"), second, row("3", "slack", "scratch")}, true, ""},
+		{"as sent last", []any{row("1", "http", "guarded 3"), second}, false, ""},
+		{"a change is lost", []any{row("1", "http", "guarded 1"), second}, false, "I13"},
+		{"all changes are lost", []any{row("1", "http", "guarded"), second}, false, "I13"},
+		{"a change from nowhere", []any{row("1", "http", "guarded 4"), second}, false, "I13"},
+		{"one is gone", []any{row("1", "http", "guarded 2")}, false, "I13"},
+		{"another type", []any{row("1", "http", "guarded 2"), row("2", "http", "chat")}, false, "I13"},
+		{"another name", []any{row("1", "http", "guarded 2"), row("2", "slack", "chat 1")}, false, "I13"},
+		{"a new one is lost", []any{row("1", "http", "guarded 2"), second}, true, "I13"},
+		{"a deleted one is back", []any{row("1", "http", "guarded 2"), second, row("3", "slack", "scratch"), row("4", "slack", "scratch")}, true, "I13"},
+		{"nothing", nil, false, "I13"},
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		l := &links{published: 2, tried: 3, scratch: map[string]string{"3": made, "4": deleted, "5": unsure}, all: []*link{{name: "guarded", kind: "http", id: "1"}, {name: "chat", kind: "slack", id: "2"}}}
+		if l.judge(b, c.listing, 2, c.still); first(b) != c.want {
+			t.Errorf("%s: violations %v, want %q", c.name, b.violations, c.want)
+		}
+	}
+}
+
+func TestKeepsSecrets(t *testing.T) {
+	secret := secretOf("mail")
+	texts := map[string]bool{"nothing": false, "***": false, secret: true, `{"a":"` + secret + `"}`: true, hex.EncodeToString([]byte(secret)): true}
+	for _, before := range []string{"", "x", "xy", "\x00torture\x00"} {
+		texts[base64.StdEncoding.EncodeToString([]byte(before+secret+"!"))] = true
+	}
+	for text, leaks := range texts {
+		b := newBook("test", io.Discard)
+		if b.keepsSecrets("", "a text", text); (first(b) == "I13") != leaks {
+			t.Errorf("%q: violations %v", text, b.violations)
+		}
+	}
+}
+
+// TestCredentials makes requests to the ledger, of which some show credentials
+// where they do not belong.
+func TestCredentials(t *testing.T) {
+	l := &ledger{tokens: map[string]time.Time{"fresh": now().Add(time.Minute), "old": now().Add(-time.Minute)}}
+	cases := []struct {
+		name, connection, shown, url, body string
+		good                               bool
+	}{
+		{"none", "", "", "/call", "", true},
+		{"too many", "", secretOf("chat"), "/call", "", false},
+		{"its own", "chat", secretOf("chat"), "/", "", true},
+		{"none where some are due", "chat", "", "/", "", false},
+		{"those of another", "chat", secretOf("tools"), "/", "", false},
+		{"any of those that change", "guarded", guardedToken(17), "/", "", true},
+		{"in the address too", "chat", secretOf("chat"), "/?key=" + secretOf("chat"), "", false},
+		{"in the body", "", "", "/", secretOf("chat"), false},
+		{"a token", "identity", "fresh", "/", "", true},
+		{"an old token", "identity", "old", "/", "", false},
+		{"a made up token", "identity", "other", "/", "", false},
+	}
+	for _, c := range cases {
+		r := httptest.NewRequest(http.MethodPost, c.url, strings.NewReader(c.body))
+		if c.shown != "" {
+			r.Header.Set("Authorization", "Bearer "+c.shown)
+		}
+		if _, _, wrong := l.credentials(r, c.connection); (wrong == "") != c.good {
+			t.Errorf("%s: %q", c.name, wrong)
+		}
+	}
+}
+
+// TestJudgeEffect judges letters, of which one that was refused does not count.
+func TestJudgeEffect(t *testing.T) {
+	letter := func(id string, status int) entry {
+		return entry{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Letter: id, Status: status}
+	}
+	cases := []struct {
+		name    string
+		entries []entry
+		before  map[string]string
+		retries int
+		want    string
+	}{
+		{"one", []entry{letter("a", 200)}, nil, 0, ""},
+		{"refused, then taken", []entry{letter("a", tooMuch), letter("a", 200)}, nil, 0, ""},
+		{"taken in silence, then taken", []entry{letter("a", 0), letter("a", 200)}, nil, 0, "I4"},
+		{"taken twice", []entry{letter("a", 200), letter("a", 200)}, nil, 0, "I4"},
+		{"taken twice, as somebody wished", []entry{letter("a", 200), letter("a", 200)}, nil, 1, ""},
+		{"as two letters", []entry{letter("a", 200), letter("b", 200)}, nil, 1, "I4"},
+		{"as the letter of another", []entry{letter("a", 200)}, map[string]string{"a": "exec_1/each[1]/mail"}, 0, "I4"},
+		{"with a secret", []entry{{Kind: "mail", Key: "exec_1/each[0]/mail", Node: "each/mail", Status: 200, Wrong: "a letter holds a secret"}}, nil, 0, "I13"},
+	}
+	for _, c := range cases {
+		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
+		r := s.book.knows("exec_1", "logged", &shape{once: map[string]bool{"each/mail": true}})
+		r.retries["each[0]/mail"] = c.retries
+		if c.before == nil {
+			c.before = map[string]string{}
+		}
+		if s.judgeEffect(effect{"mail", "exec_1/each[0]/mail"}, c.entries, c.before); first(s.book) != c.want {
+			t.Errorf("%s: violations %v, want %q", c.name, s.book.violations, c.want)
+		}
+	}
+}
