@@ -26,8 +26,8 @@ type NodeType struct {
 	// of an array's elements is written as in "cases[].when".
 	Expressions []string
 	// Body gives the blueprint_map that the node runs for each item, from its
-	// config as it was written; nil for types that run none. Its issues are
-	// those of ParseMap and Compile, below the path that Body gives.
+	// config as it was written, and the path below config where it stands, nil
+	// when nobody wrote it. Nil for types that run none.
 	Body func(config map[string]any) (body map[string]any, path []any)
 	// Check tells what is wrong with a config that may still hold templates;
 	// paths start at config. It asks nothing of the outside.

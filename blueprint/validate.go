@@ -86,6 +86,20 @@ func (v *validator) validate(value any) {
 		v.node(i, &m.Nodes[i], &found[i])
 	}
 	v.handles(m)
+	v.addresses(m)
+}
+
+// addresses finds ids that could not be told from the address of an item's node.
+func (v *validator) addresses(m *Map) {
+	items := slices.ContainsFunc(m.Nodes, func(n Node) bool {
+		kind := v.catalogue[n.Type]
+		return kind != nil && kind.Body != nil
+	})
+	for i := range m.Nodes {
+		if items && strings.Contains(m.Nodes[i].ID, "]/") {
+			v.add(Issue{Path: []any{"nodes", i, "id"}, NodeID: m.Nodes[i].ID, Message: `must not contain "]/" in a blueprint with a for-each node: give the node another id`})
+		}
+	}
 }
 
 type validator struct {
@@ -227,7 +241,7 @@ const maxNested = 16
 // body looks at the map in the config of node i.
 func (v *validator) body(i int, node *Node, kind *NodeType) {
 	raw, path := kind.Body(node.Config)
-	if raw == nil {
+	if raw == nil || path == nil { // it has none, or one that nobody wrote
 		return
 	}
 	depth := 1

@@ -31,6 +31,7 @@ func (r *run) apply(e *entry) {
 		return
 	}
 	n := r.find(e.Node)
+	n.acted = n.acted && !e.Clean || e.Acted
 	switch e.Kind {
 	case entryStart:
 		if n.state() == blueprint.NodePending {
@@ -42,6 +43,7 @@ func (r *run) apply(e *entry) {
 			r.again = slices.Delete(r.again, at, at+1)
 		}
 		n.attempt = e.Attempt
+		n.acted = n.acted || n.node().effect == blueprint.EffectOnce
 		r.move(n, working)
 	case entryAgain:
 		r.budget.raise(e.Raise)
@@ -62,10 +64,13 @@ func (r *run) apply(e *entry) {
 		n.child, n.call = e.Child, e.Call
 		r.move(n, calling)
 	case entryEnd:
-		r.end(n, e)
+		if r.end(n, e); n.node().body != nil {
+			r.reuse(n.frame) // what stood behind it waited for it
+		}
 	}
 	n.calls = append(n.calls, e.Calls...)
 	n.tokens += e.Tokens
+	n.models += e.Models
 	n.note(e.Uses, e.Servers)
 	r.budget.take(e.Tokens, e.Models)
 	switch {
@@ -97,6 +102,8 @@ func (r *run) end(n *nodeRun, e *entry) {
 	switch {
 	case e.Error == nil && e.Stop:
 		r.handOn(n, e)
+		n.item = e.Item && n.frame != r.root
+		n.frame.early = n.frame.early || n.item && !plan.Halted()
 		plan.Finish(n.index)
 		if within := n.frame; e.Item {
 			r.halt(within, e.At)
@@ -229,7 +236,7 @@ func (r *run) follows(e *entry) error {
 	case entryAgain, entryEnd:
 		ok = phase != idle
 	case entryRetry:
-		ok = phase == working && e.Error != nil
+		ok = (phase == working || phase == calling) && e.Error != nil
 	case entryWait:
 		ok = phase == working
 	case entryAwait:

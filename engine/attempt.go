@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // attempt is one attempt of one node, with all that it needs so that it holds
@@ -75,6 +76,9 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 			Code: "timeout", Message: fmt.Sprintf("took longer than its timeoutMs of %d", a.node.Timeout.Milliseconds()), NotSent: failureOf(err).NotSent,
 		}
 	}
+	if keeper := a.run.keeper.Load(); keeper != nil {
+		result, err = withoutSecrets(keeper, result, err)
+	}
 	if err == nil && !result.PassInput {
 		output := result.Output
 		switch {
@@ -103,6 +107,21 @@ func (r *run) guarded(n *nodeRun, call func() (blueprint.Result, error)) (result
 		}
 	}()
 	return call()
+}
+
+// withoutSecrets takes what a connection proves itself with out of what a node
+// gives: another side that repeats it would hand it on to the nodes behind, and
+// these to whomever they call.
+func withoutSecrets(keeper *secret.Masker, result blueprint.Result, err error) (blueprint.Result, error) {
+	result.Output = keeper.Value(result.Output)
+	result.Variables, _ = keeper.Value(result.Variables).(map[string]any)
+	var failure *blueprint.Failure
+	if errors.As(err, &failure) {
+		masked := *failure
+		masked.Message = keeper.Text(failure.Message)
+		err = &masked
+	}
+	return result, err
 }
 
 func (a *attempt) task() *blueprint.Task {
@@ -195,16 +214,14 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	case result.Run != nil:
 		e.Kind, e.Call, e.Child = entryCall, result.Run, r.engine.IDs.ExecutionID(now)
 		r.record(e)
+		a.note("info", "started the run "+e.Child+" and waits for it", nil)
 	case result.Each != nil:
 		e.Kind, e.Output, e.Most = entryLoop, result.Each.Items, result.Each.Concurrency
 		r.record(e)
 	default:
 		r.complete(e, result)
 	}
-	r.armFor(a.at.due)
-	for f := a.at.frame; f.parent != nil; f = f.parent {
-		r.armFor(f.holder().due) // it may have to try again
-	}
+	r.armNode(a.at)
 	if a.node.effect != blueprint.EffectPure {
 		r.soon(Soon) // so that a crash leaves little in doubt
 	}

@@ -43,7 +43,7 @@ func (b *budget) breach() string {
 		return fmt.Sprintf("the run's budget of %d tokens is spent (%d were used)", *most+b.raised.tokens, b.settled.tokens+b.open.tokens)
 	}
 	if most := b.allowed.Calls; most != nil && b.settled.calls+b.open.calls >= *most+b.raised.calls {
-		return fmt.Sprintf("the run's budget of %d calls to language models is spent", *most+b.raised.calls)
+		return fmt.Sprintf("the run's budget of calls to language models is spent: %d of %d", b.settled.calls+b.open.calls, *most+b.raised.calls)
 	}
 	return ""
 }
@@ -117,5 +117,14 @@ func (r *run) allow(n *nodeRun, e *entry, input any) error {
 	}
 	e.Kind, e.Attempt, e.Raise = entryAgain, n.attempt, more
 	r.record(e)
+	var others []*nodeRun // who asked the same
+	r.each(func(other *nodeRun) {
+		if other.phase == awaiting && other.await.Kind == blueprint.AwaitBudget {
+			others = append(others, other)
+		}
+	})
+	for _, other := range others {
+		r.record(&entry{Kind: entryAgain, Node: other.address(), At: e.At, Attempt: other.attempt})
+	}
 	return nil
 }

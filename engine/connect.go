@@ -22,7 +22,7 @@ type use struct {
 func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnection, error) {
 	r := a.run
 	if r.engine.Connections == nil {
-		return nil, unconnected("connections are not available")
+		return nil, unconnected("connections are not available to a file that runs by itself: import it, and run it on a server")
 	}
 	open, err := r.engine.Connections.Open(ctx, blueprint.ConnectionUse{ConnectionID: id, UserID: r.begin.UserID, ExecutionID: r.id, Address: a.address, Learn: a.learn})
 	switch code := blueprint.CodeOf(err); {
@@ -64,12 +64,14 @@ func (r *run) hide(values []string) {
 	r.hidden = append(r.hidden, values...)
 	slices.Sort(r.hidden)
 	r.hidden = slices.Compact(r.hidden)
-	all := slices.Clone(r.secrets)
+	var hidden []any
 	for _, value := range r.hidden {
-		all = append(all, value)
+		hidden = append(hidden, value)
 	}
+	all := slices.Concat(r.secrets, hidden)
 	r.sealed = len(all) > 0
 	r.masker.Store(secret.NewMasker(all))
+	r.keeper.Store(secret.NewMasker(hidden))
 }
 
 // note keeps which services a node used.
@@ -101,6 +103,7 @@ func (e *Engine) SignedIn(ctx context.Context, executionID, address string) erro
 		n.signedIn = true // it is about to ask, and need not
 	} else if n != nil && n.phase == awaiting && n.await.Kind == blueprint.AwaitOAuth {
 		r.record(&entry{Kind: entryAgain, Node: address, At: blueprint.TimeOf(e.Clock.Now()), Attempt: n.attempt})
+		r.armNode(n)
 		r.mu.Unlock()
 		err = r.flush()
 		e.changed(r.id)

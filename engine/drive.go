@@ -86,6 +86,10 @@ func (e *Engine) try(r *run, a *attempt) bool {
 		return false // cut off, not failed: the next start decides what that means
 	}
 	r.mu.Lock()
+	if r.find(a.address) != a.at { // its for-each node has begun the item anew
+		r.mu.Unlock()
+		return true
+	}
 	a.settle(result, err)
 	respond, handle, more := r.respond, r.handle, !r.root.plan.Over()
 	call := r.callOf(a.at)
@@ -245,6 +249,14 @@ func (r *run) arm() {
 	}
 	if next != r.timerAt {
 		r.setTimer(next)
+	}
+}
+
+// armNode makes sure that the timer goes off when a node is due, or a for-each
+// node in which it stands. r.mu is held.
+func (r *run) armNode(n *nodeRun) {
+	for ; n != nil; n = n.frame.holder() {
+		r.armFor(n.due)
 	}
 }
 

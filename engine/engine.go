@@ -87,6 +87,7 @@ type Engine struct {
 	driving  int                // runs that have their turn
 	held     int                // memory that the input data of the new ones takes
 	queue    []*run             // runs that wait for one, each with a unit
+	naps     int                // runs that are at rest in memory
 	watchers map[string]map[chan struct{}]struct{}
 	waiting  int // of the parked ones: those that wait for an instant
 }

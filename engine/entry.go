@@ -40,6 +40,8 @@ type entry struct {
 	Calls     []blueprint.Call     `json:"calls,omitempty"`
 	Tokens    int64                `json:"tok,omitempty"`
 	Models    int64                `json:"models,omitempty"` // calls to language models
+	Clean     bool                 `json:"clean,omitempty"`  // it failed before anything was sent
+	Acted     bool                 `json:"acted,omitempty"`  // the run that it waited for did what must not be done twice
 	Servers   []string             `json:"mcp,omitempty"`    // MCP servers, by their own names
 	Uses      []use                `json:"uses,omitempty"`   // connections that were opened
 	Stop      bool                 `json:"stop,omitempty"`   // the run ends here

@@ -51,7 +51,7 @@ func cancelledStep() *blueprint.StepError {
 // the node. r.mu is held.
 func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	r := a.run
-	e.Error = stepError(f)
+	e.Error, e.Clean = stepError(f), f.NotSent
 	if errors.Is(context.Cause(r.ctx), errCancelled) {
 		e.Error = cancelledStep()
 	}

@@ -24,6 +24,7 @@ type frame struct {
 	listed  bool // guarded: in run.ready
 	opening bool // guarded: what an earlier run had finished is being settled
 	closed  bool // guarded: over, and its for-each node knows
+	early   bool // guarded: a node of the item ended it
 }
 
 // newFrame begins a walk.
@@ -78,7 +79,7 @@ func find(f *frame, address string) *nodeRun {
 	}
 	i := f.body.graph.Index(head[:at])
 	item, err := strconv.Atoi(head[at+1:])
-	if i < 0 || err != nil || f.nodes[i].loop == nil || item < 0 || item >= len(f.nodes[i].loop.frames) || f.nodes[i].loop.frames[item] == nil {
+	if i < 0 || err != nil || strconv.Itoa(item) != head[at+1:] || f.nodes[i].loop == nil || item < 0 || item >= len(f.nodes[i].loop.frames) || f.nodes[i].loop.frames[item] == nil {
 		return nil
 	}
 	return find(f.nodes[i].loop.frames[item], rest)

@@ -41,11 +41,35 @@ func FuzzStoredRun(f *testing.F) {
 {"t":"wait","n":"a","due":"2000-01-01T00:00:00.000Z"}
 {"t":"end","n":"a","stop":true,"err":{"message":"m"}}`), false)
 	f.Add([]byte(`{"t":"begin","begin":{}}`), false)
+	f.Add([]byte(`{"t":"start","n":"a","a":1}
+{"t":"end","n":"a","o":1}
+{"t":"start","n":"b","a":1}
+{"t":"end","n":"b","pass":true}
+{"t":"start","n":"c","a":1}
+{"t":"end","n":"c","pass":true}
+{"t":"start","n":"l","a":1}
+{"t":"loop","n":"l","o":[1,[2]],"most":2}
+{"t":"start","n":"l[0]/m","a":1}
+{"t":"start","n":"l[1]/m","a":1}
+{"t":"loop","n":"l[1]/m","o":[3]}
+{"t":"start","n":"l[1]/m[0]/d","a":1}
+{"t":"end","n":"l[1]/m[0]/d","stop":true,"item":true,"pass":true}
+{"t":"loop","n":"l[0]/m","o":[]}
+{"t":"start","n":"r","a":1}
+{"t":"call","n":"r","child":"y","call":{"blueprintId":"b","inputData":null}}
+{"t":"retry","n":"r","err":{"message":"m"},"due":"2000-01-01T00:00:00.000Z"}`), false)
+	f.Add([]byte(`{"t":"start","n":"l","a":1}
+{"t":"loop","n":"l","o":[1,2],"most":2}
+{"t":"start","n":"l[0]/m","a":1}
+{"t":"end","n":"l[0]/m","err":{"message":"m"}}
+{"t":"start","n":"l","a":2}`), false)
+	f.Add([]byte(`{"steps":[{"n":"l","s":"completed","start":"2000-01-01T00:00:00.000Z","each":true,"items":[1,[2]]},{"n":"l[0]/m","in":"l[0]","last":true,"s":"completed","each":true,"items":[]},{"n":"l[1]/m","in":"l[1]","last":true,"s":"completed","pass":true,"from":["l[1]/m"]},{"n":"l[9]/d","in":"l[9]","s":"completed","from":["l"]}],"ends":["l"],"begin":{"input":1,"parent":"p","node":"r","depth":3}}`), true)
 	f.Add([]byte(`{"steps":[{"n":"a","s":"completed","start":"2000-01-01T00:00:00.000Z","o":1},{"n":"b","s":"completed","pass":true,"from":["c"]},{"n":"c","s":"completed","pass":true,"from":["b","a"]}],"ends":["b","c"],"begin":{"input":1}}`), true)
 	f.Add([]byte(`{"failed":"x","steps":null,"logs":[{}],"cancelled":"c"}`), true)
 	key := secret.NewKey()
 	disk := newJournal()
-	m, issues := blueprint.ParseMap(decodeText(f, mapText("a pass\nb pass\nc pass\na -> b\na -> c\nb -x> c")))
+	loop := each("l", abc, "", each("m", abc, "", "d pass")) + ` | {"retry": {"maxAttempts": 2}}`
+	m, issues := blueprint.ParseMap(decodeText(f, mapText("a pass\nb pass\nc pass\n"+loop+"\nr call {} | {\"retry\": {\"maxAttempts\": 2}}\na -> b\na -> c\nb -x> c")))
 	if issues != nil {
 		f.Fatal(issues)
 	}

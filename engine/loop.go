@@ -13,9 +13,11 @@ type loop struct {
 	items  []any
 	most   int      // items at work at once
 	frames []*frame // by item; nil = not begun
+	weight int      // of items
 	next   int      // the item to look at next
 	open   int      // begun and not over
 	halted bool     // nothing more is begun
+	full   bool     // because the run has as many steps as it may
 }
 
 // beginLoop lets a for-each node go over its items. r.mu is held.
@@ -23,14 +25,17 @@ func (r *run) beginLoop(n *nodeRun, e *entry) {
 	items, _ := e.Output.([]any)
 	r.move(n, looping)
 	before := n.loop
-	n.loop = &loop{items: items, most: max(1, e.Most), frames: make([]*frame, 0, len(items))}
-	r.total += e.weight
+	n.loop = &loop{items: items, most: max(1, e.Most), frames: make([]*frame, 0, len(items)), weight: e.weight, halted: n.frame.plan.Halted()}
 	if e.weight == 0 {
-		weight, _ := weigh(e.Output, tooHeavy)
-		r.total += weight
+		n.loop.weight, _ = weigh(e.Output, tooHeavy)
 	}
+	r.total += n.loop.weight
 	if before != nil && len(before.items) == len(items) { // another attempt: what was done stays
 		n.loop.kept(before)
+	}
+	if before != nil {
+		r.total -= before.weight
+		r.inherit(n, before)
 	}
 	r.more(n, e.At)
 }
@@ -38,11 +43,63 @@ func (r *run) beginLoop(n *nodeRun, e *entry) {
 // kept takes over the items that an earlier attempt finished.
 func (l *loop) kept(before *loop) {
 	for _, f := range before.frames {
-		if f == nil || !f.closed || f.failed >= 0 || f.plan.Halted() {
+		if f != nil && !f.finished() {
 			f = nil
 		}
 		l.frames = append(l.frames, f)
 	}
+}
+
+// finished tells whether an item came to its end, be it an early one.
+func (f *frame) finished() bool {
+	return f.closed && f.failed < 0 && (f.early || !f.plan.Halted())
+}
+
+// inherit takes over what was done of items that begin anew: their finished
+// nodes are settled as they were, and what all their nodes used stays used.
+// r.mu is held.
+func (r *run) inherit(n *nodeRun, before *loop) {
+	for k, f := range before.frames {
+		if f == nil || k < len(n.loop.frames) && n.loop.frames[k] == f {
+			continue
+		}
+		walk(f, func(m *nodeRun) {
+			n.calls = append(n.calls, m.calls...)
+			n.tokens += m.tokens
+			n.models += m.models
+			n.note(m.uses, m.servers)
+			n.signIn = n.signIn || m.signIn
+			switch {
+			case m.loop != nil:
+				r.total -= m.loop.weight
+			case !m.settled():
+			default:
+				if !m.pass && m.state() == blueprint.NodeCompleted {
+					r.total -= m.weight
+				}
+				done := m.step()
+				r.reused[done.Node] = &done
+			}
+		})
+	}
+}
+
+// settled tells whether the node came to an end that nothing behind it minds.
+func (m *nodeRun) settled() bool {
+	state := m.state()
+	return state == blueprint.NodeCompleted || state == blueprint.NodeFailed && m.node().OnError != blueprint.OnErrorStop
+}
+
+// repeatable tells whether the items may begin anew: not when a node that must
+// not act twice has acted, or may have, and did not finish.
+func (l *loop) repeatable() bool {
+	doubtful := false
+	for _, f := range l.frames {
+		if f != nil && !f.finished() {
+			walk(f, func(m *nodeRun) { doubtful = doubtful || m.acted && !m.settled() })
+		}
+	}
+	return !doubtful && !l.full
 }
 
 // more begins items while there is room, and settles the node when none is
@@ -50,9 +107,14 @@ func (l *loop) kept(before *loop) {
 func (r *run) more(n *nodeRun, at blueprint.Time) {
 	l := n.loop
 	for ; l.next < len(l.items) && l.open < l.most && !l.halted; l.next++ {
-		if l.next >= len(l.frames) || l.frames[l.next] == nil {
-			r.beginItem(n, l.next)
+		if l.next < len(l.frames) && l.frames[l.next] != nil {
+			continue
 		}
+		if r.steps += n.node().body.graph.Len(); r.steps > maxSteps {
+			l.halted, l.full = true, true
+			break
+		}
+		r.beginItem(n, l.next)
 	}
 	if l.open == 0 && n.phase == looping {
 		r.endLoop(n, at)
@@ -73,9 +135,7 @@ func (r *run) beginItem(n *nodeRun, item int) {
 	}
 	l.frames[item] = f
 	l.open++
-	f.opening = true
 	r.reuse(f)
-	f.opening = false
 	if f.plan.Over() {
 		f.closed = true
 		l.open--
@@ -83,6 +143,9 @@ func (r *run) beginItem(n *nodeRun, item int) {
 	}
 	r.list(f)
 }
+
+// maxSteps is how many steps of items a run may have.
+const maxSteps = 200_000
 
 // close tells the for-each node of a walk that is over, and so on outward.
 // r.mu is held.
@@ -112,7 +175,7 @@ func (r *run) endLoop(n *nodeRun, at blueprint.Time) {
 	case failed != nil:
 		n.err = failed
 		f := &blueprint.Failure{Message: failed.Message, Code: failed.Code}
-		if mayRepeat(n, n.attempt, f) {
+		if mayRepeat(n, n.attempt, f) && l.repeatable() {
 			n.phase = idle
 			r.move(n, waiting)
 			n.end, n.due, n.retry, n.next = 0, blueprint.TimeOf(at.Time().Add(r.delay(n, n.attempt, f))), true, n.attempt+1
@@ -124,11 +187,15 @@ func (r *run) endLoop(n *nodeRun, at blueprint.Time) {
 		n.output, n.weight = r.outputs(l)
 		n.frame.plan.Complete(n.index, "")
 	}
+	r.reuse(n.frame) // what stood behind this node waited for it
 	r.close(n.frame, at)
 }
 
 // failure says why the first item failed that did; nil when none did.
 func (l *loop) failure() *blueprint.StepError {
+	if l.full {
+		return &blueprint.StepError{Message: fmt.Sprintf("the run would have more than %d steps", maxSteps), Code: "too_large"}
+	}
 	for _, f := range l.frames {
 		if f == nil || f.failed < 0 {
 			continue
@@ -197,7 +264,7 @@ func (r *run) haltLoop(n *nodeRun, at blueprint.Time) {
 		if f == nil || f.closed {
 			continue
 		}
-		if r.halt(f, at); f.plan.Over() {
+		if r.halt(f, at); !f.closed && f.plan.Over() { // a for-each node in it may have closed it
 			f.closed = true
 			l.open--
 		}

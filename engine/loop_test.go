@@ -259,3 +259,89 @@ func TestManyItems(t *testing.T) {
 		}
 	})
 }
+
+// An item that is stopped while a for-each node within it rests counts once.
+func TestForEachWithinAnItemThatIsStopped(t *testing.T) {
+	test(t, func(w *world) {
+		inner := each("m", `"items": [1]`, "", `w wait {"ms": 3600000}`)
+		h := w.start(w.define(each("l", `"items": [1, 2]`, `, "concurrency": 2`, "c choose {\"handle\": \"h{{item}}\"}\n"+inner+"\nx fail {}\nc -h1> m\nc -h2> x") + ` | {"onError": "continue"}` + "\nz pass"))
+		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
+			t.Error(sum(x))
+		}
+	})
+}
+
+// What a failed for-each node hands on is what its record shows.
+func TestRecordOfAFailedForEach(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(each("l", abc, "", `x fail {"message": "m"}`) + ` | {"onError": "continue"}` + "\nz pass"))
+		z := step(x, "z")
+		if got := encode(z.Input); !strings.Contains(got, "failed: m") || got != encode(z.Output) || got != encode(step(x, "l").Output) {
+			t.Errorf("z got %s", got)
+		}
+	})
+}
+
+// A retry keeps what stands behind a for-each node that goes over its items again.
+func TestRetryKeepsWhatIsBehindAForEach(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(each("l", abc, "", "a act") + "\ny act\nz pass"))
+		w.lab.begun = nil
+		w.repeat(x.ID, "z")
+		if got := w.begunNodes(); got != "l z" {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
+// An item that ended early is finished: neither another attempt nor a retry of
+// the run does it again.
+func TestItemsThatEndEarlyAreKept(t *testing.T) {
+	test(t, func(w *world) {
+		w.lab.tries["l[0]/b"] = 2
+		lines := each("l", abc, "", "a act\ns skip {\"unless\": \"item != \\\"a\\\"\"}\nb fail {\"times\": 2}") + ` | {"retry": {"maxAttempts": 2, "delayMs": 1000}}`
+		h := w.start(w.define(lines))
+		for range 3 {
+			w.settle(h.ID)
+			w.advance(2 * time.Second)
+		}
+		x := w.settle(h.ID)
+		if got := strings.Count(w.begunNodes(), "l[0]/a"); got != 1 || x.Status != blueprint.StatusFailed {
+			t.Errorf("the first item began %d times: %s", got, sum(x))
+		}
+		if tokens := x.Telemetry.TotalTokensUsed; tokens != 3+3+2*2 {
+			t.Errorf("%d tokens", tokens) // of an attempt whose steps are gone, too
+		}
+		w.lab.begun = nil
+		w.lab.tries["l[2]/b"] = 2
+		w.repeat(h.ID, "")
+		if got := w.begunNodes(); strings.Contains(got, "l[0]") {
+			t.Errorf("began %s", got)
+		}
+	})
+}
+
+// A for-each node that failed before it came to its items is tried again.
+func TestRetryOfAForEachThatDidNotBegin(t *testing.T) {
+	test(t, func(w *world) {
+		x := w.run(w.define(each("l", `"over": "int(\"q\")"`, "", "a act") + ` | {"onError": "continue"}`))
+		w.lab.begun = nil
+		w.repeat(x.ID, "")
+		if got := w.begunNodes(); got != "l" {
+			t.Errorf("began %q", got)
+		}
+	})
+}
+
+// A for-each node that comes to its items when its run has failed begins none.
+func TestForEachBeginsNothingInAFailedRun(t *testing.T) {
+	test(t, func(w *world) {
+		g := w.lab.hold("l")
+		h := w.start(w.define("s pass\nx fail {}\n" + each("l", abc, "", "a act") + "\ns -> x\ns -> l"))
+		w.settle(h.ID)
+		close(g.open)
+		if x := w.settle(h.ID); x.Status != blueprint.StatusFailed || strings.Contains(w.begunNodes(), "l[") {
+			t.Error(sum(x), w.begunNodes())
+		}
+	})
+}

@@ -26,6 +26,8 @@ func (e *Engine) admit(r *run) (now bool, err error) {
 	switch {
 	case e.stopping.Load():
 		return false, errShuttingDown
+	case e.runs[r.id] != nil: // refused by the disk just now, and not put down yet
+		return false, unavailable("the run is being put down")
 	case r.begin.Parent != "": // it belongs to a run that was taken in
 	case e.driving >= e.MaxRunning && len(e.queue) >= e.MaxQueued:
 		return false, unavailable("too many runs are waiting for their turn")

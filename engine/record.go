@@ -47,6 +47,8 @@ type step struct {
 	Variables bool                 `json:"v,omitempty"`
 	Calls     []blueprint.Call     `json:"calls,omitempty"`
 	Tokens    int64                `json:"tok,omitempty"`
+	Models    int64                `json:"models,omitempty"`
+	Acted     bool                 `json:"acted,omitempty"`
 	Uses      []use                `json:"uses,omitempty"`
 	Servers   []string             `json:"mcp,omitempty"`
 	SignIn    bool                 `json:"signIn,omitempty"`
@@ -54,6 +56,7 @@ type step struct {
 	Dropped   bool                 `json:"dropped,omitempty"`
 
 	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]"
+	Item  bool   `json:"item,omitempty"` // it ended that item early
 	Last  bool   `json:"last,omitempty"` // of that item: its output is the item's
 	Each  bool   `json:"each,omitempty"` // a for-each node: its output is that of its items
 	Items []any  `json:"items,omitempty"`
@@ -90,16 +93,16 @@ func (n *nodeRun) step() step {
 	out := step{
 		Node: n.address(), Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
 		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Dropped: n.dropped,
-		Uses: n.uses, Servers: n.servers, SignIn: n.signIn,
+		Models: n.models, Acted: n.acted, Uses: n.uses, Servers: n.servers, SignIn: n.signIn, Item: n.item,
 	}
 	if f := n.frame; f.parent != nil {
 		out.In = strings.TrimSuffix(f.prefix, "/")
 		out.Last = slices.Contains(f.plan.Ends(), n.index)
 	}
-	switch {
-	case n.loop != nil:
+	if n.loop != nil {
 		out.Each, out.Items = true, n.loop.items
-	case !n.pass:
+	}
+	if !n.pass && (n.loop == nil || state == blueprint.NodeFailed) { // what items gave is told by their steps
 		out.Output = n.output
 	}
 	switch state {

@@ -12,7 +12,7 @@ import (
 func (s *stored) reusable(p *program, from string) ([]step, error) {
 	var starts []string
 	if from != "" {
-		if p.locate(from) == nil {
+		if p.locate(from) == nil || strings.Contains(from, "]/") && !slices.ContainsFunc(s.Steps, func(at step) bool { return at.Node == from }) {
 			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "fromNodeId: the execution has no node %q", from)
 		}
 		starts = []string{from}
@@ -27,10 +27,14 @@ func (s *stored) reusable(p *program, from string) ([]step, error) {
 		}
 	}
 	again := p.behind(starts, from != "")
+	begins := make(map[string]bool, len(starts)) // for-each nodes that failed before they came to their items, too
+	for _, start := range starts {
+		begins[start] = true
+	}
 	var kept []step
 	for _, old := range s.Steps {
 		passable := old.Status == blueprint.StepFailed && p.locate(old.Node).OnError != blueprint.OnErrorStop
-		if !old.Each && !again.holds(old.Node) && (old.Status == blueprint.StepCompleted || passable) {
+		if !old.Each && !begins[old.Node] && !again.holds(old.Node) && (old.Status == blueprint.StepCompleted || passable) {
 			kept = append(kept, old)
 		}
 	}
@@ -81,7 +85,10 @@ func (a addresses) holds(address string) bool {
 		if at < 0 {
 			return false
 		}
-		address = address[:strings.LastIndexByte(address[:at], '[')]
+		if at = strings.LastIndexByte(address[:at], '['); at < 0 {
+			return false
+		}
+		address = address[:at]
 	}
 }
 
@@ -104,7 +111,10 @@ func (p *program) behind(starts []string, named bool) addresses {
 	for _, address := range starts {
 		add(address)
 		for at := strings.LastIndex(address, "]/"); at >= 0; at = strings.LastIndex(address, "]/") {
-			address = address[:strings.LastIndexByte(address[:at], '[')]
+			if at = strings.LastIndexByte(address[:at], '['); at < 0 {
+				break
+			}
+			address = address[:at]
 			add(address)
 		}
 	}

@@ -52,6 +52,8 @@ type nodeRun struct {
 	variables bool // the output's members are run variables
 	calls     []blueprint.Call
 	tokens    int64
+	models    int64             // calls to language models
+	acted     bool              // it did, or may have done, what must not be done twice
 	uses      []use             // connections
 	servers   []string          // MCP servers
 	child     string            // the run that it waits for, or waited for
@@ -61,6 +63,7 @@ type nodeRun struct {
 	signedIn  bool              // somebody has done so while it was about to ask
 	err       *blueprint.StepError
 	dropped   bool // it was under way when the run stopped
+	item      bool // it ended its item early
 }
 
 // run is one execution in memory.
@@ -84,6 +87,7 @@ type run struct {
 	begin    *begin
 	program  *program
 	root     *frame
+	steps    int              // of items, whatever became of them
 	ready    []*frame         // walks that may have nodes to start
 	weight   int              // of begin.InputData
 	memory   int              // that it takes, which counts in engine.held
@@ -95,8 +99,9 @@ type run struct {
 	bound    map[string]any   // variables by declaration and caller
 	sealed   bool             // it has secrets: what is stored of it is encrypted
 	masker   atomic.Pointer[secret.Masker]
-	secrets  []any    // the values of its secret variables
-	hidden   []string // secrets of the connections that it opened, sorted
+	keeper   atomic.Pointer[secret.Masker] // of the secrets of connections alone
+	secrets  []any                         // the values of its secret variables
+	hidden   []string                      // secrets of the connections that it opened, sorted
 	budget   budget
 	logs     []blueprint.LogEntry
 	respond  *blueprint.Response
@@ -187,6 +192,9 @@ func variableError(issues []blueprint.Issue) error {
 // reuse settles the nodes of a walk that an earlier run had finished, in the
 // order of the walk.
 func (r *run) reuse(f *frame) {
+	was := f.opening
+	f.opening = true
+	defer func() { f.opening = was }()
 	for progress := len(r.reused) > 0; progress; {
 		progress = false
 		for _, i := range f.plan.Ready() {
@@ -198,7 +206,7 @@ func (r *run) reuse(f *frame) {
 			progress = true
 			delete(r.reused, address)
 			r.apply(&entry{Kind: entryStart, Node: s.Node, At: s.Start, Attempt: s.Attempt})
-			r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Error: s.Error})
+			r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted})
 		}
 	}
 }

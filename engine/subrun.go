@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -17,6 +19,7 @@ type call struct {
 	userID          string
 	depth           int
 	budget          *blueprint.Budget
+	hidden          []string // secrets that it may be given
 	what            *blueprint.SubRun
 }
 
@@ -37,7 +40,35 @@ func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), what: n.call}
+	return &call{parent: r.id, address: n.address(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
+}
+
+// allSecrets gives what nobody may see of the run, as text. r.mu is held.
+func (r *run) allSecrets() []string {
+	all := slices.Clone(r.hidden)
+	for _, value := range r.secrets {
+		if text, ok := value.(string); ok {
+			all = append(all, text)
+		} else if data, err := blueprint.Encode(value); err == nil {
+			all = append(all, string(data))
+		}
+	}
+	return all
+}
+
+// wanted tells whether a node still waits for the run that it asked for.
+func (e *Engine) wanted(c *call) (bool, error) {
+	r, err := e.acquire(e.ctx, c.parent)
+	if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	n := r.find(c.address)
+	wanted := n != nil && n.phase == calling && n.child == c.child
+	e.release(r)
+	return wanted, nil
 }
 
 // calls gives all that nodes of the run wait for. r.mu is held.
@@ -56,18 +87,24 @@ func (r *run) calls() (all []*call) {
 // startChild starts a run that a node waits for. When it cannot be, the node
 // fails.
 func (e *Engine) startChild(c *call) {
-	err := e.launchChild(c)
+	wanted, err := e.wanted(c)
+	if err == nil {
+		if !wanted {
+			return
+		}
+		err = e.launchChild(c)
+	}
 	switch code := blueprint.CodeOf(err); {
 	case err == nil, errors.Is(err, errShuttingDown):
 	case code == blueprint.CodeConflict: // it exists: an earlier process came this far
 		e.attend([]*call{c})
 	case code == blueprint.CodeUnavailable:
 		e.Logger.Warn("a run waits to be started", "execution", c.child, "parent", c.parent, "error", err)
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.startChild(c) })
+		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.attend([]*call{c}) })
 	case code == blueprint.CodeNotFound, code == blueprint.CodeForbidden:
-		e.returned(c, nil, &blueprint.Failure{Code: "blueprint_unavailable", Message: "there is no blueprint " + c.what.BlueprintID + " that this run may start", Permanent: true})
+		e.returned(c, outcome{}, &blueprint.Failure{Code: "blueprint_unavailable", Message: "there is no blueprint " + c.what.BlueprintID + " that this run may start", Permanent: true})
 	default:
-		e.returned(c, nil, failureOf(err))
+		e.returned(c, outcome{}, failureOf(err))
 	}
 }
 
@@ -80,7 +117,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Depth: c.depth, Budget: c.budget}
+	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Depth: c.depth, Budget: c.budget, Hidden: c.hidden}
 	handle, err := e.launch(c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err
@@ -104,11 +141,11 @@ func (r *run) report() {
 
 // ended hands the outcome of a run to the node that waits for it.
 func (e *Engine) ended(c *call) {
-	stored, err := e.Journal.Load(e.ctx, c.child)
+	read, err := e.Journal.Load(e.ctx, c.child)
 	if err == nil {
-		var x *blueprint.Execution
-		if x, err = e.viewRecord(stored, e.Limits.Record); err == nil {
-			e.returned(c, x, nil)
+		var s *stored
+		if s, err = e.decodeRecord(read, false); err == nil {
+			e.returned(c, s.outcome(&read.Row), nil)
 			return
 		}
 	}
@@ -117,29 +154,27 @@ func (e *Engine) ended(c *call) {
 		return
 	}
 	e.Logger.Error("the outcome of a run is unreadable", "execution", c.child, "parent", c.parent, "error", err)
-	e.returned(c, nil, &blueprint.Failure{Code: "internal", Message: "the outcome of the run " + c.child + " is unreadable", Permanent: true})
+	e.returned(c, outcome{}, &blueprint.Failure{Code: "internal", Message: "the outcome of the run " + c.child + " is unreadable", Permanent: true})
 }
 
 // returned settles a node that waits for a run: that has ended, or could not be
 // started. A node that does not wait for it (any more) is left alone.
-func (e *Engine) returned(c *call, x *blueprint.Execution, failure *blueprint.Failure) {
+func (e *Engine) returned(c *call, o outcome, failure *blueprint.Failure) {
 	r, err := e.acquire(e.ctx, c.parent)
 	if err != nil {
 		if blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errShuttingDown) {
-			e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.returned(c, x, failure) })
+			e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.returned(c, o, failure) })
 		}
 		return
 	}
 	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
 		now := e.Clock.Now()
 		out := &entry{Kind: entryEnd, Node: c.address, At: blueprint.TimeOf(now)}
-		if x != nil {
-			out.Output, out.Tokens = x.Output, x.Telemetry.TotalTokensUsed
+		if x := o.record; x != nil {
+			out.Output, out.Tokens, out.Models, out.Acted = x.Output, o.tokens, o.models, o.acted
 			if x.Status != blueprint.StatusCompleted {
-				failure = &blueprint.Failure{Code: "run_failed", Message: "the run " + c.child + " failed"}
-				if x.Failure != nil {
-					failure.Message += ": " + x.Failure.Message
-				}
+				failure = childFailure(c.child, x.Failure)
+				failure.Permanent = o.acted // another run would do it again
 			}
 		}
 		if failure != nil {
@@ -149,10 +184,43 @@ func (e *Engine) returned(c *call, x *blueprint.Execution, failure *blueprint.Fa
 			}
 		}
 		r.record(out)
-		r.armFor(n.due)
+		r.armNode(n)
 		e.changed(r.id)
 	}
 	e.release(r)
+}
+
+// outcome is what came of a run that a node waited for; no record when it could
+// not be started.
+type outcome struct {
+	record         *blueprint.Execution
+	tokens, models int64
+	acted          bool // it did what must not be done twice
+}
+
+// outcome gives what the node that waits for the run is told.
+func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
+	o := outcome{record: s.expand(row)}
+	for i := range s.Steps {
+		o.tokens += s.Steps[i].Tokens
+		o.models += s.Steps[i].Models
+		o.acted = o.acted || s.Steps[i].Acted
+	}
+	return o
+}
+
+// childFailure says why a run failed that a node waited for: of runs that
+// started each other the last one's cause.
+func childFailure(child string, cause *blueprint.RunError) *blueprint.Failure {
+	failure := &blueprint.Failure{Code: "run_failed", Message: "the run " + child + " failed"}
+	switch {
+	case cause == nil:
+	case cause.Code == "run_failed":
+		failure.Message = cause.Message
+	default:
+		failure.Message += ": " + cause.Message
+	}
+	return failure
 }
 
 // attend looks after runs that nodes wait for, of which an earlier process may
@@ -165,7 +233,7 @@ func (e *Engine) attend(calls []*call) {
 			stored, err := e.Journal.Load(e.ctx, c.child)
 			switch code := blueprint.CodeOf(err); {
 			case code == blueprint.CodeNotFound:
-				e.startChild(c)
+				e.startLate(c)
 			case code == blueprint.CodeUnavailable:
 				e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.attend([]*call{c}) })
 			case err == nil && stored.Row.Status.Terminal():
@@ -175,30 +243,66 @@ func (e *Engine) attend(calls []*call) {
 	}
 }
 
+// startLate starts a run that should have been started before, unless nobody
+// waits for it any more.
+func (e *Engine) startLate(c *call) {
+	r, err := e.acquire(e.ctx, c.parent)
+	if err != nil {
+		if blueprint.CodeOf(err) == blueprint.CodeUnavailable && !errors.Is(err, errShuttingDown) {
+			e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.attend([]*call{c}) })
+		}
+		return
+	}
+	// The unit keeps the run from coming to rest, and with that from cancelling
+	// one that does not exist yet.
+	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
+		r.mu.Unlock()
+		e.startChild(c)
+		r.mu.Lock()
+	}
+	e.release(r)
+}
+
 // orphaned is why a run is cancelled for which nobody waits any more.
 const orphaned = "the run that started it does not wait for it any more"
 
 // forsake cancels the runs that nobody waits for any more. r.mu is held.
 func (r *run) forsake() {
 	e := r.engine
+	if r.broken != nil { // the disk has them waited for still
+		r.orphans = nil
+	}
 	for _, child := range r.orphans {
 		unhold := e.Clock.Hold()
 		go func() {
 			defer unhold()
-			if err := e.Cancel(e.ctx, child, orphaned); err != nil && blueprint.CodeOf(err) == blueprint.CodeInternal {
-				e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
-			}
+			e.abandon(child)
 		}()
 	}
 	r.orphans = nil
+}
+
+// abandon cancels a run for which nobody waits any more.
+func (e *Engine) abandon(child string) {
+	err := e.Cancel(e.ctx, child, orphaned)
+	switch code := blueprint.CodeOf(err); {
+	case err == nil, errors.Is(err, errShuttingDown):
+	case code == blueprint.CodeUnavailable:
+		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.abandon(child) })
+	case code == blueprint.CodeInternal:
+		e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
+	}
 }
 
 // outlived cancels a run that was taken up, when the one that started it has
 // ended.
 func (e *Engine) outlived(id, parent string) {
 	stored, err := e.Journal.Load(e.ctx, parent)
-	if err == nil && stored.Row.Status.Terminal() {
-		_ = e.Cancel(e.ctx, id, orphaned)
+	switch {
+	case err == nil && stored.Row.Status.Terminal():
+		e.abandon(id)
+	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
+		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.outlived(id, parent) })
 	}
 }
 
@@ -207,18 +311,44 @@ func (e *Engine) outlived(id, parent string) {
 // its turn. r.mu is held.
 func (r *run) naps() bool {
 	e := r.engine
-	if r.count[calling] == 0 || r.count[looping] == 0 || r.broken != nil || r.ended || e.stopping.Load() {
+	if r.count[looping] == 0 || r.broken != nil || r.ended || e.stopping.Load() {
 		return false
 	}
-	if !r.napping {
-		r.napping = true
-		r.arm()
-		e.mu.Lock()
-		e.passTurn(r)
-		e.mu.Unlock()
-		r.unhold()
+	r.arm()
+	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortNap
+	if r.count[calling] == 0 && !soon {
+		return false
+	}
+	if !r.napping && !e.layDown(r) {
+		return false
 	}
 	e.changed(r.id)
+	return true
+}
+
+// How long a run that waits for an instant may nap, and how many may nap at a
+// time: the others are put down.
+const (
+	shortNap = time.Minute
+	maxNaps  = 1000
+)
+
+// layDown lets a run nap, unless too many do. What it was counted for, others
+// may use. r.mu is held.
+func (e *Engine) layDown(r *run) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.naps >= maxNaps {
+		return false
+	}
+	e.naps++
+	e.passTurn(r)
+	if r.counted {
+		e.held -= r.memory
+		r.counted = false
+	}
+	r.napping = true
+	r.unhold()
 	return true
 }
 
@@ -226,6 +356,9 @@ func (r *run) naps() bool {
 func (r *run) wakeUp() {
 	if r.napping {
 		r.napping = false
+		r.engine.mu.Lock()
+		r.engine.naps--
+		r.engine.mu.Unlock()
 		r.unhold = r.engine.Clock.Hold()
 	}
 }

@@ -178,3 +178,17 @@ func TestManySubRuns(t *testing.T) {
 		}
 	})
 }
+
+// A node whose run failed is tried again, also when nothing of that is in memory.
+func TestSubRunIsRepeated(t *testing.T) {
+	testRuns(t, func(w *world) {
+		child := w.define(`x fail {"times": 1}`)
+		h := w.start(w.define(fmt.Sprintf(`a call {"blueprintId": %q} | {"retry": {"maxAttempts": 2, "delayMs": 1000}}`, child.BlueprintID)))
+		w.settle(h.ID)
+		w.reboot()
+		w.advance(2 * time.Second)
+		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted || len(w.children()) != 2 {
+			t.Errorf("%d children: %s", len(w.children()), sum(x))
+		}
+	})
+}

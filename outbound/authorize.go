@@ -15,7 +15,8 @@ type Authorizer func(ctx context.Context, request *http.Request) error
 // its credentials from authorize. They are added to a copy at the very end, so
 // that no redirect carries them on by itself: authorize is asked again for
 // every hop. When it refuses the first, nothing is sent; when it refuses a later
-// one, that is sent without credentials. Requests that authorize makes itself,
+// one, that is sent without credentials if it has no body, and else not at all:
+// what a blueprint says to one service is not for another. Requests that authorize makes itself,
 // for a token, are neither authorized nor recorded.
 func Authorize(ctx context.Context, authorize Authorizer) context.Context {
 	if authorize == nil {
@@ -37,7 +38,7 @@ func authorized(request *http.Request) (*http.Request, error) {
 	switch redirected := request.Response != nil; {
 	case err == nil:
 		return copied, nil
-	case redirected && request.Context().Err() == nil:
+	case redirected && request.Context().Err() == nil && (request.Body == nil || request.Body == http.NoBody):
 		return request, nil
 	default:
 		return nil, err

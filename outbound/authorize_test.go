@@ -36,8 +36,12 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 		return nil
 	})
 	client := outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	send := func(url, to string) error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	send := func(url, to, body string) error {
+		method := http.MethodGet
+		if body != "" {
+			method = http.MethodPost
+		}
+		request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,16 +54,18 @@ func TestCredentialsStayWithTheirHosts(t *testing.T) {
 	}
 	other := strings.TrimPrefix(others.URL, "http://")
 	for _, test := range []struct {
-		url, to string
-		want    []string
-		err     error
+		url, to, body string
+		want          []string
+		err           error
 	}{
-		{ours.URL + "/go", ours.URL + "/", []string{host + " secretkey=1", host + " secretkey=1"}, nil},
-		{ours.URL + "/go", others.URL + "/", []string{host + " secretkey=1", other + " "}, nil},
-		{others.URL + "/", "", nil, errHost},
+		{ours.URL + "/go", ours.URL + "/", "", []string{host + " secretkey=1", host + " secretkey=1"}, nil},
+		{ours.URL + "/go", others.URL + "/", "", []string{host + " secretkey=1", other + " "}, nil},
+		{ours.URL + "/go", ours.URL + "/", "said", []string{host + " secretkey=1", host + " secretkey=1"}, nil},
+		{ours.URL + "/go", others.URL + "/", "said", []string{host + " secretkey=1"}, errHost}, // what was said is for us
+		{others.URL + "/", "", "", nil, errHost},
 	} {
 		seen = nil
-		if err := send(test.url, test.to); !errors.Is(err, test.err) {
+		if err := send(test.url, test.to, test.body); !errors.Is(err, test.err) {
 			t.Errorf("%s: error %v, want %v", test.url, err, test.err)
 		}
 		if got := strings.Join(seen, ", "); got != strings.Join(test.want, ", ") {

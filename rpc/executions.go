@@ -50,7 +50,27 @@ func (s *Service) status(ctx context.Context, caller *Caller, id string) (*bluep
 	if err != nil {
 		return nil, err
 	}
+	hideSignIn(view, caller.UserID)
 	return &view.ExecutionStatus, nil
+}
+
+// hideSignIn keeps the address of a sign-in from everybody but the run's
+// principal: who visits it signs in for that person.
+func hideSignIn(x *blueprint.Execution, userID string) {
+	if x.UserID == userID {
+		return
+	}
+	for i, asked := range x.AwaitingInputs {
+		if asked.URL == "" {
+			continue
+		}
+		hidden := *asked
+		hidden.URL = ""
+		x.AwaitingInputs[i] = &hidden
+	}
+	if len(x.AwaitingInputs) > 0 {
+		x.AwaitingInput = x.AwaitingInputs[0]
+	}
 }
 
 type executionLogs struct {

@@ -32,6 +32,8 @@ func forEach() *blueprint.NodeType {
 			switch given := r.given("nodes"); {
 			case given == r.given("blueprintId"):
 				r.issue("must have either nodes or blueprintId")
+			case !given && !r.open(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID):
+				r.issue("must be the id of a blueprint", "blueprintId")
 			case !given && r.given("edges"):
 				r.issue("stand beside nodes only", "edges")
 			case given:
@@ -73,7 +75,7 @@ func forEach() *blueprint.NodeType {
 		if config["nodes"] == nil {
 			return nil, nil
 		}
-		return map[string]any{"nodes": config["nodes"], "edges": config["edges"]}, nil
+		return map[string]any{"nodes": config["nodes"], "edges": config["edges"]}, []any{}
 	}
 	return kind
 }

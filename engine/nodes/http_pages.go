@@ -86,7 +86,7 @@ func checkPlace(r *report, source, key string, answer bool) place {
 		r.issue("must be a key of the body, such as cursor or variables.after", "pagination", key)
 	case !answer:
 	case !ok || p[0] != "body" && p[0] != "headers" && p[0] != "status":
-		r.issue("must be a place in an answer, such as body.data or headers.x-next-page", "pagination", key)
+		r.issue("must be a place in an answer, such as body.data or headers.x-next-page, or link-header for the header Link", "pagination", key)
 	case p[0] == "headers" && len(p) > 1:
 		if name, isName := p[1].(string); isName {
 			p[1] = strings.ToLower(name)

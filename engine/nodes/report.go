@@ -174,7 +174,7 @@ func (r *report) strings(target reflect.Value, value any, path []any) {
 func (r *report) items(target reflect.Value, value any, path []any) {
 	switch v := value.(type) {
 	case []any:
-		if r.static && holdsTemplate(v) {
+		if holdsTemplate(v) {
 			r.issue("must be an expression such as [input.first, input.second] when it is not fixed: templates in a list are not resolved", path...)
 		}
 		target.Field(1).Set(reflect.ValueOf(&value).Elem())

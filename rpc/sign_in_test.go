@@ -1,0 +1,25 @@
+package rpc
+
+import (
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// Only the run's principal learns where to sign in.
+func TestHideSignIn(t *testing.T) {
+	asked := &blueprint.AwaitingInput{NodeID: "a", Kind: blueprint.AwaitOAuth, URL: "https://here/oauth/start"}
+	other := &blueprint.AwaitingInput{NodeID: "b", Kind: blueprint.AwaitHuman}
+	for user, want := range map[string]string{"ann": "https://here/oauth/start", "bob": ""} {
+		x := &blueprint.Execution{UserID: "ann"}
+		x.AwaitingInputs = []*blueprint.AwaitingInput{asked, other}
+		x.AwaitingInput = asked
+		hideSignIn(x, user)
+		if x.AwaitingInput.URL != want || x.AwaitingInputs[0].URL != want || x.AwaitingInputs[0].NodeID != "a" || x.AwaitingInputs[1] != other {
+			t.Errorf("%s sees %+v", user, x.AwaitingInput)
+		}
+	}
+	if asked.URL == "" {
+		t.Error("what others share was changed")
+	}
+}
