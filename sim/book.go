@@ -50,6 +50,14 @@ func (n *node) effect() blueprint.Effect {
 	return effects[n.Type]
 }
 
+// tries gives how often a node is tried at most.
+func (n *node) tries() int {
+	if n.Retry == nil {
+		return 1
+	}
+	return n.Retry.MaxAttempts
+}
+
 // graph is nodes and edges: of a book, or of the items of a for-each node.
 type graph struct {
 	nodes []node
@@ -120,7 +128,7 @@ func newBook(r random, number, most int, calls []string) *book {
 	if r.chance(20) {
 		a.kinds = append(a.kinds, kindStop)
 	}
-	if r.chance(25) {
+	if number < library && r.chance(25) {
 		a.kinds = append(a.kinds, kindLink, kindModel, kindModel)
 	}
 	if len(calls) > 0 {
@@ -158,6 +166,9 @@ func newPit(r random, number int) *book {
 	b.define(number)
 	return b
 }
+
+// library is the number of the first book that other books run.
+const library = 50
 
 func blueprintID(number int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", number) }
 

@@ -183,15 +183,19 @@ func (w *world) look(h *history) {
 }
 
 // resume answers a question of a run.
-func (w *world) resume(h *history, i int) {
-	node := h.script.book.nodes[i].ID
+func (w *world) resume(h *history, node string) {
 	var input any = "right"
-	wrong := !w.calm && w.chance(20)
+	wrong := h.questions[node] != blueprint.AwaitOAuth && !w.calm && w.chance(20)
 	switch {
 	case wrong:
 		input = wrongAnswer
-	case h.questions[i] == blueprint.AwaitUnknownOutcome:
-		input = h.script.decision(i, h.attempt[i])
+	case h.questions[node] == blueprint.AwaitUnknownOutcome:
+		input = h.script.decision(at{h.place(node), h.attempt[node]})
+	case h.questions[node] == blueprint.AwaitBudget:
+		input = map[string]any{"calls": json.Number("1")}
+	case h.questions[node] == blueprint.AwaitOAuth:
+		w.signIn(h, node)
+		return
 	}
 	w.ask(fmt.Sprintf("answer %s of %s: %s", node, h.name, text(input)), func(p *process) func() {
 		err := p.engine.Resume(context.Background(), engine.Answer{ExecutionID: h.id, NodeID: node, Input: input, UserID: owner.UserID, CanManage: true})
@@ -201,6 +205,19 @@ func (w *world) resume(h *history, i int) {
 				w.fail("%s takes a wrong answer to %s", h.name, node)
 			case err != nil:
 				w.refused(err, blueprint.CodeConflict, blueprint.CodeBadRequest)
+			}
+		}
+	})
+}
+
+// signIn lets somebody sign in for a connection of a node.
+func (w *world) signIn(h *history, node string) {
+	w.ask(fmt.Sprintf("sign in for %s of %s", node, h.name), func(p *process) func() {
+		p.world.disk.sign(h.id + "/" + node)
+		err := p.engine.SignedIn(context.Background(), h.id, node)
+		return func() {
+			if err != nil {
+				w.refused(err)
 			}
 		}
 	})
@@ -224,6 +241,9 @@ func (w *world) retry(h *history) {
 	h.retried = true
 	if w.chance(40) {
 		h.from = h.script.book.nodes[w.IntN(len(h.script.book.nodes))].ID
+		if x, err := w.viewer.View(w.ctx, w.disk.stored(h.id)); err == nil && w.chance(50) {
+			h.from = x.Steps[w.IntN(len(x.Steps))].NodeID
+		}
 	}
 	w.ask(fmt.Sprintf("retry %s from %q", h.name, h.from), func(p *process) func() {
 		handle, err := p.hold(p.engine.Retry(context.Background(), w.disk.stored(h.id), h.from, owner, true))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"blueprintd/blueprint"
@@ -28,6 +29,9 @@ const (
 	FlawLosesFiring      // a run is stored without its ledger row
 	FlawWrongRecord      // a record tells of another output
 	FlawNoRecovery       // the disk does not tell what is unfinished
+	FlawForgetsItem      // what an item came to is not read back
+	FlawForgetsCall      // that a node waits for a run is not read back
+	FlawWrongChild       // of a run that another waits for, another output is read
 	flaws
 )
 
@@ -46,12 +50,13 @@ type disk struct {
 	cursors     map[string]blueprint.Time
 	changed     map[string]int64 // generation in which a trigger changed last
 	generation  int64
+	signed      map[string]bool // nodes for which somebody has signed in
 }
 
 func newDisk(flaw Flaw) *disk {
 	return &disk{
 		flaw: flaw, definitions: map[string]*blueprint.Definition{}, runs: map[string]*blueprint.StoredExecution{}, started: map[string]blueprint.Firing{},
-		bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}, changed: map[string]int64{},
+		bindings: map[string]*blueprint.Binding{}, cursors: map[string]blueprint.Time{}, changed: map[string]int64{}, signed: map[string]bool{},
 	}
 }
 
@@ -138,7 +143,49 @@ func (d *disk) load(id string) (*blueprint.StoredExecution, error) {
 	if d.flaw == FlawStaleRead && len(out.Entries) > 1 {
 		out.Entries = out.Entries[:len(out.Entries)-1]
 	}
+	d.misread(&out)
 	return &out, nil
+}
+
+// misread makes the mistakes of reading that have to do with items and with
+// runs that others wait for. d.mu is held.
+func (d *disk) misread(stored *blueprint.StoredExecution) {
+	switch d.flaw {
+	case FlawForgetsItem:
+		for at := len(stored.Entries) - 1; at >= 0; at-- {
+			e, _ := readEntry(stored.Entries[at])
+			if e.Kind == "log" {
+				continue
+			}
+			if e.Kind == "end" && strings.Contains(e.Node, "]/") { // what came later may be a consequence
+				stored.Entries = slices.Delete(stored.Entries, at, at+1)
+				d.runs[stored.Row.ID].Entries = slices.Clone(stored.Entries)
+			}
+			return
+		}
+	case FlawForgetsCall:
+		stored.Entries = slices.DeleteFunc(stored.Entries, func(data []byte) bool {
+			e, _ := readEntry(data)
+			return e.Kind == "call"
+		})
+	case FlawWrongChild:
+		if stored.Row.ParentExecutionID != "" {
+			stored.Record = bytes.ReplaceAll(stored.Record, []byte(`"attempt":1,"by"`), []byte(`"attempt":7,"by"`))
+		}
+	}
+}
+
+// sign notes that somebody has signed in for a node.
+func (d *disk) sign(node string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.signed[node] = true
+}
+
+func (d *disk) isSigned(node string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.signed[node]
 }
 
 func (d *disk) unfinished() ([]blueprint.ExecutionRow, error) {

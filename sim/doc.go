@@ -15,6 +15,20 @@
 // and the attempt. So a tiny interpreter, which knows nothing of journals or
 // goroutines, can tell what must become of a run, however often it was cut off.
 //
+// The attempts of a for-each node go over its items anew, so a node of an item
+// is known by its place: its address, and which attempt of each for-each node
+// around it. Items that are at work at once stop each other when one fails. What
+// depends on who was faster then is left open by the interpreter, and a run of
+// which something is left open is counted as one "with items that stopped each
+// other": what became of its items need only be possible, while of all
+// that does not follow from them everything is still known. What a run gives
+// to the node that started it is a fact for the interpreter of the other run,
+// like a person's decision; and what it gives is checked by its own.
+//
+// Rule I11 is about such runs: each call of a node starts one and never two, none
+// exists that is not called by an entry on the disk, and none begins anything
+// long after the run that waited for it has ended.
+//
 // The world needs a bubble of testing/synctest: in it time stands still while
 // anybody works, and Options.Quiet can tell when nobody does.
 package sim

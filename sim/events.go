@@ -1,7 +1,8 @@
 package sim
 
 import (
-	"fmt"
+	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,7 +43,7 @@ func (w *world) next() {
 		add(1, w.stop)
 	}
 	if w.disk.isAway() {
-		add(15, func() { w.tracef("the disk is back"); w.disk.setAway(false) })
+		add(15, func() { w.tracef("the disk is back"); w.away = w.now(); w.disk.setAway(false) })
 	} else {
 		add(1, func() { w.tracef("the disk refuses to be read"); w.disk.setAway(true) })
 	}
@@ -54,7 +55,13 @@ func (w *world) next() {
 
 // clientEvents adds what clients may ask for.
 func (w *world) clientEvents(add func(int, func())) {
-	if len(w.histories) < 12 {
+	own := 0 // runs that no run started
+	for _, h := range w.order {
+		if h.parent == nil {
+			own++
+		}
+	}
+	if own < 12 {
 		add(10, w.start)
 	}
 	add(4, w.deliver)
@@ -77,10 +84,8 @@ func (w *world) clientEvents(add func(int, func())) {
 		add(1, func() { w.cancel(h) })
 	}
 	for _, h := range open {
-		for i := range h.script.book.nodes {
-			if h.questions[i] != "" {
-				add(6, func() { w.resume(h, i) })
-			}
+		for _, node := range slices.Sorted(maps.Keys(h.questions)) {
+			add(6, func() { w.resume(h, node) })
 		}
 	}
 	if len(over) > 0 {
@@ -120,7 +125,7 @@ func (w *world) free() []int {
 func (w *world) let(at int) {
 	v := w.visits[at]
 	w.visits = append(w.visits[:at:at], w.visits[at+1:]...)
-	w.tracef("%s of %s ends, cut off: %v", v.task.Address, w.nameOf(v.task.ExecutionID), v.ctx.Err() != nil)
+	w.tracef("%s of %s ends, cut off: %v%s", v.task.Address, w.nameOf(v.task.ExecutionID), v.ctx.Err() != nil, v.out.shape())
 	if v.ctx.Err() != nil {
 		w.saw("nodes cut off or timed out")
 	}
@@ -194,12 +199,17 @@ func (w *world) decide(at int) {
 		w.tracef("refused for good: %s", w.title(one))
 		w.hardFaults++
 		if one.commit != nil {
+			w.damaged[one.commit.Row.ID] = one.commit.New
 			if h := w.histories[one.commit.Row.ID]; h != nil {
 				h.broken = true
 				h.lives++ // what it had in memory is lost, as in a crash
+				w.process.reround(h)
+			}
+			if parent := w.histories[one.commit.Row.ParentExecutionID]; parent != nil {
+				parent.model = nil
 			}
 		}
-		w.answer(one, fmt.Errorf("the disk is damaged"))
+		w.answer(one, errDamaged)
 	case roll < 995:
 		err := w.apply(one)
 		w.saw("crashes behind a commit")
@@ -217,6 +227,8 @@ func (w *world) decide(at int) {
 		w.kill()
 	}
 }
+
+var errDamaged = errors.New("the disk is damaged")
 
 func (w *world) answer(one *write, err error) { one.answer <- err }
 

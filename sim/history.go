@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -14,19 +15,27 @@ type history struct {
 	id, name  string
 	script    script
 	input     any
-	kept      map[int]fate // handed on by the run that this one retries
-	asked     map[at]bool  // attempts about which a person has to decide
-	model     *model       // nil when it is to be worked out anew
-	visits    map[at]int   // how often a node came to work
-	starts    map[at]int   // how often that was on the disk first
-	attempt   map[int]int  // of each node, as the disk has it
-	ended     map[int]bool // nodes whose end is on the disk
-	questions map[int]blueprint.AwaitKind
-	answered  map[int]time.Time // when each was answered last
-	lives     int               // processes that knew it unfinished
-	shown     int               // the progress that somebody was shown
+	kept      map[string]fate // handed on by the run that this one retries
+	asked     map[at]bool     // attempts about which a person has to decide
+	model     *model          // nil when it is to be worked out anew
+	visits    map[at]int      // how often a node came to work
+	starts    map[at]int      // how often that was on the disk first
+	granted   map[at]int      // how often somebody signed in or raised the budget for it
+	ended     map[string]bool // by place: nodes whose end is on the disk
+	attempt   map[string]int  // by address: of each node, as the disk has it
+	questions map[string]blueprint.AwaitKind
+	answered  map[string]time.Time // when each was answered last
+	calls     map[at]string        // the run that each attempt started
+	lives     int                  // processes that knew it unfinished
+	shown     int                  // the progress that somebody was shown
+
+	parent   *history // that waits for it
+	depth    int
+	returned *returned // what it gives to that
+	until    time.Time // when it ended
 
 	cancels  bool // somebody asked for its end
+	halts    bool // it was cancelled, or a node of it failed or stopped it
 	broken   bool // it cannot go on before the next start
 	terminal bool
 	record   []byte
@@ -39,16 +48,30 @@ type entry struct {
 	Kind    string `json:"t"`
 	Node    string `json:"n"`
 	Attempt int    `json:"a"`
+	Child   string `json:"child"`
+	Stop    bool   `json:"stop"`
+	Error   any    `json:"err"`
 	Await   *struct {
 		Kind blueprint.AwaitKind `json:"kind"`
 	} `json:"await"`
 	Begin *struct {
-		Input   any    `json:"input"`
-		RetryOf string `json:"retryOf"`
-		Reuse   []struct {
-			Node string `json:"n"`
-		} `json:"reuse"`
+		Input   any     `json:"input"`
+		RetryOf string  `json:"retryOf"`
+		Depth   int     `json:"depth"`
+		Reuse   []reuse `json:"reuse"`
 	} `json:"begin"`
+}
+
+// reuse is a step that a retry keeps.
+type reuse struct {
+	Node    string               `json:"n"`
+	Status  blueprint.StepStatus `json:"s"`
+	Attempt int                  `json:"a"`
+	Output  any                  `json:"o"`
+	Pass    bool                 `json:"pass"`
+	Handle  string               `json:"h"`
+	Item    bool                 `json:"item"`
+	Error   *blueprint.StepError `json:"err"`
 }
 
 func readEntry(data []byte) (e entry, err error) {
@@ -65,7 +88,8 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 	}
 	h := &history{
 		id: id, name: w.nameOf(id), script: w.script(blueprintID, id), input: input, asked: map[at]bool{}, visits: map[at]int{}, starts: map[at]int{},
-		attempt: map[int]int{}, ended: map[int]bool{}, questions: map[int]blueprint.AwaitKind{}, answered: map[int]time.Time{}, lives: 1,
+		granted: map[at]int{}, ended: map[string]bool{}, attempt: map[string]int{}, questions: map[string]blueprint.AwaitKind{}, answered: map[string]time.Time{},
+		calls: map[at]string{}, lives: 1,
 	}
 	w.histories[id] = h
 	w.order = append(w.order, h)
@@ -73,44 +97,65 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 }
 
 // fates gives what must become of the nodes of a run.
-func (h *history) fates() *model {
+func (w *world) fates(h *history) *model {
 	if h.model == nil {
-		h.model = interpret(h.script, h.input, h.kept, h.asked)
+		h.model = interpret(h.script, h.input, h.kept, facts{
+			asked: h.asked, child: func(a at) *returned { return w.returned(h.calls[a]) }, deep: h.depth+1 >= maxRuns,
+			allowed: h.script.book.definition.Budget, missing: func(book string) bool { return w.byID[book] == nil },
+		})
 	}
 	return h.model
+}
+
+// place gives the place of an address, as the disk has it.
+func (h *history) place(address string) string {
+	return placed(address, func(loop string) int { return h.attempt[loop] })
 }
 
 // came checks that a node may do what it is about to do.
 func (w *world) came(v *visit) {
 	h := w.meet(v.task.ExecutionID, v.task.BlueprintID, v.task.InputData)
-	i, node := v.at.node, v.task.Address
-	if h.visits[v.at]++; h.visits[v.at] > 1 {
+	place, node, n := v.at.place, v.task.Address, h.script.node(v.at.place)
+	v.life = h.lives
+	if h.visits[v.at]++; h.visits[v.at] > 1+h.granted[v.at] {
 		w.saw("nodes cut off that run again")
 	}
-	if h.asked[at{v.at.node, v.at.attempt - 1}] {
+	if h.asked[v.at.before()] {
 		w.saw("nodes retried by a person's decision")
 	}
-	effect := h.script.book.effect(i)
-	f := &h.fates().fates[i]
+	if place != node {
+		w.saw("nodes of items")
+	}
+	m := w.fates(h)
+	f := m.at(place)
+	// An item that begins late may be given what an earlier run had finished.
+	known := place == node || len(h.kept) == 0 && !m.loose
 	switch {
 	case h.terminal:
 		w.fail("I5: %s has ended, and %s works", h.name, node)
-	case h.ended[i]:
+	case h.ended[place]:
 		w.fail("I4: %s has finished %s, and it runs again", h.name, node)
-	case effect != blueprint.EffectPure && h.starts[v.at] < h.visits[v.at]:
+	case n.effect() != blueprint.EffectPure && h.starts[v.at] < h.visits[v.at]:
 		w.fail("I4: %s works at %s, attempt %d, and that is not on the disk", h.name, node, v.at.attempt)
-	case effect == blueprint.EffectOnce && h.visits[v.at] > 1:
+	case n.effect() == blueprint.EffectOnce && h.visits[v.at] > 1+h.granted[v.at]:
 		w.fail("I4: %s runs %s, attempt %d, for the second time unasked", h.name, node, v.at.attempt)
-	case h.visits[v.at] > h.lives:
+	case h.visits[v.at] > h.lives+h.granted[v.at]:
 		w.fail("I4: %s runs %s, attempt %d, %d times in %d lives", h.name, node, v.at.attempt, h.visits[v.at], h.lives)
-	case !f.begun || f.kept:
-		w.fail("I3: %s runs %s, to which nothing leads", h.name, node)
-	case v.at.attempt > f.attempt:
+	case known && (!f.begun || f.kept):
+		w.fail("I3: %s runs %s, to which nothing leads (kept: %v)", h.name, node, f.kept)
+	case known && v.at.attempt > f.attempt:
 		w.fail("I4: %s runs %s at attempt %d; %d is its last", h.name, node, v.at.attempt, f.attempt)
-	case !blueprint.Equal(f.input, v.task.Input):
+	case known && !same(f.input, v.task.Input):
 		w.fail("I3: %s gives %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
 	}
+	w.crowded(h, v)
+	if v.ctx.Err() == nil { // else it began earlier, and waited for the disk
+		w.orphaned(h)
+	}
 }
+
+// same compares with what had to be; unknown is any value.
+func same(want, got any) bool { return want == unknown || blueprint.Equal(want, got) }
 
 // landed takes note of a commit that is on the disk.
 func (w *world) landed(c *blueprint.JournalCommit) {
@@ -122,25 +167,20 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 			return
 		}
 	}
-	var h *history
-	switch {
-	case first.Begin != nil:
-		h = w.meet(c.Row.ID, c.Row.BlueprintID, first.Begin.Input)
+	if first.Begin != nil {
+		h := w.meet(c.Row.ID, c.Row.BlueprintID, first.Begin.Input)
+		h.depth, h.model = first.Begin.Depth, nil
 		if first.Begin.RetryOf != "" {
-			kept := map[string]bool{}
-			for _, one := range first.Begin.Reuse {
-				kept[one.Node] = true
-			}
-			w.retries(h, first.Begin.RetryOf, kept)
+			w.retries(h, first.Begin.RetryOf, first.Begin.Reuse)
 		}
-	case c.New: // it began and ended in one commit
-		h = w.histories[c.Row.ID]
-	default:
-		h = w.histories[c.Row.ID]
 	}
-	if h == nil {
+	h := w.histories[c.Row.ID]
+	if h == nil { // it began and ended in one commit
 		h = w.meet(c.Row.ID, c.Row.BlueprintID, nil)
 		h.input = unknown
+	}
+	if c.New && c.Row.ParentExecutionID != "" {
+		w.born(h, c.Row.ParentExecutionID)
 	}
 	if h.terminal {
 		w.fail("I5: %s has ended, and is written again", h.name)
@@ -152,11 +192,11 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 			w.fail("the journal of %s cannot be read: %v", h.name, err)
 			return
 		}
-		h.read(&e)
+		w.read(h, &e)
 		w.saw("journal entries of kind " + e.Kind)
 	}
 	if c.Row.Status.Terminal() {
-		h.terminal, h.record = true, c.Record
+		h.terminal, h.record, h.until = true, c.Record, w.now()
 		clear(h.questions)
 		w.finished(h)
 	}
@@ -166,26 +206,46 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 var unknown = new(int)
 
 // read takes note of an entry that is on the disk.
-func (h *history) read(e *entry) {
-	i, ok := h.script.book.index[e.Node]
-	if !ok {
+func (w *world) read(h *history, e *entry) {
+	h.halts = h.halts || e.Kind == "cancel" || e.Kind == "end" && (e.Stop || e.Error != nil)
+	if e.Node == "" {
 		return
 	}
+	address := e.Node
+	here := at{h.place(address), h.attempt[address]}
 	switch e.Kind {
 	case "start":
-		h.starts[at{i, e.Attempt}]++
-		h.attempt[i] = e.Attempt
+		here.attempt = e.Attempt
+		h.starts[here]++
+		h.attempt[address] = e.Attempt
+		h.forget(address)
 	case "again":
-		delete(h.questions, i)
+		switch h.questions[address] {
+		case blueprint.AwaitOAuth, blueprint.AwaitBudget:
+			h.granted[here]++
+			w.saw("nodes that go on after a sign-in or with more budget")
+		}
+		delete(h.questions, address)
 	case "await":
-		h.questions[i] = e.Await.Kind
+		h.questions[address] = e.Await.Kind
 		if e.Await.Kind == blueprint.AwaitUnknownOutcome {
-			h.asked[at{i, h.attempt[i]}] = true
+			h.asked[here] = true
 			h.model = nil
 		}
+	case "call":
+		w.called(h, here, e.Child)
 	case "end":
-		h.ended[i] = true
-		delete(h.questions, i)
+		h.ended[here.place] = true
+		delete(h.questions, address)
+	}
+}
+
+// forget drops the questions of a node that begins anew, and of all within it.
+func (h *history) forget(address string) {
+	for asked := range h.questions {
+		if asked == address || strings.HasPrefix(asked, address+"[") {
+			delete(h.questions, asked)
+		}
 	}
 }
 

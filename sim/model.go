@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"blueprintd/blueprint"
@@ -9,158 +10,286 @@ import (
 
 // fate is what becomes of one node.
 type fate struct {
+	place   string
 	status  blueprint.StepStatus
 	begun   bool // it ran, so it has an input
 	input   any
 	output  any
+	pass    bool // of kept ones: the output is the input
 	handle  string
 	failure *blueprint.StepError
 	attempt int
 	tokens  int64
 	calls   int
 	halts   bool // nothing may start after it
+	quits   bool // and that holds for the whole run, though it stands within an item
 	ends    bool // the run may have this as output
 	kept    bool
+	clean   bool    // it failed before it did anything
+	open    bool    // it waits for a run that has not ended
+	items   []*walk // of a for-each node: as its last attempt leaves them, nil for one not begun
+
+	// Items that are at work at once stop each other when one fails, and it
+	// depends on who is faster how far the others get.
+	maybe bool // whether it gets so far is up to that
+	loose bool // what becomes of it is
+	vague bool // it fails, but on which of its items is
+	wild  bool // how far its items get is
+}
+
+// walk is what becomes of a graph: that of a run, or of an item.
+type walk struct {
+	graph   *graph
+	address string // what the addresses of its nodes begin with
+	place   string // and their places
+	input   any
+	fates   []fate
+	status  blueprint.Status
+	output  any
+	failed  int // the node whose failure stops it; -1 for none
+	// exact says that the above is all that can happen. Without it a node halts
+	// the walk while others may be at work, and it depends on them how far it gets:
+	// then each fate is what becomes of a node if it gets so far.
+	exact bool
+	fails bool // it fails in any case, exact or not
+	quits bool // it ends the run, or may
+	open  bool // it waits for a run that has not ended
+	loose bool // some of its fates are up to chance
+	halts bool // a node halts it, or may
 }
 
 // model is what becomes of a run.
 type model struct {
-	fates  []fate
-	status blueprint.Status
-	output any
-	// exact says that the above is all that can happen. Without it a node halts
-	// the run while others may be at work, and it depends on them how far the run gets:
-	// then each fate is what becomes of a node if it gets so far.
-	exact bool
+	script
+	facts
+	*walk
+	kept  map[string]fate  // by address: what a retried run hands on
+	used  map[string]bool  // of these, what was taken over
+	walks map[string]*walk // by place
+	spent int64            // calls to language models
+	lost  bool             // tokens of attempts about which nothing is known
 }
 
-// at is one attempt of one node.
-type at struct {
-	node, attempt int
+// facts are what a model has to be told.
+type facts struct {
+	asked   map[at]bool            // attempts about which a person had to decide
+	child   func(a at) *returned   // what the run gave that an attempt started; nil while it has not ended
+	deep    bool                   // it may start no run
+	allowed *blueprint.Budget      // of calls to language models
+	missing func(book string) bool // there is no such book
 }
+
+// returned is what a run gave to the one that started it.
+type returned struct {
+	output  any
+	failure *blueprint.Failure
+	tokens  int64
+}
+
+// answer says whether something happens.
+type answer uint8
+
+const (
+	no answer = iota
+	maybe
+	yes
+)
 
 // interpret walks through a blueprint, one node after the other. kept are the
-// fates that a retried run hands on, asked the attempts about which a person
-// had to decide.
-func interpret(s script, input any, kept map[int]fate, asked map[at]bool) *model {
-	b := s.book
-	m := &model{fates: make([]fate, len(b.nodes)), exact: true, status: blueprint.StatusCompleted}
-	edges := b.edges
-	if b.sequential() {
+// fates that a retried run hands on.
+func interpret(s script, input any, kept map[string]fate, f facts) *model {
+	m := &model{script: s, facts: f, kept: maps.Clone(kept), used: map[string]bool{}, walks: map[string]*walk{}}
+	if m.kept == nil {
+		m.kept = map[string]fate{}
+	}
+	m.walk = m.through(s.book.graph, "", "", input)
+	return m
+}
+
+// through walks through a graph.
+func (m *model) through(g *graph, address, place string, input any) *walk {
+	if known := m.walks[place]; known != nil {
+		return known
+	}
+	w := &walk{graph: g, address: address, place: place, input: input, fates: make([]fate, len(g.nodes)), exact: true, status: blueprint.StatusCompleted, failed: -1}
+	m.walks[place] = w
+	edges := g.edges
+	if g.sequential() {
 		edges = nil
-		for i := 1; i < len(b.nodes); i++ {
-			edges = append(edges, blueprint.Edge{Source: b.nodes[i-1].ID, Target: b.nodes[i].ID})
+		for i := 1; i < len(g.nodes); i++ {
+			edges = append(edges, blueprint.Edge{Source: g.nodes[i-1].ID, Target: g.nodes[i].ID})
 		}
 	}
-	taken := make([]bool, len(edges))
+	taken := make([]answer, len(edges))
 	over := blueprint.StepStatus("") // what becomes of the rest once a sequence is over
-	for i := range b.nodes {
-		f := &m.fates[i]
+	stopped := false                 // a node ended it without failing
+	unsure := false                  // nobody knows which nodes are its ends
+	for i := range g.nodes {
+		f := &w.fates[i]
+		f.place = place + g.nodes[i].ID
 		if over != "" {
 			f.status = over
 			continue
 		}
-		leads := false
+		leads, reached, doubtful := false, no, false
 		var sources []int
 		for e, edge := range edges {
-			if edge.Target != b.nodes[i].ID {
+			if edge.Target != g.nodes[i].ID {
 				continue
 			}
-			leads = true
-			if from := b.index[edge.Source]; taken[e] && !slices.Contains(sources, from) {
+			leads, reached = true, max(reached, taken[e])
+			doubtful = doubtful || taken[e] == maybe
+			if from := g.index[edge.Source]; taken[e] != no && !slices.Contains(sources, from) {
 				sources = append(sources, from)
 			}
 		}
-		if leads && len(sources) == 0 {
+		if leads && reached == no {
 			f.status = blueprint.StepSkipped
 			continue
 		}
-		f.input = m.joined(b, sources, input)
-		take := s.settle(f, i, kept, asked)
-		any := false
-		for e, edge := range edges {
-			if edge.Source == b.nodes[i].ID && take(edge.Handle) {
-				taken[e], any = true, true
-			}
+		f.maybe = leads && reached == maybe
+		if f.input = w.joined(sources, input); doubtful {
+			f.input = unknown
 		}
-		f.ends = !any && (f.status != blueprint.StepFailed || b.nodes[i].OnError != blueprint.OnErrorStop)
-		if f.halts {
-			m.exact = b.sequential()
+		take := m.settle(w, i)
+		any := no
+		for e, edge := range edges {
+			if edge.Source != g.nodes[i].ID {
+				continue
+			}
+			if taken[e] = take(edge.Handle); f.maybe {
+				taken[e] = min(taken[e], maybe)
+			}
+			any = max(any, taken[e])
+		}
+		f.ends = any != yes && !f.open && (f.status != blueprint.StepFailed || g.nodes[i].OnError != blueprint.OnErrorStop)
+		w.loose = w.loose || f.maybe || f.loose || f.vague || f.wild || any == maybe
+		unsure = unsure || f.maybe || f.loose || any == maybe
+		w.open, w.quits = w.open || f.open, w.quits || f.quits
+		if !f.halts {
+			continue
+		}
+		w.halts = true
+		stopped = stopped || f.status != blueprint.StepFailed
+		w.fails = w.fails || f.status == blueprint.StepFailed && !f.maybe && !f.loose
+		if f.status == blueprint.StepFailed && w.failed < 0 {
+			w.failed = i
+		}
+		w.exact = w.exact && g.sequential() && !f.maybe && !f.loose && !f.vague && !f.quits
+		if g.sequential() && !f.maybe && !f.loose {
 			over = blueprint.StepSkipped
 			if f.status == blueprint.StepFailed {
-				over, m.status = blueprint.StepPending, blueprint.StatusFailed
-			}
-			if !b.sequential() {
-				over = ""
+				over, w.status = blueprint.StepPending, blueprint.StatusFailed
 			}
 		}
 	}
+	w.fails = w.fails && !stopped && !w.quits && !w.open
 	var ends []int
-	for i := range m.fates {
-		if m.fates[i].ends {
+	for i := range w.fates {
+		if w.fates[i].ends {
 			ends = append(ends, i)
 		}
 	}
-	if m.status == blueprint.StatusCompleted && len(ends) > 0 {
-		m.output = m.joined(b, ends, input)
+	switch {
+	case unsure:
+		w.output = unknown
+	case w.status == blueprint.StatusCompleted && len(ends) > 0:
+		w.output = w.joined(ends, input)
 	}
-	for i := range m.fates { // one halt in a graph leaves nothing exact, whatever came after it
-		m.exact = m.exact && (!m.fates[i].halts || b.sequential())
-	}
-	return m
+	return w
 }
 
-func (m *model) joined(b *book, sources []int, input any) any {
+func (w *walk) joined(sources []int, input any) any {
 	switch len(sources) {
 	case 0:
 		return input
 	case 1:
-		return m.fates[sources[0]].output
+		return w.fates[sources[0]].output
 	}
 	object := map[string]any{}
 	for _, from := range sources {
-		object[b.nodes[from].ID] = m.fates[from].output
+		if w.fates[from].output == unknown {
+			return unknown
+		}
+		object[w.graph.nodes[from].ID] = w.fates[from].output
 	}
 	return object
 }
 
 // settle works out the fate of a node that something leads to, and tells which
 // of its edges are taken.
-func (s script) settle(f *fate, i int, kept map[int]fate, asked map[at]bool) (take func(handle string) bool) {
-	n := &s.book.nodes[i]
-	none := func(string) bool { return false }
-	main := func(handle string) bool { return handle == "" }
+func (m *model) settle(w *walk, i int) (take func(handle string) answer) {
+	f, n := &w.fates[i], &w.graph.nodes[i]
 	if n.Disabled {
 		f.status, f.output = blueprint.StepSkipped, f.input
-		return main
+		return when("")
 	}
 	f.begun = true
-	if old, ok := kept[i]; ok {
-		input := f.input
+	if old, ok := m.kept[w.address+n.ID]; ok && !m.used[w.address+n.ID] {
+		m.used[w.address+n.ID] = true
+		input, maybe := f.input, f.maybe
+		at := f.place
 		*f = old
-		f.input, f.kept, f.tokens, f.calls, f.halts = input, true, 0, 0, false
+		f.place = at
+		f.begun, f.input, f.maybe, f.kept = true, input, maybe, true
+		if f.pass {
+			f.output = input
+		}
 	} else {
-		s.attempts(f, i, asked)
+		m.attempts(w, i)
 	}
 	switch {
-	case f.status == blueprint.StepCompleted && f.halts:
-		return none
+	case f.open, f.quits && !f.loose, f.status == blueprint.StepCompleted && f.halts:
+		return when()
+	case f.loose:
+		f.output, f.halts = unknown, f.quits || n.OnError == blueprint.OnErrorStop
+		return func(handle string) answer {
+			switch {
+			case handle == "" && n.OnError == blueprint.OnErrorContinue && !f.quits:
+				return yes
+			case handle == "", handle == blueprint.ErrorHandle && n.OnError == blueprint.OnErrorBranch:
+				return maybe
+			default:
+				return no
+			}
+		}
 	case f.status == blueprint.StepCompleted:
-		return func(handle string) bool { return handle == "" || handle == f.handle }
+		return when("", f.handle)
 	case f.halts || n.OnError == blueprint.OnErrorStop:
 		f.halts = true
-		return none
+		return when()
 	}
-	f.output = map[string]any{"error": map[string]any{"message": f.failure.Message, "code": f.failure.Code}}
+	f.output = map[string]any{"error": errorValue(f.failure)}
+	if f.vague {
+		f.output = unknown
+	}
 	if n.OnError == blueprint.OnErrorBranch {
-		return func(handle string) bool { return handle == blueprint.ErrorHandle }
+		return when(blueprint.ErrorHandle)
 	}
-	return main
+	return when("")
+}
+
+func errorValue(e *blueprint.StepError) map[string]any {
+	value := map[string]any{"message": e.Message}
+	if e.Code != "" {
+		value["code"] = e.Code
+	}
+	return value
+}
+
+// when takes the edges with these handles.
+func when(handles ...string) func(string) answer {
+	return func(handle string) answer {
+		if slices.Contains(handles, handle) {
+			return yes
+		}
+		return no
+	}
 }
 
 // attempts works on a node until it is settled.
-func (s script) attempts(f *fate, i int, asked map[at]bool) {
-	n := &s.book.nodes[i]
+func (m *model) attempts(w *walk, i int) {
+	f, n, place := &w.fates[i], &w.graph.nodes[i], w.place+w.graph.nodes[i].ID
 	complete := func(output any, handle string) {
 		f.status, f.output, f.handle = blueprint.StepCompleted, output, handle
 	}
@@ -168,53 +297,98 @@ func (s script) attempts(f *fate, i int, asked map[at]bool) {
 		f.status, f.failure = blueprint.StepFailed, &blueprint.StepError{Code: code, Message: message}
 	}
 	for f.attempt = 1; ; f.attempt++ {
-		if asked[at{i, f.attempt}] {
-			switch decision := s.decision(i, f.attempt); decision["action"] {
+		here := at{place, f.attempt}
+		if m.asked[here] {
+			switch decision := m.decision(here); decision["action"] {
 			case "retry":
 				continue
 			case "mark-done":
 				complete(decision["output"], "")
 			default:
 				fail("aborted", "aborted: whether the node took effect is unknown")
-				f.halts = true
+				f.halts, f.quits = true, w.place != ""
 			}
 			return
 		}
-		o := s.outcome(i, f.attempt)
+		o := m.outcome(place, f.attempt)
+		failure := o.failureAt(n)
+		if o.asks > 0 && failure == nil {
+			o.tokens, failure = m.ask(o.asks)
+		}
 		f.tokens += o.tokens
 		f.calls += len(o.calls)
 		if o.ending == asks {
-			if o = s.answered(i); o.ending == fails { // a person's no is final
+			if o = m.answered(place); o.ending == fails { // a person's no is final
 				fail(o.failure.Code, o.failure.Message)
 				return
 			}
 		}
-		failure := o.failureAt(n)
+		chance := false // on which item it failed is up to chance, and so is what the next attempt keeps
 		if failure == nil {
 			switch o.ending {
 			case done:
 				complete(o.output, o.handle)
+			case links:
+				complete(linked(place), "")
 			case stops:
 				complete(f.input, "")
-				f.halts = true
+				f.halts, f.quits = true, w.place != "" && !o.item
 				if o.failed {
 					fail("stopped", "the run was stopped")
+				}
+			case loops:
+				if failure, chance = m.over(w, i, o.items); failure == nil {
+					return
+				}
+			case calls:
+				r := m.called(n, here)
+				if f.open = r == nil; f.open {
+					return
+				}
+				f.tokens += r.tokens
+				if failure = r.failure; failure == nil {
+					complete(r.output, "")
 				}
 			default:
 				complete(f.input, o.handle)
 			}
-			return
+			if failure == nil {
+				return
+			}
 		}
-		again := n.Retry != nil && f.attempt < n.Retry.MaxAttempts && !failure.Permanent && (s.book.effect(i) != blueprint.EffectOnce || failure.NotSent)
-		if !again {
+		again := n.Retry != nil && f.attempt < n.Retry.MaxAttempts && !failure.Permanent && (n.effect() != blueprint.EffectOnce || failure.NotSent)
+		again = again && (n.body == nil || chance || !f.doubtful())
+		f.clean = failure.NotSent
+		switch {
+		case again && chance:
+			m.risk(f, n)
+			return
+		case !again:
 			fail(failure.Code, failure.Message)
 			return
 		}
+		f.vague = false
 	}
 }
 
+// linked is what a node gives that opened its connection.
+func linked(place string) any { return map[string]any{"linked": place} }
+
+// ask makes calls to a language model, of which each takes a token.
+func (m *model) ask(calls int) (tokens int64, failure *blueprint.Failure) {
+	for range calls {
+		if b := m.allowed; b != nil && b.OnBreach == blueprint.BreachFails && m.spent >= *b.Calls {
+			message := fmt.Sprintf("the run's budget of calls to language models is spent: %d of %d", m.spent, *b.Calls)
+			return tokens, &blueprint.Failure{Code: "budget_exceeded", Message: message, Permanent: true, NotSent: true}
+		}
+		m.spent++
+		tokens++
+	}
+	return tokens, nil
+}
+
 // failureAt gives the failure that an attempt ends with, nil for none.
-func (o *outcome) failureAt(n *blueprint.Node) *blueprint.Failure {
+func (o *outcome) failureAt(n *node) *blueprint.Failure {
 	switch o.ending {
 	case fails:
 		return o.failure

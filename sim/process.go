@@ -3,6 +3,7 @@ package sim
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,21 +36,24 @@ type process struct {
 	begun    time.Time
 	stopping bool
 
-	mu    sync.Mutex
-	ready bool
-	ended int // of the two loops
-	held  []*engine.Handle
-	fault error
+	mu     sync.Mutex
+	ready  bool
+	ended  int // of the two loops
+	held   []*engine.Handle
+	fault  error
+	rounds map[string]int // the attempt of each for-each node, by run and address
 }
 
 // visit is an attempt of a node that is at work.
 type visit struct {
-	task  *blueprint.Task
-	ctx   context.Context
-	let   chan struct{} // closed when it may end
-	at    at
-	out   outcome
-	until time.Time // when its time-out ends it; zero for never
+	task    *blueprint.Task
+	ctx     context.Context
+	let     chan struct{} // closed when it may end
+	at      at
+	out     outcome
+	until   time.Time // when its time-out ends it; zero for never
+	process *process
+	life    int // of the run
 }
 
 // write is something on its way to the disk.
@@ -100,12 +104,15 @@ func (d *dues) next(now time.Time) (first time.Time) {
 func (w *world) boot() {
 	w.boots++
 	ctx, halt := context.WithCancel(context.Background())
-	p := &process{world: w, dead: make(chan struct{}), halt: halt, begun: w.now()}
+	p := &process{world: w, dead: make(chan struct{}), halt: halt, begun: w.now(), rounds: map[string]int{}}
+	for _, h := range w.order {
+		p.reround(h)
+	}
 	w.process, w.clock = p, &dues{}
 	source := ids.New(newRandom(w.Seed, 1000+uint64(w.boots)))
 	logger := slog.New(slog.DiscardHandler)
 	p.engine = engine.New(engine.Options{
-		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger,
+		Catalogue: catalogue(p), Journal: journal{p}, Clock: w.clock, IDs: source, Sealer: sealer, Logger: logger, Blueprints: shelf{p}, Connections: doors{p},
 		MaxRunning: w.maxRunning, MaxQueued: w.maxQueued,
 	})
 	p.triggers = triggers.New(triggers.Options{Store: journal{p}, Runner: starter{p}, Clock: w.clock, IDs: source, Logger: logger})
@@ -171,8 +178,8 @@ func (p *process) run(ctx context.Context, task *blueprint.Task) (blueprint.Resu
 		return blueprint.Result{}, errDead
 	default:
 	}
-	s, i := p.world.scriptOf(task)
-	v := &visit{task: task, ctx: ctx, let: make(chan struct{}), at: at{i, task.Attempt}, out: s.outcome(i, task.Attempt)}
+	s, place := p.scriptOf(task)
+	v := &visit{task: task, ctx: ctx, let: make(chan struct{}), at: at{place, task.Attempt}, out: s.outcome(place, task.Attempt), process: p}
 	v.until, _ = ctx.Deadline()
 	p.world.inbox.add(func(in *inbox) { in.visits = append(in.visits, v) })
 	select {
@@ -183,11 +190,63 @@ func (p *process) run(ctx context.Context, task *blueprint.Task) (blueprint.Resu
 	if err := ctx.Err(); err != nil && (!v.out.stubborn || v.out.ending == hangs) {
 		return blueprint.Result{}, fmt.Errorf("cut off: %w", err)
 	}
-	return v.out.result(task)
+	if r, err := v.out.prepare(ctx, task, place); err != nil {
+		return r, err
+	}
+	return v.out.result(task, s.node(place), place)
+}
+
+// prepare does what an outcome needs besides itself: a connection, or calls to
+// a language model, of which each takes a token.
+func (o *outcome) prepare(ctx context.Context, task *blueprint.Task, place string) (r blueprint.Result, err error) {
+	if o.ending == links {
+		_, err := task.Connect(ctx, place)
+		return r, err
+	}
+	if o.asks == 0 || o.ending == fails || o.ending == panics {
+		return r, nil
+	}
+	made := 0
+	if task.State != nil {
+		_, _ = fmt.Sscan(fmt.Sprint(task.State), &made)
+	}
+	for ; made < o.asks; made++ {
+		if err := task.Budget(); err != nil {
+			var pause *blueprint.Pause
+			if errors.As(err, &pause) {
+				pause.State = json.Number(fmt.Sprint(made))
+			}
+			return r, err
+		}
+		task.Spend(1)
+	}
+	return r, nil
+}
+
+// scriptOf tells what a node does, and its place.
+func (p *process) scriptOf(task *blueprint.Task) (script, string) {
+	s := p.world.script(task.BlueprintID, task.ExecutionID)
+	place := ""
+	p.set(func() {
+		if s.book.find(task.Address).body != nil {
+			p.rounds[task.ExecutionID+"/"+task.Address] = task.Attempt
+		}
+		place = placed(task.Address, func(loop string) int { return p.rounds[task.ExecutionID+"/"+loop] })
+	})
+	return s, place
+}
+
+// reround takes from the disk at which attempt the for-each nodes of a run are.
+func (p *process) reround(h *history) {
+	p.set(func() {
+		for address, attempt := range h.attempt {
+			p.rounds[h.id+"/"+address] = attempt
+		}
+	})
 }
 
 // result is an outcome as the engine is told of it.
-func (o *outcome) result(task *blueprint.Task) (blueprint.Result, error) {
+func (o *outcome) result(task *blueprint.Task, n *node, place string) (blueprint.Result, error) {
 	r := blueprint.Result{Output: o.output, Handle: o.handle, Tokens: o.tokens, Calls: o.calls}
 	switch o.ending {
 	case passes:
@@ -203,7 +262,13 @@ func (o *outcome) result(task *blueprint.Task) (blueprint.Result, error) {
 	case responds:
 		r.PassInput, r.Respond = true, &blueprint.Response{Status: 200, Body: task.Address}
 	case stops:
-		r.PassInput, r.Stop = true, &blueprint.Stop{Failed: o.failed}
+		r.PassInput, r.Stop = true, &blueprint.Stop{Failed: o.failed, Item: o.item}
+	case loops:
+		r.Each = &blueprint.Each{Items: o.items, Concurrency: n.most}
+	case calls:
+		r.Run = &blueprint.SubRun{BlueprintID: n.runs, InputData: map[string]any{"from": place}}
+	case links:
+		r.Output = linked(place)
 	}
 	return r, nil
 }
@@ -219,9 +284,9 @@ func (p *process) answer(task *blueprint.Task, answer any) (blueprint.Result, er
 }
 
 func (p *process) expired(task *blueprint.Task) (blueprint.Result, error) {
-	s, i := p.world.scriptOf(task)
-	o := s.answered(i)
-	return o.result(task)
+	s, place := p.scriptOf(task)
+	o := s.answered(place)
+	return o.result(task, s.node(place), place)
 }
 
 func (in *inbox) add(f func(*inbox)) {

@@ -115,6 +115,9 @@ func (s script) outcome(place string, attempt int) outcome {
 	return o
 }
 
+// maxItems is how many items a for-each node goes over at most.
+const maxItems = 4
+
 // items gives what a for-each node goes over, the same at each attempt.
 func (s script) items(place string) []any {
 	key, n := s.stem, s.node(place)
@@ -122,7 +125,7 @@ func (s script) items(place string) []any {
 		key = s.key
 	}
 	address := addressOf(place)
-	items := make([]any, mix(key, address, "items")%5)
+	items := make([]any, mix(key, address, "items")%(maxItems+1))
 	for i := range items {
 		items[i] = map[string]any{"item": json.Number(strconv.Itoa(i)), "roll": json.Number(strconv.Itoa(int(mix(key, address, "item", strconv.Itoa(i)) % 1000)))}
 	}
@@ -149,5 +152,19 @@ func (s script) decision(a at) map[string]any {
 		return map[string]any{"action": "mark-done", "output": map[string]any{"marked": a.place}}
 	default:
 		return map[string]any{"action": "abort"}
+	}
+}
+
+// shape tells in the trace what is about to follow.
+func (o *outcome) shape() string {
+	switch o.ending {
+	case loops:
+		return fmt.Sprintf(", %d items", len(o.items))
+	case fails, panics:
+		return ", fails"
+	case stops:
+		return fmt.Sprintf(", stops (failed: %v, only the item: %v)", o.failed, o.item)
+	default:
+		return ""
 	}
 }

@@ -56,6 +56,8 @@ var expected = []string{
 	"runs like the reference", "runs like the reference in spite of crashes", "cancelled runs", "runs stopped beside other work",
 	"nodes cut off that run again", "nodes cut off or timed out", "nodes retried by a person's decision", "steps kept by a retry",
 	"journal entries of kind retry", "journal entries of kind wait", "journal entries of kind await", "journal entries of kind again",
+	"runs with items like the reference", "runs with items that stopped each other", "children", "children that have ended", "runs cancelled with the one that started them",
+	"steps of items kept by a retry", "nodes that go on after a sign-in or with more budget", "journal entries of kind loop", "journal entries of kind call",
 	"ticks started", "ticks coalesced", "ticks skipped", "changed schedules", "deliveries answered 202", "deliveries answered 200",
 	"commits refused for now", "commits refused for good", "crashes behind a commit", "crashes before a commit", "crashes in between", "stops",
 }

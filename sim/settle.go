@@ -12,7 +12,7 @@ import (
 
 // How long a world may take to come to rest once nothing is in its way.
 const (
-	maxRounds = 3000
+	maxRounds = 50_000
 	maxIdle   = 80 // rounds in which only time passes
 )
 
@@ -45,7 +45,8 @@ func (w *world) settle() {
 	w.drain(w.atRest, "")
 	if !w.failed() && len(w.unfinished(false)) > 0 {
 		for _, h := range w.unfinished(true) {
-			w.fail("I2: %s neither ends nor waits for a person", h.name)
+			w.underWay(h)
+			w.fail("I2: %s neither ends nor waits for a person (it asks %v)", h.name, h.questions)
 		}
 		// What a damaged disk put down is taken up at the next start.
 		w.stop()
@@ -58,6 +59,20 @@ func (w *world) settle() {
 	for _, id := range slices.Sorted(maps.Keys(w.promised)) {
 		if h := w.histories[id]; h == nil || !h.terminal {
 			w.fail("I1: %s was acknowledged and did not end", w.nameOf(id))
+		}
+	}
+}
+
+// underWay writes into the trace what a run that does not end is doing.
+func (w *world) underWay(h *history) {
+	x, err := w.viewer.View(w.ctx, w.disk.stored(h.id))
+	if err != nil {
+		w.tracef("%s cannot be read: %v", h.name, err)
+		return
+	}
+	for i := range x.Steps {
+		if s := &x.Steps[i]; s.Status == blueprint.StepRunning || s.Status == blueprint.StepPaused {
+			w.tracef("%s: %s (%s) is %s at attempt %d", h.name, s.NodeID, s.NodeType, s.Status, s.Attempt)
 		}
 	}
 }
@@ -82,7 +97,7 @@ func (w *world) atRest() bool {
 func (w *world) unfinished(sound bool) []*history {
 	var left []*history
 	for _, id := range w.disk.known() {
-		if h := w.histories[id]; !h.terminal && !(sound && h.broken) {
+		if h := w.histories[id]; !h.terminal && !(sound && (h.broken || w.heldUp(h))) {
 			left = append(left, h)
 		}
 	}
@@ -105,7 +120,7 @@ func (w *world) drain(done func() bool, complaint string) {
 			w.decide(max(0, slices.IndexFunc(w.writes, func(one *write) bool { return one.shared })))
 		case len(free) > 0:
 			w.let(free[w.IntN(len(free))])
-		case !w.process.stopping && w.process.isReady() && w.open == 0 && w.answerOne():
+		case !w.process.stopping && w.process.isReady() && w.answerOne():
 		default:
 			if idle++; idle > maxIdle {
 				if complaint != "" {
@@ -127,13 +142,13 @@ func (w *world) answerOne() bool {
 		if h.terminal || h.broken {
 			continue
 		}
-		for _, i := range slices.Sorted(maps.Keys(h.questions)) {
-			if w.now().Sub(h.answered[i]) < 10*time.Second {
+		for _, node := range slices.Sorted(maps.Keys(h.questions)) {
+			if w.now().Sub(h.answered[node]) < 10*time.Second {
 				continue // a run that was stopped takes none, until its last node has noticed
 			}
-			if h.questions[i] == blueprint.AwaitUnknownOutcome || h.script.outcome(i, h.attempt[i]).expires == 0 {
-				h.answered[i] = w.now()
-				w.resume(h, i)
+			if h.questions[node] != blueprint.AwaitHuman || h.script.outcome(h.place(node), h.attempt[node]).expires == 0 {
+				h.answered[node] = w.now()
+				w.resume(h, node)
 				return true
 			}
 		}

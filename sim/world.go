@@ -76,19 +76,21 @@ type world struct {
 	firings     []blueprint.Firing
 	startedKeys map[string]bool
 
-	calm       bool // no more faults
-	hardFaults int  // refusals for good
+	calm       bool            // no more faults
+	hardFaults int             // refusals for good
+	damaged    map[string]bool // runs whose beginning was refused for good
+	away       time.Time       // when the disk could be read again last
 }
 
 // Simulate lets a seed's world happen. It must be called in a bubble.
 func Simulate(options Options) Report {
 	w := &world{
 		Options: options, random: newRandom(options.Seed, 1), ctx: context.Background(), disk: newDisk(options.Flaw), byID: map[string]*book{},
-		histories: map[string]*history{}, names: map[string]string{}, promised: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, origin: clock.Real{}.Now(),
+		histories: map[string]*history{}, names: map[string]string{}, promised: map[string]bool{}, keys: map[string]string{}, startedKeys: map[string]bool{}, damaged: map[string]bool{}, origin: clock.Real{}.Now(),
 	}
 	w.report.Seed, w.report.Saw = options.Seed, map[string]int{}
 	w.viewer = engine.New(engine.Options{
-		Catalogue: blueprint.Catalogue{}, Journal: journal{&process{world: w, dead: make(chan struct{})}}, Clock: clock.Real{}, IDs: ids.New(newRandom(0, 0)),
+		Catalogue: catalogue(&process{world: w}), Journal: journal{&process{world: w, dead: make(chan struct{})}}, Clock: clock.Real{}, IDs: ids.New(newRandom(0, 0)),
 		Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
 	})
 	w.create()
@@ -115,12 +117,16 @@ func (w *world) create() {
 	if w.chance(25) {
 		w.maxRunning, w.maxQueued = w.between(1, 3), w.between(1, 4)
 	}
-	add := func() *book {
-		b := newBook(w.random, len(w.books)+1, w.between(2, 9))
-		w.books = append(w.books, b)
+	put := func(b *book) *book {
 		w.byID[b.definition.BlueprintID] = b
-		w.timed = w.timed || slices.ContainsFunc(b.nodes, func(n blueprint.Node) bool { return n.Timeout > 0 })
+		w.timed = w.timed || b.has(func(n *node) bool { return n.Timeout > 0 })
 		w.disk.definitions[b.definition.BlueprintID] = b.definition
+		return b
+	}
+	calls := w.shelve(put)
+	add := func() *book {
+		b := put(newBook(w.random, len(w.books)+1, w.between(2, 9), calls))
+		w.books = append(w.books, b)
 		return b
 	}
 	for range w.between(1, 3) {
@@ -134,16 +140,38 @@ func (w *world) create() {
 	}
 }
 
+// shelve draws the books that others run, and gives those that clients' books
+// may run.
+func (w *world) shelve(put func(*book) *book) (calls []string) {
+	if !w.chance(45) {
+		return nil
+	}
+	var leaves []string
+	number := library
+	add := func(b *book) {
+		calls = append(calls, b.definition.BlueprintID)
+		number++
+	}
+	for range w.between(1, 2) {
+		add(put(newBook(w.random, number, w.between(1, 4), nil)))
+	}
+	leaves = slices.Clone(calls)
+	if w.chance(40) {
+		add(put(newBook(w.random, number, w.between(1, 3), leaves)))
+	}
+	switch w.IntN(16) {
+	case 0:
+		add(put(newPit(w.random, number)))
+	case 1:
+		calls = append(calls, blueprintID(number)) // there is no such book
+	}
+	return calls
+}
+
 func (w *world) now() time.Time { return clock.Real{}.Now() }
 
 func (w *world) script(blueprintID, id string) script {
-	return script{w.byID[blueprintID], mix(w.Seed, blueprintID, id)}
-}
-
-// scriptOf may be called by any goroutine.
-func (w *world) scriptOf(task *blueprint.Task) (script, int) {
-	s := w.script(task.BlueprintID, task.ExecutionID)
-	return s, s.book.index[task.Address]
+	return script{w.byID[blueprintID], mix(w.Seed, blueprintID, id), mix(w.Seed, blueprintID)}
 }
 
 // nameOf gives a run's short name.
@@ -182,15 +210,15 @@ func (w *world) quiet() {
 	w.inbox.visits, w.inbox.writes, w.inbox.calls = nil, nil, nil
 	w.inbox.mu.Unlock()
 	slices.SortFunc(visits, func(a, b *visit) int {
-		return cmp.Or(strings.Compare(a.task.ExecutionID, b.task.ExecutionID), a.at.node-b.at.node, a.at.attempt-b.at.attempt)
+		return cmp.Or(strings.Compare(a.task.ExecutionID, b.task.ExecutionID), strings.Compare(a.at.place, b.at.place), a.at.attempt-b.at.attempt)
 	})
 	slices.SortFunc(writes, func(a, b *write) int { return strings.Compare(a.key, b.key) })
 	slices.SortFunc(calls, func(a, b *call) int { return a.number - b.number })
 	for _, v := range visits {
 		w.tracef("%s runs %s, attempt %d", w.nameOf(v.task.ExecutionID), v.task.Address, v.at.attempt)
 		w.came(v)
+		w.visits = append(w.visits, v)
 	}
-	w.visits = append(w.visits, visits...)
 	for _, one := range writes {
 		w.tracef("a write waits: %s", w.title(one))
 		one.shared = w.isShared(one)
@@ -221,7 +249,7 @@ func (w *world) isShared(one *write) bool {
 	}
 	waiting, b := 0, w.byID[one.commit.Row.BlueprintID]
 	for _, data := range one.commit.Entries {
-		if e, err := readEntry(data); err == nil && e.Kind == "start" && b.effect(b.index[e.Node]) != blueprint.EffectPure {
+		if e, err := readEntry(data); err == nil && e.Kind == "start" && b.find(e.Node).effect() != blueprint.EffectPure {
 			waiting++
 		}
 	}

@@ -1,0 +1,153 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// maxRuns is how deeply runs may start each other; the first counts.
+const maxRuns = 16
+
+// shelf is where an engine finds the blueprints that nodes run.
+type shelf struct{ *process }
+
+func (s shelf) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
+	definition, err := journal(s).DefinitionVersion(context.Background(), id, "")
+	return definition, true, err
+}
+
+// doors opens the connections of nodes, once somebody has signed in.
+type doors struct{ *process }
+
+func (d doors) Open(_ context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
+	if !d.world.disk.isSigned(use.ExecutionID + "/" + use.Address) {
+		return nil, &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, Prompt: "Sign in", URL: "https://login.example/"}}
+	}
+	return &blueprint.OpenConnection{ID: use.ConnectionID, Type: blueprint.ConnectionOAuth2, SignIn: true}, nil
+}
+
+// called takes note that an attempt waits for a run.
+func (w *world) called(h *history, here at, child string) {
+	w.saw("runs called")
+	switch {
+	case h.calls[here] != "":
+		w.fail("I11: %s starts a second run for %s, attempt %d", h.name, here.place, here.attempt)
+	case h.script.node(here.place).runs == "":
+		w.fail("I11: %s starts a run for %s, which runs none", h.name, here.place)
+	}
+	h.calls[here] = child
+	h.model = nil
+}
+
+// born checks that a run that is new on the disk is one that another waits for.
+func (w *world) born(h *history, parent string) {
+	w.saw("children")
+	h.parent = w.histories[parent]
+	if h.parent == nil {
+		w.fail("I11: %s is started by a run that does not exist", h.name)
+		return
+	}
+	for _, child := range h.parent.calls {
+		if child == h.id {
+			h.depth = h.parent.depth + 1
+			h.parent.model = nil
+			return
+		}
+	}
+	w.fail("I11: %s is started by %s, which does not say so", h.name, h.parent.name)
+}
+
+// returned gives what a run gave to the one that started it, nil while it has
+// not ended.
+func (w *world) returned(child string) *returned {
+	h := w.histories[child]
+	switch {
+	case child == "":
+		return nil
+	case w.disk.stored(child) != nil:
+		return h.returned
+	case w.damaged[child]:
+		return &returned{failure: &blueprint.Failure{Message: errDamaged.Error()}}
+	default:
+		return nil
+	}
+}
+
+// gave takes note of what a run that has ended gives to the one that started it.
+func (w *world) gave(h *history, x *blueprint.Execution) {
+	h.returned = &returned{output: x.Output, tokens: x.Telemetry.TotalTokensUsed}
+	if x.Status != blueprint.StatusCompleted && x.Failure != nil {
+		h.returned.failure = &blueprint.Failure{Code: "run_failed", Message: "the run " + h.id + " failed: " + x.Failure.Message}
+		if x.Failure.Code == "run_failed" { // of runs that started each other, the last one's cause
+			h.returned.failure.Message = x.Failure.Message
+		}
+	}
+	if h.parent != nil {
+		h.parent.model = nil
+		w.saw("children that have ended")
+	}
+}
+
+// crowded checks that a for-each node has no more items at work than it may.
+func (w *world) crowded(h *history, v *visit) {
+	for _, loop := range holders(v.task.Address) {
+		items := []int{}
+		for _, other := range append(slices.Clone(w.visits), v) {
+			rest, within := strings.CutPrefix(other.task.Address, loop)
+			if other.task.ExecutionID != h.id || other.process != w.process || !within || !strings.HasPrefix(rest, "[") || other.life != h.lives {
+				continue
+			}
+			if _, item, _, _ := cut(rest); !slices.Contains(items, item) {
+				items = append(items, item)
+			}
+		}
+		if most := h.script.book.find(loop).most; len(items) > most {
+			w.fail("I3: %s works at %d items of %s at once, and %d is the most", h.name, len(items), loop, most)
+		}
+	}
+}
+
+// patience is how long a run may go on behind the end of the one that waited for it.
+const patience = 30 * time.Second
+
+// orphaned checks that a run that begins something is still waited for, or
+// was until a moment ago. A process that has just begun, or that could not read
+// the disk, is given the same time.
+func (w *world) orphaned(h *history) {
+	p := h.parent
+	if p == nil || !p.terminal || h.broken || w.process == nil {
+		return
+	}
+	since := p.until
+	for _, later := range []time.Time{w.process.begun, w.away} {
+		if later.After(since) {
+			since = later
+		}
+	}
+	if late := w.now().Sub(since); late > patience {
+		w.fail("I11: %s has ended, and %s works on, %s later", p.name, h.name, late)
+	}
+}
+
+// mayCancel tells whether the engine itself may have cancelled a run: nobody
+// waits for it any more.
+func (h *history) mayCancel() bool { return h.parent != nil && (h.parent.terminal || h.parent.halts) }
+
+// heldUp tells whether a run waits for one that cannot go on before the next start.
+func (w *world) heldUp(h *history) bool {
+	return slices.ContainsFunc(w.order, func(child *history) bool {
+		if child.terminal || !child.broken {
+			return false
+		}
+		for up := child; up != nil; up = up.parent {
+			if up == h {
+				return true
+			}
+		}
+		return false
+	})
+}

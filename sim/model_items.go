@@ -1,0 +1,208 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// over lets an attempt of a for-each node go over its items. It settles the
+// node unless it gives a failure, which may be followed by another attempt;
+// chance tells that nobody knows which items are finished then.
+//
+// Where one item is at work at a time, all is known: those before the one that
+// fails are finished, those behind it have not begun. Where several are, they
+// stop each other.
+func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, chance bool) {
+	f, n := &w.fates[i], &w.graph.nodes[i]
+	before := f.items
+	f.items = make([]*walk, len(items))
+	left := 0
+	f.wild = false
+	for k := range before {
+		if k < len(items) && len(before) == len(items) && before[k] != nil && before[k].finishes() {
+			f.items[k] = before[k]
+			continue
+		}
+		if before[k] != nil {
+			f.drop(before[k])
+			m.inherit(before[k])
+			m.lost = m.lost || !before[k].exact || before[k].loose
+		}
+	}
+	for _, kept := range f.items {
+		if kept == nil {
+			left++
+		} else {
+			f.wild = f.wild || kept.loose
+		}
+	}
+	turns := n.most == 1 || left <= 1
+	sum := walk{failed: -1, exact: true}
+	for k, item := range items {
+		if f.items[k] != nil {
+			continue
+		}
+		one := m.through(n.body, atItem(w.address+n.ID, k), atRound(w.place+n.ID, k, f.attempt), item)
+		f.items[k] = one
+		sum.exact, sum.fails = sum.exact && one.exact, sum.fails || one.fails
+		sum.quits, sum.open, sum.loose = sum.quits || one.quits, sum.open || one.open, sum.loose || one.loose
+		sum.halts = sum.halts || one.halts
+		if one.exact && one.failed >= 0 && sum.failed < 0 {
+			sum.failed = k
+		}
+		if turns && !one.finishes() {
+			break
+		}
+	}
+	f.wild = f.wild || sum.loose || !sum.exact || sum.fails && !turns
+	switch {
+	case sum.quits:
+		m.risk(f, n)
+		return nil, false
+	case sum.open && !sum.halts:
+		f.open = true
+		return nil, false
+	case sum.fails && turns && sum.exact:
+		return f.items[sum.failed].failure(sum.failed), false
+	case sum.fails && !sum.open:
+		f.vague = true
+		return &blueprint.Failure{}, true
+	case !sum.exact || sum.fails:
+		m.risk(f, n)
+		return nil, false
+	}
+	f.status, f.output = blueprint.StepCompleted, unknown
+	f.vague = false
+	list := make([]any, len(items))
+	for k, one := range f.items {
+		if one.output == unknown {
+			return nil, false
+		}
+		list[k] = one.output
+	}
+	f.output = list
+	return nil, false
+}
+
+// risk leaves to chance what becomes of a for-each node, in this attempt or one
+// behind it. If a node of its items can end the run, it may.
+func (m *model) risk(f *fate, n *node) {
+	f.loose, f.wild, f.attempt = true, true, max(f.attempt, n.tries())
+	f.quits = n.body.has(func(inner *node) bool { return inner.Type == kindStop || inner.effect() == blueprint.EffectOnce })
+}
+
+// finishes tells whether an item is finished in any case, so that its for-each
+// node never looks at it again.
+func (w *walk) finishes() bool { return w.exact && w.failed < 0 && !w.quits && !w.open }
+
+// failure says why a for-each node failed on an item.
+func (w *walk) failure(item int) *blueprint.Failure {
+	f := &w.fates[w.failed]
+	return &blueprint.Failure{Code: f.failure.Code, Message: fmt.Sprintf("item %d: node %q failed: %s", item, w.graph.nodes[w.failed].ID, f.failure.Message)}
+}
+
+// drop takes over what an item used whose steps give way to those of another
+// attempt.
+func (f *fate) drop(w *walk) {
+	for i := range w.fates {
+		one := &w.fates[i]
+		f.tokens += one.tokens
+		f.calls += one.calls
+		for _, inner := range one.items {
+			if inner != nil {
+				f.drop(inner)
+			}
+		}
+	}
+}
+
+// inherit keeps what nodes of an item came to that begins anew.
+func (m *model) inherit(w *walk) {
+	for i := range w.fates {
+		one, n := &w.fates[i], &w.graph.nodes[i]
+		for _, inner := range one.items {
+			if inner != nil {
+				m.inherit(inner)
+			}
+		}
+		if settled := one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed && n.OnError != blueprint.OnErrorStop; !settled || len(one.items) > 0 || n.body != nil {
+			continue
+		}
+		kept := *one
+		kept.tokens, kept.calls = 0, 0
+		m.kept[w.address+n.ID] = kept
+		delete(m.used, w.address+n.ID)
+	}
+}
+
+// doubtful tells whether a node of the item that failed may have done what must
+// not be done twice, and did not finish.
+func (f *fate) doubtful() bool {
+	for _, item := range f.items {
+		if item == nil || item.finishes() {
+			continue
+		}
+		for i := range item.fates {
+			one, n := &item.fates[i], &item.graph.nodes[i]
+			if n.effect() == blueprint.EffectOnce && one.begun && one.status == blueprint.StepFailed && n.OnError == blueprint.OnErrorStop && !one.clean || one.doubtful() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// called gives what a run gives that an attempt starts, nil while it has not ended.
+func (m *model) called(n *node, here at) *returned {
+	switch {
+	case m.deep:
+		return &returned{failure: &blueprint.Failure{Code: "too_deep", Message: "runs start each other more than 16 deep", Permanent: true}}
+	case m.missing(n.runs):
+		return &returned{failure: &blueprint.Failure{Code: "blueprint_unavailable", Message: "there is no blueprint " + n.runs + " that this run may start", Permanent: true}}
+	default:
+		return m.child(here)
+	}
+}
+
+// at gives the fate of the node at a place, if its for-each nodes get so far.
+func (m *model) at(place string) *fate {
+	w, rest := m.walk, place
+	for {
+		head, inner, within := strings.Cut(rest, "]@")
+		if !within {
+			return &w.fates[w.graph.index[rest]]
+		}
+		number, inner, _ := strings.Cut(inner, "/")
+		open := strings.LastIndexByte(head, '[')
+		loop := head[:open]
+		item, _ := strconv.Atoi(head[open+1:])
+		round, _ := strconv.Atoi(number)
+		items := m.items(w.place + loop)
+		if item >= len(items) {
+			return &fate{place: place}
+		}
+		w, rest = m.through(w.graph.nodes[w.graph.index[loop]].body, atItem(w.address+loop, item), atRound(w.place+loop, item, round), items[item]), inner
+	}
+}
+
+// listed is a step that a record must have.
+type listed struct {
+	address string
+	fate    *fate
+}
+
+// steps gives the steps of a record, in their order.
+func (w *walk) steps(list []listed) []listed {
+	for i := range w.fates {
+		list = append(list, listed{w.address + w.graph.nodes[i].ID, &w.fates[i]})
+		for _, item := range w.fates[i].items {
+			if item != nil {
+				list = item.steps(list)
+			}
+		}
+	}
+	return list
+}
