@@ -127,7 +127,7 @@ func withoutSecrets(keeper *secret.Masker, result blueprint.Result, err error) (
 func (a *attempt) task() *blueprint.Task {
 	r := a.run
 	return &blueprint.Task{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.address, Attempt: a.number,
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: a.address, Attempt: a.number,
 		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: a.at.frame.body.graph.Sequential(),
 		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log, Scope: a.scope.collect,
 		Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,

@@ -217,7 +217,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	}
 	b := old.Begin
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
-	b.Parent, b.Address, b.Depth = "", "", 0 // nobody waits for it
+	b.Parent, b.Address, b.Root, b.Depth = "", "", "", 0 // nobody waits for it
 	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
 		return nil, err
 	}

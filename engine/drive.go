@@ -227,6 +227,9 @@ func (r *run) evict() {
 		e.park(r)
 	}
 	delete(e.runs, r.id)
+	if over {
+		delete(e.families, r.id)
+	}
 	if r.counted {
 		e.held -= r.memory
 	}

@@ -87,6 +87,7 @@ type Engine struct {
 	driving  int                // runs that have their turn
 	held     int                // memory that the input data of the new ones takes
 	queue    []*run             // runs that wait for one, each with a unit
+	families map[string]int     // how many runs each has led to that began with none above it
 	naps     int                // runs that are at rest in memory
 	watchers map[string]map[chan struct{}]struct{}
 	waiting  int // of the parked ones: those that wait for an instant
@@ -109,7 +110,7 @@ func New(options Options) *Engine {
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
 		Options: options, programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
-		runs: map[string]*run{}, parked: map[string]*parked{}, watchers: map[string]map[chan struct{}]struct{}{},
+		runs: map[string]*run{}, parked: map[string]*parked{}, families: map[string]int{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cut = context.WithCancelCause(context.Background())
 	return e

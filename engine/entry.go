@@ -73,6 +73,8 @@ type begin struct {
 	Map     any    `json:"map,omitempty"`
 	RetryOf string `json:"retryOf,omitempty"`
 	Reuse   []step `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	// Root is the run that all began with; "" = this one.
+	Root string `json:"root,omitempty"`
 	// Parent is the run, and Address its node, that waits for this one.
 	Address string            `json:"node,omitempty"`
 	Parent  string            `json:"parent,omitempty"`

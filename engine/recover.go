@@ -302,7 +302,7 @@ func (r *run) answerTask(n *nodeRun) *blueprint.Task {
 	}
 	input, _ := r.input(n)
 	return &blueprint.Task{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: n.address(), Attempt: n.attempt, Config: config,
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: n.address(), Attempt: n.attempt, Config: config,
 		Input: input, InputData: r.begin.InputData, Sequential: n.frame.body.graph.Sequential(), Now: r.engine.Clock.Now(),
 		IdempotencyKey: r.idempotencyKey(n.address()),
 		Evaluate: func(string) (any, error) {

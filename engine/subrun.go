@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ const maxRuns = 16
 // call is a run that a node of another waits for.
 type call struct {
 	parent, address string
+	root            string // the run that all began with
 	child           string
 	userID          string
 	depth           int
@@ -30,8 +32,24 @@ func (a *attempt) mayCall() error {
 		return &blueprint.Failure{Code: "blueprint_unavailable", Message: "a file runs by itself: there are no other blueprints to run", Permanent: true}
 	case r.begin.Depth+1 >= maxRuns:
 		return &blueprint.Failure{Code: "too_deep", Message: fmt.Sprintf("runs start each other more than %d deep", maxRuns), Permanent: true}
+	case !r.engine.mayGrow(r.firstRun()):
+		return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has led to %d others, which is the most", r.firstRun(), r.engine.Limits.Family), Permanent: true}
 	}
 	return nil
+}
+
+// firstRun gives the run that this one, and all above it, began with.
+func (r *run) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
+
+// mayGrow tells whether a run may lead to one more, and counts it.
+func (e *Engine) mayGrow(root string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.families[root] >= e.Limits.Family {
+		return false
+	}
+	e.families[root]++
+	return true
 }
 
 // callOf gives the run that a node waits for; nil when it waits for none. r.mu
@@ -40,7 +58,7 @@ func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
+	return &call{parent: r.id, address: n.address(), root: r.firstRun(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
 }
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
@@ -117,7 +135,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Depth: c.depth, Budget: c.budget, Hidden: c.hidden}
+	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden}
 	handle, err := e.launch(c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err

@@ -192,3 +192,21 @@ func TestSubRunIsRepeated(t *testing.T) {
 		}
 	})
 }
+
+// A blueprint that starts itself over and over comes to an end.
+func TestRunsLeadToOnlySoMany(t *testing.T) {
+	var l library
+	testWith(t, func(o *engine.Options) { o.Blueprints, o.Limits.Family = &l, 100 }, func(w *world) {
+		l.w = w
+		const id = "00000000-0000-0000-0000-999999999998"
+		body := mapText(fmt.Sprintf(`r call {"blueprintId": %q}`, id))
+		d := w.define(fmt.Sprintf("l each {\"items\": [1, 2, 3, 4], \"concurrency\": 4, \"nodes\": %s, \"edges\": []} | {\"onError\": \"continue\"}", member(body, "nodes")))
+		self := *d
+		self.BlueprintID = id
+		w.journal.add(&self)
+		w.run(d)
+		if got := len(w.children()); got != 100 {
+			t.Errorf("%d runs", got)
+		}
+	})
+}

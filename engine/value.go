@@ -24,10 +24,13 @@ type Limits struct {
 	// JSON but by what it takes there; one more is refused with
 	// CodeUnavailable until some have ended. 0 = 64 MiB.
 	Held int
+	// Family is how many runs one may lead to, itself and through those that it
+	// starts, as long as it goes on and the engine does; 0 = 20,000.
+	Family int
 }
 
 func (l Limits) orDefaults() Limits {
-	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20)}
+	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20), Family: cmp.Or(l.Family, 20_000)}
 }
 
 // maxDepth bounds how deeply what a node hands on may nest: a little more than

@@ -44,7 +44,7 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	}
 	_, virtual := d.Clock.(*clock.Virtual)
 	script := sandbox.Script{
-		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Source: string(c.Source), Values: scriptValues(task, string(c.Source)), Now: task.Now, Still: virtual,
+		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: scriptValues(task, string(c.Source)), Now: task.Now, Still: virtual,
 	}
 	if c.TimeoutMs != nil {
 		script.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond

@@ -3,7 +3,9 @@ package nodes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,6 +76,30 @@ func TestCode(t *testing.T) {
 			t.Errorf("%s: the log is\n%s\nwant\n%s", test.config, lines, test.log)
 		}
 	}
+}
+
+// Blueprints of one organization share what it may use at once, and leave the
+// rest to others.
+func TestCodeOfOneOrganization(t *testing.T) {
+	kind := codeIn(t, clock.Real{})
+	ctx, stop := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+	for i := range 64 {
+		task := newTask(t, kind, `{"source":"for (;;);","timeoutMs":300000}`, `{}`)
+		task.BlueprintID, task.OrganizationID = fmt.Sprint("b", i), "org"
+		loops.Go(func() { kind.Run(ctx, task) })
+	}
+	for i := range 10 {
+		task := newTask(t, kind, `{"source":"return 1"}`, `{}`)
+		task.BlueprintID, task.OrganizationID = fmt.Sprint("c", i), "other"
+		patience, enough := context.WithTimeout(ctx, time.Minute)
+		if result, err := kind.Run(patience, task); err != nil || asJSON(t, result.Output) != "1" {
+			t.Errorf("%v, %v", result.Output, err)
+		}
+		enough()
+	}
+	stop()
+	loops.Wait()
 }
 
 // Without a sandbox nothing runs, and with one that is cancelled the context's
