@@ -205,7 +205,7 @@ func TestRunsLeadToOnlySoMany(t *testing.T) {
 		self.BlueprintID = id
 		w.journal.add(&self)
 		w.run(d)
-		if got := len(w.children()); got != 100 {
+		if got := len(w.children()); got > 100 || got < 50 {
 			t.Errorf("%d runs", got)
 		}
 	})
