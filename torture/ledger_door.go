@@ -78,12 +78,13 @@ func (l *ledger) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, object{"access_token": token, "token_type": "Bearer", "expires_in": int(tokenLife / time.Second)})
 }
 
-// away takes a call with credentials, and leads it to the stranger.
+// away takes a call with credentials, and leads it to the stranger, by a way that
+// leaves the body behind: a call that kept it would not be made.
 func (l *ledger) away(w http.ResponseWriter, r *http.Request) {
 	_, _, wrong := l.credentials(r, "guarded")
 	e := entry{Kind: "away", Key: r.Header.Get("Idempotency-Key"), Node: r.URL.Query().Get("node"), Wrong: wrong}
 	if _, ok := l.happen(r.Context(), &e, ""); ok {
-		http.Redirect(w, r, l.at.stranger+"/landed?"+url.Values{"node": {e.Node}, "key": {e.Key}}.Encode(), http.StatusTemporaryRedirect)
+		http.Redirect(w, r, l.at.stranger+"/landed?"+url.Values{"node": {e.Node}, "key": {e.Key}}.Encode(), http.StatusSeeOther)
 	}
 }
 
