@@ -75,7 +75,7 @@ overload: ## ask far more of the binary than it can do, and hold what it does ag
 mutants: ## open 1,000 damaged databases, each as a server does
 	go test ./store -run TestMutatedDatabases -count 1 -v -mutants 1000
 
-fuzz: ## each fuzz target for FUZZTIME, two at a time, one worker each
+fuzz: ## each fuzz target for FUZZTIME, one worker each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
 release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
