@@ -51,14 +51,16 @@ type NodeType struct {
 type Task struct {
 	ExecutionID string
 	BlueprintID string
-	Address     string // the node's address, unique in the run
-	Attempt     int    // from 1
-	Config      map[string]any
-	Input       any
-	InputData   any
-	Inputs      []NodeOutput // the taken predecessors, in the order of the edges
-	Sequential  bool         // the map has no edges
-	Now         time.Time
+	// OrganizationID is what the blueprint belongs to; "" where there is none.
+	OrganizationID string
+	Address        string // the node's address, unique in the run
+	Attempt        int    // from 1
+	Config         map[string]any
+	Input          any
+	InputData      any
+	Inputs         []NodeOutput // the taken predecessors, in the order of the edges
+	Sequential     bool         // the map has no edges
+	Now            time.Time
 	// IdempotencyKey is the same for every attempt of this node in this run.
 	IdempotencyKey string
 	// Evaluate computes an expression of config over the node's scope.

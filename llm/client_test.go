@@ -173,7 +173,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		{OpenAI, 400, fmt.Sprintf(openai, "Bad  thing\nhe\u200bre", ""), CodeInvalid, true, "answered 400 Bad Request: Bad thing here"},
 		{OpenAI, 401, fmt.Sprintf(openai, "Incorrect API key provided: sk-ver****-key.", "invalid_api_key"), CodeUnauthorized, false, "401 Unauthorized: it does not accept the credentials"},
-		{OpenAI, 403, fmt.Sprintf(openai, "No access with "+key, ""), CodeUnauthorized, false, "403 Forbidden: No access with ***"},
+		{OpenAI, 403, fmt.Sprintf(openai, "No access with sk-ver", ""), CodeUnauthorized, false, "403 Forbidden: it does not accept the credentials of the connection for this"},
+		{Anthropic, 403, fmt.Sprintf(anthropic, "permission_error", "sk-v...-key may not"), CodeUnauthorized, false, "403 Forbidden: it does not accept the credentials of the connection for this"},
+		{OpenAI, 200, `{"error":{"code":403,"message":"sk-ver"}}`, CodeUnauthorized, false, "403 Forbidden: it does not accept the credentials of the connection for this"},
+		{OpenAI, 400, fmt.Sprintf(openai, "Bad key "+key+", "+key[:8]+", "+key[:11]+"...\nor x"+key[7:]+" or "+key[9:11]+"\u200b"+key[11:], ""), CodeInvalid, true, "400 Bad Request: Bad key ***, ***, ***... or x*** or ***"},
+		{OpenAI, 500, fmt.Sprintf(openai, strings.Repeat(key[:9]+" ", 200), ""), CodeProvider, false, "500 Internal Server Error: *** *** ***"},
 		{OpenAI, 404, fmt.Sprintf(openai, "The model `m` does not exist", "model_not_found"), CodeInvalid, true, "404 Not Found: The model `m` does not exist"},
 		{OpenAI, 429, fmt.Sprintf(openai, "Slow down", "rate_limit_exceeded"), CodeRateLimited, false, "429"},
 		{OpenAI, 429, fmt.Sprintf(openai, "You exceeded your quota", "insufficient_quota"), CodeQuota, false, "quota"},
@@ -209,7 +213,7 @@ func TestRefusals(t *testing.T) {
 		if !errors.As(err, &f) || f.Code != test.code || f.Permanent != test.permanent || !strings.Contains(f.Message, test.message) || f.NotSent {
 			t.Errorf("%d %.80s: %+v", test.status, test.body, err)
 		}
-		if strings.Contains(err.Error(), key) || len(err.Error()) > 500 {
+		if strings.Contains(err.Error(), key[:6]) || strings.Contains(err.Error(), key[len(key)-8:]) || len(err.Error()) > 500 {
 			t.Errorf("%s", err)
 		}
 		if len(p.asked) != 1 {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"blueprintd/blueprint"
 )
@@ -109,8 +108,9 @@ func (c *Client) refused(p *problem) error {
 	if words := http.StatusText(p.status); words != "" {
 		f.Message += " " + words
 	}
-	// Who refuses a key may show part of it.
-	if said := c.short(p.message); said != "" && p.status != http.StatusUnauthorized {
+	// Who refuses a key may show part of it, in a form that nobody can foresee.
+	aboutKey := p.status == http.StatusUnauthorized || p.status == http.StatusForbidden
+	if said := c.short(p.message); said != "" && !aboutKey {
 		f.Message += ": " + said
 	}
 	switch {
@@ -123,6 +123,7 @@ func (c *Client) refused(p *problem) error {
 		f.Message += ": it does not accept the credentials of the connection"
 	case p.status == http.StatusForbidden:
 		f.Code = CodeUnauthorized
+		f.Message += ": it does not accept the credentials of the connection for this"
 	case p.status == http.StatusTooManyRequests:
 		f.Code = CodeRateLimited
 	case p.status == http.StatusRequestTimeout, p.status == http.StatusConflict, p.status > 499, p.status < 400:
@@ -136,34 +137,6 @@ func (c *Client) refused(p *problem) error {
 // failure is one of ours about an answer: "host answered ...".
 func (c *Client) failure(code, what string) *blueprint.Failure {
 	return &blueprint.Failure{Code: code, Message: c.host + " answered " + c.short(what)}
-}
-
-// short makes one line of what a provider said, without credentials and cut
-// when it is long.
-func (c *Client) short(said string) string {
-	for _, secret := range c.connection.Secrets {
-		if secret != "" {
-			said = strings.ReplaceAll(said, secret, "***")
-		}
-	}
-	const most = 300
-	var out strings.Builder
-	n := 0
-	for word := range strings.FieldsSeq(strings.ToValidUTF8(said, "\uFFFD")) {
-		if n > 0 {
-			out.WriteByte(' ')
-		}
-		for _, r := range word {
-			if n++; n > most {
-				return out.String() + "..."
-			}
-			if unicode.IsPrint(r) {
-				out.WriteRune(r)
-			}
-		}
-		n++
-	}
-	return out.String()
 }
 
 // retryAfter reads the header: seconds, or the instant to wait for.

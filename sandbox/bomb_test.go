@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -110,6 +112,35 @@ func TestOthersAreUntouched(t *testing.T) {
 		if got := do(p, script("return 6 * 7")); got != "42" {
 			t.Fatal(got)
 		}
+	}
+	stop()
+	bombs.Wait()
+}
+
+// Whoever fills all that is theirs with the largest and longest scripts leaves
+// room for others.
+func TestOneTenantLeavesRoom(t *testing.T) {
+	p := running(t)
+	ctx, stop := context.WithCancel(context.Background())
+	var bombs sync.WaitGroup
+	for i := range 4 {
+		bombs.Go(func() {
+			s := script("for (;;);")
+			s.Owner, s.Tenant, s.Memory, s.Timeout = fmt.Sprint("bomb", i), "bomber", MaxMemory, MaxTimeout
+			p.Do(ctx, s)
+		})
+	}
+	for p.count() == 0 { // until one has been let in
+		runtime.Gosched()
+	}
+	for i := range 20 {
+		s := script("return 6 * 7")
+		s.Owner, s.Tenant = fmt.Sprint("o", i), "other"
+		patience, enough := context.WithTimeout(context.Background(), time.Minute)
+		if got := told(p.Do(patience, s)); got != "42" {
+			t.Error(got)
+		}
+		enough()
 	}
 	stop()
 	bombs.Wait()

@@ -19,14 +19,14 @@
 //     that tells how much memory it uses, and is in a process group of its own;
 //   - its limits are set: address space, data, processor time, files (none),
 //     processes (none), file size (nothing), core dumps (none);
-//   - on Linux it dies with its parent, cannot gain rights, is the first to go
-//     when the machine runs out of memory, and, on amd64 and arm64, its filter of
-//     system calls leaves those of a program that only computes: none that opens,
+//   - on Linux it dies with its parent, has no capability, also where that is
+//     root, and cannot gain one, is the first to go when the machine runs out of
+//     memory, and, on amd64 and arm64, its filter of system calls leaves those of a program that only computes: none that opens,
 //     connects, executes, forks, or maps memory that can be executed.
 //
 // Elsewhere the child is the same without what the system does not offer:
 // macOS has no filter and no bound on memory but the interpreter's own, Windows
-// no limits either.
+// no limits either; the log says so with the first script.
 //
 // # Bounds
 //
@@ -37,7 +37,10 @@
 // and grace later the child is killed.
 //
 // As many scripts run at once as Options.Slots allows; a script takes one slot
-// for each 64 MiB of its memory, and who finds none free waits in line.
+// for each 64 MiB of its memory, but at most half of all. One tenant
+// (Script.Tenant) never has more than half of them. Who finds none free waits:
+// tenants are served in turn, and a small script goes before a large one that
+// does not fit yet, though not for ever.
 //
 // # Who shares a child
 //

@@ -84,6 +84,9 @@ func program() []unix.SockFilter {
 	return append(filter, answer(refuse))
 }
 
+// systemWeakness is what this system does not keep scripts from: nothing.
+const systemWeakness = ""
+
 // filterCalls lets the kernel refuse, from now on and for all threads of this
 // process, every system call that a script has no use for.
 func filterCalls() error {

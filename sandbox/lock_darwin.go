@@ -7,6 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// systemWeakness is what this system does not keep scripts from.
+const systemWeakness = "a filter of system calls, and a limit of memory but that of the interpreter"
+
 // lockDown gives up what the system lets a process give up. There is no bound
 // on memory that holds here but the interpreter's own.
 func lockDown(int64) error {

@@ -19,6 +19,9 @@ func lockDown(size int64) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no new privileges: %w", err)
 	}
+	if err := hasNoRights(); err != nil {
+		return err
+	}
 	if err := closeInherited(); err != nil {
 		return fmt.Errorf("closing descriptors: %w", err)
 	}

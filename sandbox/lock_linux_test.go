@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -125,10 +126,18 @@ func TestTakenOver(t *testing.T) {
 	}
 	command := exec.Command(os.Args[0], probeArgument, secret)
 	command.Env = []string{}
-	out, err := command.Output()
+	var out bytes.Buffer
+	command.Stdout = &out
+	f := make(forker)
+	go f.run()
+	err := f.start(command)
+	if err == nil {
+		err = command.Wait()
+	}
+	close(f)
 	var results map[string]string
-	if err != nil || json.Unmarshal(out, &results) != nil {
-		t.Fatalf("%v\n%s", err, out)
+	if err != nil || json.Unmarshal(out.Bytes(), &results) != nil {
+		t.Fatalf("%v\n%s", err, &out)
 	}
 	if len(results) < 40 {
 		t.Errorf("only %d attempts", len(results))

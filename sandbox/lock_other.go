@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// systemWeakness is what this system does not keep scripts from.
+const systemWeakness = "limits of the process, and a filter of system calls: nothing but the interpreter holds a script"
+
 // lockDown has nothing to give up here.
 func lockDown(int64) error { return nil }
 

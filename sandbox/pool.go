@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"blueprintd/blueprint"
 )
 
@@ -20,15 +19,15 @@ const (
 	maxScripts = 1000
 	// idleTime is how long a child waits for another script.
 	idleTime = time.Minute
-	// leastSlots lets the largest script run; mostSlots keeps the threads of
-	// all children far below what service managers allow.
-	leastSlots, mostSlots = MaxMemory / DefaultMemory, 32
+	// leastSlots leaves something to share; mostSlots keeps the threads of all
+	// children far below what service managers allow.
+	leastSlots, mostSlots = 8, 32
 )
 
 // Options say how a Pool works.
 type Options struct {
 	// Slots is how many scripts run at once, each with at most 64 MiB; a larger
-	// one takes more slots. 0 = twice the number of processors. It is brought
+	// one takes more slots, at most half of them. 0 = twice the number of processors. It is brought
 	// into the range from 8 to 32.
 	Slots int
 	// Logger hears of children that do not start or break. Nil = nobody does.
@@ -38,11 +37,15 @@ type Options struct {
 // Pool runs scripts in child processes. It is safe for concurrent use.
 type Pool struct {
 	slots  int
-	free   *semaphore.Weighted
+	turns  *turns
+	forker forker
 	logger *slog.Logger
 	began  chan struct{}   // closes when Run begins
 	life   context.Context // ends when Run begins to end
 	finish context.CancelFunc
+	// weakness is what this system does not keep scripts from; "" = nothing.
+	weakness string
+	warned   sync.Once
 
 	mu      sync.Mutex
 	alive   int            // children that run or wait
@@ -61,7 +64,7 @@ func New(o Options) *Pool {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	slots := min(max(o.Slots, leastSlots), mostSlots)
-	p := &Pool{slots: slots, free: semaphore.NewWeighted(int64(slots)), logger: o.Logger, began: make(chan struct{})}
+	p := &Pool{slots: slots, turns: newTurns(slots), forker: make(forker), logger: o.Logger, began: make(chan struct{}), weakness: systemWeakness}
 	p.life, p.finish = context.WithCancel(context.Background())
 	return p
 }
@@ -69,6 +72,8 @@ func New(o Options) *Pool {
 // Run lets scripts run until ctx ends. Then those under way are ended, and it
 // returns when no child is left. It must be called once.
 func (p *Pool) Run(ctx context.Context) error {
+	var starting sync.WaitGroup
+	starting.Go(p.forker.run)
 	close(p.began)
 	<-ctx.Done()
 	p.mu.Lock()
@@ -80,6 +85,8 @@ func (p *Pool) Run(ctx context.Context) error {
 		child.kill()
 	}
 	p.working.Wait()
+	close(p.forker)
+	starting.Wait()
 	return nil
 }
 
@@ -114,15 +121,27 @@ func (p *Pool) Do(ctx context.Context, s Script) (*Outcome, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(p.life, func() { cancel(errClosed) })()
-	if err := p.free.Acquire(ctx, s.size()); err != nil {
-		return none, context.Cause(ctx)
+	release, err := p.turns.take(ctx, cmp.Or(s.Tenant, s.Owner), s.size())
+	if err != nil {
+		return none, err
 	}
-	defer p.free.Release(s.size())
+	defer release()
+	p.warn()
 	outcome, err := p.run(ctx, &s, id, values)
 	if err != nil && ctx.Err() != nil {
 		return none, context.Cause(ctx)
 	}
 	return outcome, err
+}
+
+// warn tells the log, once and only where scripts are run, what they are not
+// kept from.
+func (p *Pool) warn() {
+	if p.weakness != "" {
+		p.warned.Do(func() {
+			p.logger.Warn("code of blueprints is not fully confined on this system; run it only for people whom you trust", "missing", p.weakness)
+		})
+	}
 }
 
 // enter counts a script, unless the end has begun.
@@ -208,7 +227,7 @@ func (p *Pool) take(ctx context.Context, owner string, size int64) (*process, er
 	if old != nil {
 		old.kill()
 	}
-	child, err := startProcess(ctx, owner, size)
+	child, err := startProcess(ctx, p.forker, owner, size)
 	if err != nil {
 		p.mu.Lock()
 		p.alive--

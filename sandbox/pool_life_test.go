@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 )
@@ -134,15 +137,22 @@ func TestSlots(t *testing.T) {
 	if got := do(p, large); got != "90000000" {
 		t.Error(got)
 	}
-	if err := p.free.Acquire(context.Background(), int64(p.slots)); err != nil {
-		t.Fatal(err)
+	var taken []func()
+	for _, tenant := range []string{"a", "b"} {
+		release, err := p.turns.take(context.Background(), tenant, int64(p.slots))
+		if err != nil {
+			t.Fatal(err)
+		}
+		taken = append(taken, release)
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Millisecond, errors.New("no patience"))
 	defer cancel()
 	if _, err := p.Do(ctx, script("return 1")); err == nil || err.Error() != "no patience" {
 		t.Errorf("got %v", err)
 	}
-	p.free.Release(int64(p.slots))
+	for _, release := range taken {
+		release()
+	}
 	if got := do(p, script("return 1")); got != "1" {
 		t.Error(got)
 	}
@@ -153,11 +163,32 @@ func TestStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("no patience")
 	cancel(cause)
+	p := running(t)
 	for range 20 {
-		if child, err := startProcess(ctx, "o", 1); err == nil {
+		if child, err := startProcess(ctx, p.forker, "o", 1); err == nil {
 			child.kill()
 		} else if !errors.Is(err, cause) {
 			t.Error(err)
 		}
+	}
+}
+
+// Where the system does not confine scripts the log says so with the first, once.
+func TestWeaknessIsToldOnce(t *testing.T) {
+	var log bytes.Buffer
+	p := New(Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	p.weakness = "a fence"
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	for range 3 {
+		if log.Len() > 0 && !strings.Contains(log.String(), `missing="a fence"`) {
+			t.Error(log.String())
+		}
+		do(p, script("return 1"))
+	}
+	stop()
+	if err := <-ended; err != nil || strings.Count(log.String(), "\n") != 1 {
+		t.Errorf("%v, the log is\n%s", err, &log)
 	}
 }

@@ -37,7 +37,7 @@ type process struct {
 }
 
 // startProcess starts a child and waits until it has closed itself in.
-func startProcess(ctx context.Context, owner string, size int64) (*process, error) {
+func startProcess(ctx context.Context, f forker, owner string, size int64) (*process, error) {
 	path, err := executable()
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func startProcess(ctx context.Context, owner string, size int64) (*process, erro
 		Path: path, Args: []string{os.Args[0], childArgument, strconv.FormatInt(size, 10)}, Env: []string{}, Dir: rootFolder,
 		Stdin: childIn, Stdout: childOut, Stderr: &p.stderr, SysProcAttr: attributes(),
 	}
-	err = p.cmd.Start()
+	err = f.start(p.cmd)
 	// At once: while an end of the child's is open here, too, its death shows nowhere.
 	childIn.Close()
 	childOut.Close()

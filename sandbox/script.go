@@ -41,6 +41,9 @@ const (
 type Script struct {
 	// Owner is who wrote it; scripts of one owner may share a process.
 	Owner string
+	// Tenant is what the owner belongs to; "" = the owner alone. Scripts of one
+	// tenant never take more than half of the slots.
+	Tenant string
 	// Source is the body of a function, which may be async.
 	Source string
 	// Values are the names that the source sees, with plain JSON values.
