@@ -88,6 +88,12 @@ func printRotated(c *cli.Context, r rotationReport) error {
 	if r.Old != "" {
 		text += fmt.Sprintf("  The old one is %s: backups made before need it. Keep it apart from them, or remove it when they are gone.\n", r.Old)
 	}
+	if len(r.OldKeys) > 1 || r.Old == "" && len(r.OldKeys) > 0 {
+		text += fmt.Sprintf("  %s beside it: %s\n", counted(len(r.OldKeys), "old key"), strings.Join(r.OldKeys, ", "))
+	}
+	for _, name := range r.Removed {
+		text += "  Removed " + name + ", which a rotation that was killed had left.\n"
+	}
 	_, err := c.App.Writer.Write([]byte(text))
 	return err
 }

@@ -39,6 +39,10 @@ type rotationReport struct {
 	Old      string `json:"oldKey,omitempty"`
 	// Finished says that an earlier rotation was finished, and nothing else done.
 	Finished bool `json:"finishedEarlier,omitempty"`
+	// OldKeys are all files beside the key with a key that it had once, and
+	// Removed those that were left by rotations that were killed.
+	OldKeys []string `json:"oldKeys,omitempty"`
+	Removed []string `json:"removed,omitempty"`
 	store.ChangeKeyReport
 }
 
@@ -54,9 +58,13 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	defer func() { err = errors.Join(err, s.Close()) }()
 	path := realKey(r.key.path)
 	report.Database, report.Key = absolute(r.store.Path), absolute(path)
+	if report.Removed, err = removeStale(path); err != nil {
+		return report, failed("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, cause(err))
+	}
 	if r.key.adopted {
 		report.Finished = true
-		return report, nil
+		report.OldKeys, err = oldKeys(path)
+		return report, err
 	}
 	raw := secret.NewKey()
 	next, err := secret.NewSealer(raw)
@@ -82,6 +90,9 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 		return report, err
 	}
 	if err := r.key.adopt(); err != nil {
+		return report, err
+	}
+	if report.OldKeys, err = oldKeys(path); err != nil {
 		return report, err
 	}
 	return report, r.did("name")
@@ -112,7 +123,7 @@ func writeNewKey(path string, raw []byte) error {
 // keepOldKey gives the old key a second name, which tells it from others, so
 // that it outlasts its successor.
 func keepOldKey(path string, sealer *secret.Sealer) (kept string, err error) {
-	kept = path + ".old-" + hex.EncodeToString(sealer.Check()[:4])
+	kept = path + oldKeySuffix + hex.EncodeToString(sealer.Check()[:4])
 	err = os.Link(path, kept)
 	if errors.Is(err, fs.ErrExist) {
 		present, readErr := os.ReadFile(kept)

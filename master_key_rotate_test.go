@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,6 +163,57 @@ func TestRotateCutOff(t *testing.T) {
 		}
 		read(t, path)
 	})
+}
+
+// TestRotateTidiesUp removes what a rotation left that was killed while it wrote
+// the new key, leaves what is no such thing or of a process that goes on, and
+// tells which old keys there are.
+func TestRotateTidiesUp(t *testing.T) {
+	path, read := sealedFile(t)
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	stale := fmt.Sprintf("%s.key.new.%d.tmp", path, gone.Process.Pid)
+	kept := []string{
+		fmt.Sprintf("%s.key.new.%d.tmp", path, os.Getppid()), fmt.Sprintf("%s.key.new.0%d.tmp", path, gone.Process.Pid),
+		path + ".key.new.-1.tmp", path + ".key.new.0.tmp", path + ".key.new.x.tmp", path + ".key.new.tmp", path + ".key.old-notes",
+		fmt.Sprintf("%s2.key.new.%d.tmp", path, gone.Process.Pid),
+	}
+	for _, name := range append(kept, stale) {
+		if err := os.WriteFile(name, []byte("half a key"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, err := rotating(t, path).run(t.Context())
+	if err != nil || !slices.Equal(first.Removed, []string{stale}) || !slices.Equal(first.OldKeys, []string{first.Old}) {
+		t.Fatalf("first %+v, %v", first, err)
+	}
+	for _, name := range kept {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is there: %v", stale, err)
+	}
+	second, err := rotating(t, path).run(t.Context())
+	old := []string{first.Old, second.Old}
+	slices.Sort(old)
+	if err != nil || len(second.Removed) > 0 || !slices.Equal(second.OldKeys, old) {
+		t.Errorf("second %+v, %v", second, err)
+	}
+	if err := os.WriteFile(stale, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, failure strings.Builder
+	code := run([]string{"blueprintd", "master-key", "rotate", "--db", path}, strings.NewReader(""), &out, &failure)
+	for _, want := range append(old, "Removed "+stale, "3 old keys") {
+		if code != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%d, without %q: %s%s", code, want, out.String(), failure.String())
+		}
+	}
+	read(t, path)
 }
 
 func TestRotateRefuses(t *testing.T) {

@@ -10,7 +10,8 @@
 -- tables refer to when they have many rows.
 --
 -- Columns named sealed_* hold text encrypted with the master key and bound to
--- their row: moved to another row, or opened with another key, it is refused.
+-- their row: moved to another row, or opened with another key, it is refused. A
+-- connection's is bound to its type and owner too.
 
 -- One row: the state of the database as a whole.
 CREATE TABLE meta (
@@ -241,6 +242,7 @@ CREATE TABLE connections (
   sealed_config   BLOB NOT NULL,
   organization_id TEXT REFERENCES organizations (id), -- NULL: it is its creator's own
   created_by      TEXT NOT NULL REFERENCES users (id),
+  configured_by   TEXT REFERENCES users (id), -- who said all of the config; NULL: several did
   created_at      INTEGER NOT NULL,
   updated_at      INTEGER NOT NULL CHECK (updated_at >= created_at)
 ) STRICT;
@@ -257,20 +259,23 @@ CREATE TABLE connection_tokens (
   PRIMARY KEY (connection_id, user_id)
 ) STRICT;
 
--- People who were sent to a service to sign in and have not come back yet. A
--- row is deleted by the one who comes back with its state.
+-- Tickets are addresses that a run asked a person to visit; the others are people
+-- who were sent on from there to a service and have not come back yet. Such a row
+-- is deleted by the one who comes back with its state.
 CREATE TABLE sign_ins (
   state_hash    BLOB NOT NULL PRIMARY KEY CHECK (length(state_hash) = 32), -- SHA-256
+  ticket        INTEGER NOT NULL CHECK (ticket IN (0, 1)),
   connection_id TEXT NOT NULL REFERENCES connections (id) ON DELETE CASCADE,
   user_id       TEXT NOT NULL REFERENCES users (id),
   sealed_secret BLOB NOT NULL,
   execution_id  TEXT NOT NULL, -- the run that waits, which may be gone; '' = none
   address       TEXT NOT NULL, -- of the node in it
-  created_at    INTEGER NOT NULL,
+  created_at    INTEGER NOT NULL, -- of a ticket: when it was last asked for
   expires_at    INTEGER NOT NULL
 ) STRICT;
 
-CREATE INDEX sign_ins_person ON sign_ins (connection_id, user_id);
+CREATE INDEX sign_ins_person ON sign_ins (connection_id, user_id, ticket, expires_at);
+CREATE UNIQUE INDEX sign_ins_place ON sign_ins (connection_id, user_id, execution_id, address) WHERE ticket = 1;
 CREATE INDEX sign_ins_expiry ON sign_ins (expires_at);
 
 -- Executions ----------------------------------------------------------------

@@ -28,8 +28,11 @@ type Connection struct {
 	Config         map[string]any `json:"config"` // secrets are null
 	OrganizationID *string        `json:"organizationId"`
 	CreatedBy      string         `json:"createdBy"`
-	CreatedAt      Time           `json:"createdAt"`
-	UpdatedAt      Time           `json:"updatedAt"`
+	// ConfiguredBy is the one user who answers for all of the config; "" when it
+	// is the work of several.
+	ConfiguredBy string `json:"-"`
+	CreatedAt    Time   `json:"createdAt"`
+	UpdatedAt    Time   `json:"updatedAt"`
 }
 
 // NewConnection is what a connection is made from.
@@ -101,11 +104,12 @@ func (p *Pause) Error() string { return p.Await.Prompt }
 // waits for them.
 type SignIn struct {
 	StateHash    []byte // SHA-256 of the state, which itself is not kept
+	Ticket       bool   // the address that a run asked a person to visit, from where they are sent on
 	ConnectionID string
 	UserID       string // who signs in
 	Secret       []byte // what the way back needs; at most 16 KiB
 	ExecutionID  string // the run that waits; "" = none
 	Address      string // of the node in it
-	CreatedAt    Time   // set by the store
+	CreatedAt    Time   // set by the store; of a ticket, when it was last asked for
 	ExpiresAt    Time   // until then the state is good
 }

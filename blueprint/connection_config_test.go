@@ -37,7 +37,7 @@ var connections = map[blueprint.ConnectionType][]string{
 	"oauth2": {
 		`{"flow":"client_credentials","tokenUrl":"https://id.example.com/token","clientId":"c","clientSecret":" s"}`,
 		`{"flow":"authorization_code","authorizationUrl":"http://localhost:1/a","tokenUrl":"http://127.9.9.9/t","clientId":"c","scopes":["a","b:c/d"],"hosts":["api.example.com"]}`,
-		`{"flow":"client_credentials","tokenUrl":"http://id.localhost/t","clientId":"c","scopes":[],"hosts":[]}`,
+		`{"flow":"client_credentials","tokenUrl":"http://LOCALHOST/t","clientId":"c","scopes":[],"hosts":[]}`,
 	},
 	"http": {
 		`{"auth":{"type":"none"},"hosts":["example.com"]}`,
@@ -105,6 +105,7 @@ func TestCheckConnectionRefuses(t *testing.T) {
 		{"mcp-server", `{"url":"https://a.example","timeoutMs":"5"}`, "timeoutMs: must be a whole number"},
 		{"oauth2", oauth(`"tokenUrl":"http://id.example.com"`), "tokenUrl: must begin with https://"},
 		{"oauth2", oauth(`"tokenUrl":"http://localhost.example.com"`), "tokenUrl: must begin with https://"},
+		{"oauth2", oauth(`"tokenUrl":"http://id.localhost/t"`), "tokenUrl: must begin with https://"}, // which DNS may say is anywhere
 		{"oauth2", oauth(`"tokenUrl":"https://a.example","authorizationUrl":"http://a.example"`), "authorizationUrl: must begin with https://"},
 		{"oauth2", `{"flow":"authorization_code","clientId":"c","tokenUrl":"https://a.example"}`, "authorizationUrl: required for authorization_code"},
 		{"oauth2", oauth(`"tokenUrl":"https://a.example","scopes":"a b"`), "scopes: must be a list"},

@@ -168,12 +168,13 @@ func addressProblem(text string, safe bool) string {
 	return problem
 }
 
-// loopbackName tells whether a canonical host is this machine.
+// loopbackName tells whether a canonical host is this machine. Other names below
+// localhost are not: a resolver may say that they are anywhere.
 func loopbackName(name string) bool {
 	if address, err := netip.ParseAddr(name); err == nil {
 		return address.IsLoopback()
 	}
-	return name == "localhost" || strings.HasSuffix(name, ".localhost")
+	return name == "localhost"
 }
 
 // scope is one of an OAuth scope's words, as RFC 6749 3.3 has them.

@@ -127,16 +127,18 @@ func hostName(text string) (name, problem string) {
 	return name, ""
 }
 
-// oauthHosts are where the tokens of an oauth2 connection may go: its hosts, or
-// else where its own addresses are.
-func oauthHosts(config map[string]any) []any {
-	if hosts, _ := config["hosts"].([]any); len(hosts) > 0 {
+// OAuthHosts are where the tokens of an oauth2 connection may go, in the forms of
+// HostsCover: its hosts, or else where its own addresses are, at their ports when
+// they name any. Whether a change moves tokens follows from it, and so does where
+// they are sent.
+func OAuthHosts(config map[string]any) []string {
+	hosts := textsOf(config["hosts"])
+	if len(hosts) > 0 {
 		return hosts
 	}
-	var hosts []any
 	for _, name := range []string{"authorizationUrl", "tokenUrl"} {
 		text, _ := config[name].(string)
-		if address, err := url.Parse(text); err == nil && address.Host != "" {
+		if address, err := url.Parse(text); err == nil && address.Host != "" && !slices.Contains(hosts, address.Host) {
 			hosts = append(hosts, address.Host)
 		}
 	}

@@ -84,8 +84,35 @@ func movedBy(kind ConnectionType, before, after map[string]any) (names []string)
 			names = append(names, f.name)
 		}
 	}
-	if kind == ConnectionOAuth2 && !slices.Contains(names, "hosts") && widened(oauthHosts(before), oauthHosts(after)) {
+	if kind == ConnectionOAuth2 && uncoveredHost(OAuthHosts(before), OAuthHosts(after)) {
 		names = append(names, "hosts")
 	}
+	return append(names, movedByAuth(before["auth"], after["auth"])...)
+}
+
+// movedByAuth does so for auth. With another type it has no secret that was there
+// before.
+func movedByAuth(before, after any) (names []string) {
+	was, _ := before.(map[string]any)
+	is, _ := after.(map[string]any)
+	if !Equal(was["type"], is["type"]) {
+		return nil
+	}
+	for _, f := range authShape(after) {
+		if f.moves != nil && f.moves(was[f.name], is[f.name]) {
+			names = append(names, "auth."+f.name)
+		}
+	}
 	return names
+}
+
+// WholeConnection tells whether an update sent all that the config has after it,
+// with every secret: then nothing in it is what somebody else said before.
+func WholeConnection(kind ConnectionType, config, change map[string]any) bool {
+	for name := range config {
+		if _, sent := change[name]; !sent {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(secretPaths(kind, config), func(path []string) bool { return valueAt(change, path) == nil })
 }

@@ -15,6 +15,7 @@ func TestMergeConnection(t *testing.T) {
 		open  = `{"provider":"openai","baseUrl":"https://a.example","apiKey":"old"}`
 		http  = `{"auth":{"type":"bearer","token":"old"},"hosts":["a.example","*.b.example:443"]}`
 		basic = `{"auth":{"type":"basic","username":"u","password":"old"},"hosts":["a.example"]}`
+		query = `{"auth":{"type":"query","name":"key","value":"old"},"hosts":["a.example"]}`
 		mcp   = `{"url":"https://a.example","auth":{"type":"header","name":"N","value":"old"}}`
 		oauth = `{"flow":"authorization_code","authorizationUrl":"https://id.example/a","tokenUrl":"https://id.example/t","clientId":"c","clientSecret":"old"}`
 		// A public client: it has nothing secret but the tokens of people.
@@ -48,8 +49,11 @@ func TestMergeConnection(t *testing.T) {
 		{"mcp-server", mcp, `{"url":"https://b.example","auth":{"type":"none"}}`, `{"url":"https://b.example","auth":{"type":"none"}}`, true},
 		{"mcp-server", mcp, `{"timeoutMs":5}`, `{"url":"https://a.example","auth":{"type":"header","name":"N","value":"old"},"timeoutMs":5}`, false},
 		{"mcp-server", mcp, `{"auth":{"type":"query","name":"N"}}`, `{"url":"https://a.example","auth":{"type":"query","name":"N"}}`, false},
-		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":null}}`, `{"url":"https://a.example","auth":{"type":"header","name":"M","value":"old"}}`, false},
-		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":""}}`, `{"url":"https://a.example","auth":{"type":"header","name":"M"}}`, false},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":null}}`, "!auth.value", true},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M"}}`, "!auth.value", true},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":"new"}}`, `{"url":"https://a.example","auth":{"type":"header","name":"M","value":"new"}}`, true},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"N","value":null}}`, mcp, false},
+		{"mcp-server", mcp, `{"auth":{"type":"header","name":"M","value":""}}`, `{"url":"https://a.example","auth":{"type":"header","name":"M"}}`, true},
 		{"http", http, `{"auth":{"type":"bearer"}}`, http, false},
 		{"http", http, `{"hosts":["c.example"]}`, "!auth.token", true},
 		{"http", http, `{"hosts":["a.example","*.b.example"]}`, "!auth.token", true},
@@ -58,12 +62,17 @@ func TestMergeConnection(t *testing.T) {
 		{"http", http, `{"hosts":["A.example:8080","x.y.b.example:443","*.c.b.example:443"]}`, `{"auth":{"type":"bearer","token":"old"},"hosts":["A.example:8080","x.y.b.example:443","*.c.b.example:443"]}`, false},
 		{"http", http, `{"hosts":["c.example"],"auth":{"type":"bearer","token":"mine"}}`, `{"hosts":["c.example"],"auth":{"type":"bearer","token":"mine"}}`, true},
 		{"http", basic, `{"hosts":["c.example"],"auth":{"type":"basic","username":"mine"}}`, "!auth.password", true},
-		{"http", basic, `{"auth":{"type":"basic","username":"v"}}`, `{"auth":{"type":"basic","username":"v","password":"old"},"hosts":["a.example"]}`, false},
+		{"http", basic, `{"auth":{"type":"basic","username":"v"}}`, "!auth.password", true},
+		{"http", basic, `{"auth":{"type":"basic"}}`, "!auth.password", true},
+		{"http", query, `{"auth":{"type":"query","name":"utm"}}`, "!auth.value", true},
 		{"http", basic, `{"auth":5}`, `{"auth":5,"hosts":["a.example"]}`, false},
 		{"oauth2", oauth, `{"tokenUrl":"https://evil.example/t"}`, "!clientSecret", true},
 		{"oauth2", oauth, `{"authorizationUrl":"https://evil.example/a"}`, "!clientSecret", true},
 		{"oauth2", oauth, `{"hosts":["evil.example"]}`, "!clientSecret", true},
 		{"oauth2", oauth, `{"hosts":["id.example:443"],"scopes":["x"]}`, strings.TrimSuffix(oauth, "}") + `,"hosts":["id.example:443"],"scopes":["x"]}`, false},
+		{"oauth2", oauth, `{"hosts":["id.example:443"]}`, strings.TrimSuffix(oauth, "}") + `,"hosts":["id.example:443"]}`, false},
+		{"oauth2", strings.TrimSuffix(oauth, "}") + `,"hosts":["id.example:443"]}`, `{"hosts":null}`, "!clientSecret", true},
+		{"oauth2", strings.TrimSuffix(oauth, "}") + `,"hosts":["id.example"]}`, `{"hosts":[]}`, strings.TrimSuffix(oauth, "}") + `,"hosts":[]}`, false},
 		{"oauth2", public, `{"hosts":["evil.example"]}`, strings.TrimSuffix(public, "}") + `,"hosts":["evil.example"]}`, true},
 		{"smtp", smtp, `{"host":"evil.example"}`, "!password", true},
 		{"smtp", smtp, `{"port":25}`, "!password", true},
@@ -85,6 +94,43 @@ func TestMergeConnection(t *testing.T) {
 		}
 		if diff := cmp.Diff(configOf(t, test.before), before) + cmp.Diff(configOf(t, test.change), change); diff != "" {
 			t.Errorf("an argument was changed: %s", diff)
+		}
+	}
+}
+
+// Where tokens go is the same for who looks whether they move as for who sends
+// them; a port that an address names counts.
+func TestOAuthHosts(t *testing.T) {
+	for config, want := range map[string]string{
+		`{"hosts":["a.example","*.b.example:8"],"tokenUrl":"https://id.example"}`:                       "a.example *.b.example:8",
+		`{"hosts":[],"tokenUrl":"https://id.example:8443/t","authorizationUrl":"https://id.example/a"}`: "id.example id.example:8443",
+		`{"tokenUrl":"http://127.0.0.1:1/t","authorizationUrl":"http://[::1]:2/a"}`:                     "[::1]:2 127.0.0.1:1",
+		`{"tokenUrl":"https://id.example/t","authorizationUrl":"https://id.example/a"}`:                 "id.example",
+		`{"tokenUrl":"https://[2001:db8::1]/t"}`:                                                        "[2001:db8::1]",
+		`{"tokenUrl":5,"authorizationUrl":"mailto:x"}`:                                                  "",
+	} {
+		if got := strings.Join(blueprint.OAuthHosts(configOf(t, config)), " "); got != want {
+			t.Errorf("%s: %s, want %s", config, got, want)
+		}
+	}
+}
+
+// Who sends every key of a config, and its secrets, answers for all of it.
+func TestWholeConnection(t *testing.T) {
+	const named = `{"auth":{"type":"oauth2","connectionId":"6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"},"hosts":["a.example"]}`
+	const bearer = `{"auth":{"type":"bearer","token":"old"},"hosts":["a.example"]}`
+	for _, test := range []struct {
+		before, change string
+		want           bool
+	}{
+		{named, named, true}, {named, `{}`, false}, {named, `{"hosts":["b.example"]}`, false},
+		{named, `{"auth":{"type":"none"}}`, false}, {named, `{"auth":{"type":"none"},"hosts":["b.example"]}`, true},
+		{bearer, bearer, true}, {bearer, `{"auth":{"type":"bearer"},"hosts":["a.example"]}`, false},
+	} {
+		change := configOf(t, test.change)
+		config, _, _ := blueprint.MergeConnection(blueprint.ConnectionHTTP, configOf(t, test.before), change)
+		if got := blueprint.WholeConnection(blueprint.ConnectionHTTP, config, change); got != test.want {
+			t.Errorf("%s %s: %v", test.before, test.change, got)
 		}
 	}
 }

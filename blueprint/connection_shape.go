@@ -41,7 +41,7 @@ var connectionShapes = map[ConnectionType][]configField{
 		{name: "clientId", required: true, check: plainText},
 		{name: "clientSecret", secret: true, check: password},
 		{name: "scopes", check: listOf(scope)},
-		{name: "hosts", check: listOf(hostForm)}, // where tokens may go; see oauthHosts
+		{name: "hosts", check: listOf(hostForm)}, // where tokens may go; see OAuthHosts
 	},
 	ConnectionHTTP: {
 		{name: "auth", required: true, check: authObject},
@@ -61,13 +61,14 @@ var connectionShapes = map[ConnectionType][]configField{
 	},
 }
 
-// authShapes are the keys that auth has besides type.
+// authShapes are the keys that auth has besides type. Under another name a secret
+// may be what services log and show, so a name is part of where it goes.
 var authShapes = map[string][]configField{
 	"none":   {},
 	"bearer": {{name: "token", required: true, secret: true, check: headerSecret}},
-	"basic":  {{name: "username", required: true, check: basicUser}, {name: "password", required: true, secret: true, check: password}},
-	"header": {{name: "name", required: true, check: headerName}, {name: "value", required: true, secret: true, check: headerSecret}},
-	"query":  {{name: "name", required: true, check: plainText}, {name: "value", required: true, secret: true, check: password}},
+	"basic":  {{name: "username", required: true, moves: anyChange, check: basicUser}, {name: "password", required: true, secret: true, check: password}},
+	"header": {{name: "name", required: true, moves: anyChange, check: headerName}, {name: "value", required: true, secret: true, check: headerSecret}},
+	"query":  {{name: "name", required: true, moves: anyChange, check: plainText}, {name: "value", required: true, secret: true, check: password}},
 	"oauth2": {{name: "connectionId", required: true, check: connectionID}},
 }
 
@@ -96,9 +97,10 @@ func anyChange(before, after any) bool { return !Equal(before, after) }
 func uncovered(before, after any) bool { return after == "none" && before != "none" }
 
 // widened is a list of hosts with one that the list before did not cover.
-func widened(before, after any) bool {
-	known := textsOf(before)
-	return slices.ContainsFunc(textsOf(after), func(host string) bool { return !HostsCover(known, host) })
+func widened(before, after any) bool { return uncoveredHost(textsOf(before), textsOf(after)) }
+
+func uncoveredHost(known, hosts []string) bool {
+	return slices.ContainsFunc(hosts, func(host string) bool { return !HostsCover(known, host) })
 }
 
 // textsOf gives the texts in a list.

@@ -39,7 +39,7 @@ func (r reach) check(request *http.Request) error {
 	target := hostPort(request.URL)
 	switch {
 	case !blueprint.HostsCover(r.hosts, target), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
-		return refused("the connection %q is not for %s; its hosts are %s", r.name, anyPort(request.URL), strings.Join(r.hosts, ", "))
+		return refused("the connection %q is not for %s; its hosts are %s", r.name, request.URL.Host, strings.Join(r.hosts, ", "))
 	case request.URL.Scheme == "https", r.open, isLoopback(request.URL.Hostname()), blueprint.HostsCover(r.plain, target):
 		return nil
 	default:

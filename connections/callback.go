@@ -48,7 +48,7 @@ func (s *Service) callback(r *http.Request) (page, error) {
 	if !s.Clock.Now().Before(signIn.ExpiresAt.Time()) {
 		return pageNoState, nil
 	}
-	if !sameBrowser(r, way.Cookie) {
+	if !s.sameBrowser(r, way.Cookie) {
 		return pageOtherBrowser, nil
 	}
 	c, err := s.client(ctx, &signIn)
@@ -100,11 +100,11 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 
 // sameBrowser tells whether a sign-in comes back where it left: in the browser
 // with the cookie, or in a program, of which a person in a browser is never part.
-func sameBrowser(r *http.Request, bound []byte) bool {
+func (s *Service) sameBrowser(r *http.Request, bound []byte) bool {
 	if len(bound) == 0 {
 		return !isBrowser(r)
 	}
-	return subtle.ConstantTimeCompare(hashOf(cookieOf(r)), bound) == 1
+	return subtle.ConstantTimeCompare(hashOf(s.cookieOf(r)), bound) == 1
 }
 
 // issuedBy tells whether an issuer can be the service where people are sent

@@ -49,21 +49,14 @@ func hostPort(u *url.URL) string {
 	return host + ":" + port
 }
 
-// anyPort gives the host of an address without a port, in the form of hosts.
-func anyPort(u *url.URL) string {
-	if host := u.Hostname(); !strings.Contains(host, ":") {
-		return host
-	}
-	return "[" + u.Hostname() + "]"
-}
-
-// isLoopback tells whether a host is this machine.
+// isLoopback tells whether a host is this machine. Names below localhost are
+// not: a resolver may say that they are anywhere.
 func isLoopback(host string) bool {
 	host = strings.ToLower(host)
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Unmap().IsLoopback()
 	}
-	return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	return host == "localhost"
 }
 
 // isSafe tells whether secrets may go to an address: with TLS, or on this

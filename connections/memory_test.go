@@ -20,6 +20,7 @@ type memory struct {
 	members     map[string][]string // of organizations
 	tokens      map[string][]byte
 	signIns     []blueprint.SignIn
+	mostTickets int // 0 = any number
 	calls       []string
 }
 
@@ -109,9 +110,71 @@ func (m *memory) BeginSignIn(_ context.Context, signIn blueprint.SignIn) error {
 	if err != nil {
 		return err
 	}
+	away := 0
+	for _, other := range m.signIns {
+		if other.ConnectionID == signIn.ConnectionID && other.UserID == signIn.UserID && !other.Ticket && m.clock.Now().Before(other.ExpiresAt.Time()) {
+			away++
+		}
+	}
+	if away >= 100 {
+		return blueprint.Errorf(blueprint.CodeTooManyRequests, "too many")
+	}
 	signIn.CreatedAt = blueprint.TimeOf(m.clock.Now())
 	m.signIns = append(m.signIns, signIn)
 	return nil
+}
+
+func (m *memory) OpenTicket(_ context.Context, signIn blueprint.SignIn) (blueprint.SignIn, error) {
+	leave, err := m.enter("ticket")
+	defer leave()
+	if err == nil {
+		_, err = m.usable(signIn.UserID, signIn.ConnectionID)
+	}
+	if err != nil {
+		return blueprint.SignIn{}, err
+	}
+	signIn.Ticket, signIn.CreatedAt = true, blueprint.TimeOf(m.clock.Now())
+	find := func() *blueprint.SignIn {
+		for i := range m.signIns {
+			if one := &m.signIns[i]; one.Ticket && one.ConnectionID == signIn.ConnectionID && one.UserID == signIn.UserID && one.ExecutionID == signIn.ExecutionID &&
+				one.Address == signIn.Address && m.clock.Now().Before(one.ExpiresAt.Time()) {
+				one.CreatedAt, one.ExpiresAt = signIn.CreatedAt, signIn.ExpiresAt
+				return one
+			}
+		}
+		return nil
+	}
+	if one := find(); one != nil {
+		return *one, nil
+	}
+	if m.mostTickets > 0 && len(m.signIns) >= m.mostTickets {
+		signIn.ExecutionID, signIn.Address = "", ""
+		if one := find(); one != nil {
+			return *one, nil
+		}
+	}
+	m.signIns = append(m.signIns, signIn)
+	return signIn, nil
+}
+
+func (m *memory) FindSignIn(_ context.Context, hash []byte) (blueprint.SignIn, error) {
+	leave, err := m.enter("find")
+	defer leave()
+	if err != nil {
+		return blueprint.SignIn{}, err
+	}
+	for _, signIn := range m.signIns {
+		if _, err := m.usable(signIn.UserID, signIn.ConnectionID); err == nil && bytes.Equal(signIn.StateHash, hash) && m.clock.Now().Before(signIn.ExpiresAt.Time()) {
+			return signIn, nil
+		}
+	}
+	return blueprint.SignIn{}, blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in")
+}
+
+func (m *memory) ConnectionUser(_ context.Context, userID string) (blueprint.User, error) {
+	leave, err := m.enter("user")
+	defer leave()
+	return blueprint.User{ID: userID, Email: userID[len(userID)-1:] + "<b>@example.com", Name: "N"}, err
 }
 
 func (m *memory) TakeSignIn(_ context.Context, hash []byte) (blueprint.SignIn, error) {
@@ -142,6 +205,7 @@ func (m *memory) WaitingSignIns(_ context.Context, connectionID, userID string) 
 	}
 	for _, signIn := range m.signIns {
 		if signIn.ConnectionID == connectionID && signIn.UserID == userID && m.clock.Now().Before(signIn.ExpiresAt.Time()) {
+			signIn.Secret = nil
 			list = append(list, signIn)
 		}
 	}

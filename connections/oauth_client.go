@@ -50,16 +50,7 @@ func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
 // connection says so. A service often has its interface beside its sign-in, so
 // without hosts those of the sign-in count.
 func oauthReach(connection *blueprint.Connection) reach {
-	r := reach{name: connection.Name, hosts: textsAt(connection.Config, "hosts")}
-	if len(r.hosts) > 0 {
-		return r
-	}
-	for _, key := range []string{"authorizationUrl", "tokenUrl"} {
-		if u := address(textAt(connection.Config, key)); u != nil && !slices.Contains(r.hosts, anyPort(u)) {
-			r.hosts = append(r.hosts, anyPort(u))
-		}
-	}
-	return r
+	return reach{name: connection.Name, hosts: blueprint.OAuthHosts(connection.Config)}
 }
 
 // fingerprint tells the client, its addresses, scopes and hosts from others. A

@@ -59,9 +59,10 @@ func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *bl
 }
 
 // vouches tells whether the hosts of a connection alone may say where the tokens
-// of another one go. They may when one person made both, for the same owner.
-// They may too when both the naming connection and the token are the user's own;
-// a token of the client credentials flow is its connection's.
+// of another one go. They may when who made the other one answers for the whole
+// config of both, and both have the same owner: admins of an organization change
+// what colleagues made. They may too when both the naming connection and the token
+// are the user's own; a token of the client credentials flow is its connection's.
 func vouches(by, oauth *blueprint.Connection, userID string) bool {
 	personal := by.OrganizationID == nil && by.CreatedBy == userID
 	if personal && textAt(oauth.Config, "flow") == flowCode {
@@ -69,7 +70,7 @@ func vouches(by, oauth *blueprint.Connection, userID string) bool {
 	}
 	sameOwner := by.OrganizationID == nil && oauth.OrganizationID == nil ||
 		by.OrganizationID != nil && oauth.OrganizationID != nil && *by.OrganizationID == *oauth.OrganizationID
-	return sameOwner && by.CreatedBy == oauth.CreatedBy
+	return sameOwner && by.ConfiguredBy == oauth.CreatedBy && oauth.ConfiguredBy == oauth.CreatedBy
 }
 
 // both does the one, then the other.

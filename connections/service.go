@@ -25,12 +25,21 @@ type Store interface {
 	// when there was none); CodeConflict when another one is there by now.
 	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
 	DeleteToken(ctx context.Context, connectionID, userID string) error
+	// BeginSignIn notes that somebody is sent to a service; CodeTooManyRequests
+	// when they are away too many times.
 	BeginSignIn(ctx context.Context, signIn blueprint.SignIn) error
+	// OpenTicket gives the ticket that is open for the connection, user, run and
+	// node, or makes the one given. When there are too many it is one for no run.
+	OpenTicket(ctx context.Context, ticket blueprint.SignIn) (blueprint.SignIn, error)
+	// FindSignIn gives a sign-in or a ticket by the hash of its state.
+	FindSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
 	// TakeSignIn gives a sign-in by the hash of its state and forgets it.
 	TakeSignIn(ctx context.Context, stateHash []byte) (blueprint.SignIn, error)
 	// WaitingSignIns gives those of a connection and a user that can still be
-	// taken.
+	// taken, without their secrets.
 	WaitingSignIns(ctx context.Context, connectionID, userID string) ([]blueprint.SignIn, error)
+	// ConnectionUser gives a user.
+	ConnectionUser(ctx context.Context, userID string) (blueprint.User, error)
 }
 
 // Options sets a Service up; all but Probe and Logger must be given.
@@ -56,6 +65,7 @@ type Options struct {
 type Service struct {
 	Options
 	flights singleflight.Group // token requests under way
+	key     []byte             // proves what pages and cookies are ours; of this process
 
 	mu     sync.Mutex
 	styles map[string]style // how a client proves itself, by token address and client
@@ -70,7 +80,7 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Options: o, styles: map[string]style{}, tokens: map[string]token{}}
+	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}}
 }
 
 // keep remembers a value in one of the maps. One that is full is emptied: all

@@ -1,13 +1,11 @@
 package connections
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -21,6 +19,8 @@ const (
 	// secretSize is how many random bytes tickets, states, verifiers and cookies
 	// have.
 	secretSize = 32
+	// randomSize is how many characters they have as text.
+	randomSize = (secretSize*8 + 5) / 6
 )
 
 // ticketPlace and statePlace keep one from being taken for the other.
@@ -32,52 +32,60 @@ const (
 // askToSignIn gives the *blueprint.Pause that sends the user to sign in for a
 // node.
 func (s *Service) askToSignIn(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) error {
-	visit, err := s.ticket(ctx, c, use)
+	visit, own, err := s.ticket(ctx, c, use)
 	if err != nil {
 		return err
 	}
-	return &blueprint.Pause{Await: blueprint.Await{
-		Kind: blueprint.AwaitOAuth, URL: visit,
-		Prompt: fmt.Sprintf("Sign in at %s for the connection %q.", c.authorization.Host, c.connection.Name),
-	}}
+	prompt := fmt.Sprintf("Sign in at %s for the connection %q.", c.authorization.Host, c.connection.Name)
+	if !own {
+		prompt += " Then resume the run: too many wait for this sign-in to wake them all."
+	}
+	return &blueprint.Pause{Await: blueprint.Await{Kind: blueprint.AwaitOAuth, URL: visit, Prompt: prompt}}
 }
 
-// ticket gives the address to visit for signing in. The ticket in it names the
-// connection and the user, so that it can be looked up without being used up.
-func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) (string, error) {
-	connection, user := uuidBytes(c.connection.ID), uuidBytes(use.UserID)
-	if connection == nil || user == nil {
-		return "", fmt.Errorf("sign in for the connection %q as %q: no UUIDs", c.connection.ID, use.UserID)
+// ticketSecret is what is kept of a ticket, so that who asks again is given the
+// same one.
+type ticketSecret struct {
+	Ticket string `json:"ticket"`
+}
+
+// ticket gives the address to visit for signing in. It is not the place's own
+// when it wakes nobody there.
+func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.ConnectionUse) (visit string, own bool, err error) {
+	kept := ticketSecret{s.random()}
+	secret, err := json.Marshal(kept)
+	if err != nil {
+		return "", false, err
 	}
-	text := base64.RawURLEncoding.EncodeToString(bytes.Join([][]byte{connection, user, s.IDs.Bytes(secretSize)}, nil))
-	err := s.Store.BeginSignIn(ctx, blueprint.SignIn{
-		StateHash: hashOf(ticketPlace + text), ConnectionID: c.connection.ID, UserID: use.UserID, Secret: []byte("{}"),
+	open, err := s.Store.OpenTicket(ctx, blueprint.SignIn{
+		StateHash: hashOf(ticketPlace + kept.Ticket), ConnectionID: c.connection.ID, UserID: use.UserID, Secret: secret,
 		ExecutionID: use.ExecutionID, Address: use.Address, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(ticketLife)),
 	})
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return s.APIHost() + startPath + "?" + url.Values{"ticket": {text}}.Encode(), nil
+	if err := json.Unmarshal(open.Secret, &kept); err != nil {
+		return "", false, err
+	}
+	return s.APIHost() + startPath + "?" + url.Values{"ticket": {kept.Ticket}}.Encode(), open.ExecutionID == use.ExecutionID, nil
 }
 
 // byTicket gives the sign-in that a ticket stands for; nil when there is none
 // (any more).
 func (s *Service) byTicket(ctx context.Context, ticket string) (*blueprint.SignIn, error) {
-	data, err := base64.RawURLEncoding.Strict().DecodeString(ticket)
-	if err != nil || len(data) != 32+secretSize {
+	if len(ticket) != randomSize {
 		return nil, nil
 	}
-	waiting, err := s.Store.WaitingSignIns(ctx, uuidText(data[:16]), uuidText(data[16:32]))
-	if err != nil && blueprint.CodeOf(err) != blueprint.CodeNotFound {
+	signIn, err := s.Store.FindSignIn(ctx, hashOf(ticketPlace+ticket))
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return nil, nil
+	case err != nil:
 		return nil, err
+	case !s.Clock.Now().Before(signIn.ExpiresAt.Time()):
+		return nil, nil
 	}
-	wanted := hashOf(ticketPlace + ticket)
-	for _, signIn := range waiting {
-		if bytes.Equal(signIn.StateHash, wanted) && s.Clock.Now().Before(signIn.ExpiresAt.Time()) {
-			return &signIn, nil
-		}
-	}
-	return nil, nil
+	return &signIn, nil
 }
 
 // random gives a text that nobody guesses, of letters, digits, - and _.
@@ -114,18 +122,4 @@ func (s *Service) goOn(ctx context.Context, connectionID, userID string) error {
 		}
 	}
 	return failed
-}
-
-// uuidBytes gives the 16 bytes of a UUID; nil when it is none.
-func uuidBytes(id string) []byte {
-	data, err := hex.DecodeString(strings.ReplaceAll(id, "-", ""))
-	if err != nil || !blueprint.IsUUID(id) {
-		return nil
-	}
-	return data
-}
-
-func uuidText(b []byte) string {
-	text := hex.EncodeToString(b)
-	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }

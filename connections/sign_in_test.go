@@ -48,7 +48,7 @@ func TestSignIn(t *testing.T) {
 			if status, body := w.get(open, p.URL+"/api"); status != 200 || body != "welcome" {
 				t.Errorf("%s: %d %s", name, status, body)
 			}
-			if !open.SignIn || open.Auth != "oauth2" || len(open.Secrets) != 3 || !slices.Contains(open.Hosts, "127.0.0.1") {
+			if !open.SignIn || open.Auth != "oauth2" || len(open.Secrets) != 3 || !slices.Equal(open.Hosts, []string{strings.TrimPrefix(p.URL, "http://")}) {
 				t.Errorf("%s: %+v", name, open)
 			}
 			if status, text, _ := person.visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
@@ -265,9 +265,9 @@ func TestTicketsThatAreNotGood(t *testing.T) {
 	for name, query := range map[string]string{
 		"none":         "",
 		"two":          "ticket=" + ticket + "&ticket=" + ticket,
-		"cut":          "ticket=" + ticket[:80],
+		"cut":          "ticket=" + ticket[:len(ticket)-1],
 		"another end":  "ticket=" + ticket[:len(ticket)-4] + "AAAA",
-		"another user": "ticket=" + "A" + ticket[1:],
+		"longer":       "ticket=" + ticket + "A",
 		"not base64":   "ticket=" + strings.Repeat("!", len(ticket)),
 		"far too long": "ticket=" + strings.Repeat("A", 20<<10),
 		"not a query":  "%zz",
@@ -282,20 +282,6 @@ func TestTicketsThatAreNotGood(t *testing.T) {
 	}
 	if p.serial > 0 || len(w.resumed) > 0 {
 		t.Error("somebody was sent to the service")
-	}
-}
-
-// Nobody can send a person past the page that says what they allow.
-func TestThePageCannotBeSkipped(t *testing.T) {
-	w, p := newWorld(t), newProvider(t)
-	address := w.paused(ann, w.login(p, ""))
-	_, text, _ := newPerson(browser).visit(t, address)
-	link := w.web.URL + linkIn(t, text)
-	for _, person := range []*person{newPerson(browser), newPerson(browser)} {
-		person.visit(t, address) // has a cookie, but of another page
-		if status, text, _ := person.visit(t, link); status != 200 || !strings.Contains(text, "Go on only if you started this yourself") || p.serial > 0 {
-			t.Errorf("%d %s", status, text)
-		}
 	}
 }
 
@@ -405,7 +391,7 @@ func TestSignInJustBeforeARunAsks(t *testing.T) {
 	address := w.paused(ann, id)
 	done := false
 	w.store.fail = func(call string) error {
-		if call == "begin" && !done {
+		if call == "ticket" && !done {
 			done = true
 			w.store.mu.Unlock()
 			defer w.store.mu.Lock()

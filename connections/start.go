@@ -2,8 +2,6 @@ package connections
 
 import (
 	"context"
-	"crypto/subtle"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -18,11 +16,6 @@ import (
 const (
 	startPath    = "/oauth/start"
 	callbackPath = "/oauth/callback"
-	// cookieName is that of the cookie that binds the way back to the browser.
-	cookieName = "blueprintd_sign_in"
-	// mostAway is how many times a user may be away at a service at once for one
-	// connection.
-	mostAway = 100
 )
 
 // way is what the way back needs to know: the secret of a sign-in.
@@ -75,11 +68,12 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	}
 	var bound []byte
 	if isBrowser(r) {
-		if cookie, ok := confirmed(r, query["ticket"], query["go"]); ok {
-			bound = hashOf(cookie)
-		} else {
-			return "", s.invitation(w, r, c, query["ticket"]), nil
+		cookie, ok := s.confirmed(r, query["ticket"], query["go"])
+		if !ok {
+			shown, err = s.invitation(w, r, c, signIn.UserID, query["ticket"])
+			return "", shown, err
 		}
+		bound = hashOf(cookie)
 	}
 	next, shown, err = s.leave(ctx, c, signIn, bound)
 	return next, shown, err
@@ -105,67 +99,8 @@ func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthC
 	return c, nil
 }
 
-// invitation is the page that says what is about to be allowed. Its link works
-// only with the cookie that comes with it, so nobody can send a person past it.
-func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, ticket string) *page {
-	cookie := cookieOf(r)
-	if len(cookie) != len(proof("", "")) { // none yet, or none of ours; several pages of one browser share it
-		cookie = s.random()
-	}
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: cookie, Path: "/", MaxAge: int(stateLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://"),
-	})
-	lines := []string{
-		"A run of yours needs to use " + c.authorization.Host + " in your name, by the connection \"" + c.connection.Name + "\".",
-		"What it gets goes to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that whoever made this one, or you, set up to use it.",
-	}
-	if len(c.scopes) > 0 {
-		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
-	}
-	lines = append(lines, "Go on only if you started this yourself. If somebody sent you this address, close the page.")
-	return &page{
-		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,
-		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {proof(cookie, ticket)}}.Encode(), label: "Go on to " + c.authorization.Host,
-	}
-}
-
-// proof shows that who has it has read the page for the ticket in the browser
-// with the cookie.
-func proof(cookie, ticket string) string {
-	return base64.RawURLEncoding.EncodeToString(hashOf("go on " + cookie + " " + ticket))
-}
-
-// confirmed gives the browser's cookie when the request came from the page.
-func confirmed(r *http.Request, ticket, given string) (cookie string, ok bool) {
-	cookie = cookieOf(r)
-	return cookie, cookie != "" && subtle.ConstantTimeCompare([]byte(proof(cookie, ticket)), []byte(given)) == 1
-}
-
-// cookieOf gives the browser's cookie, "" when it has none.
-func cookieOf(r *http.Request) string {
-	found, err := r.Cookie(cookieName)
-	if err != nil {
-		return ""
-	}
-	return found.Value
-}
-
 // leave begins the sign-in proper and gives the service's address for it.
 func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.SignIn, bound []byte) (string, *page, error) {
-	waiting, err := s.Store.WaitingSignIns(ctx, signIn.ConnectionID, signIn.UserID)
-	if err != nil {
-		return "", nil, err
-	}
-	away := 0
-	for _, other := range waiting {
-		if other.ExpiresAt.Time().Sub(other.CreatedAt.Time()) <= stateLife {
-			away++
-		}
-	}
-	if away >= mostAway {
-		return "", &page{status: http.StatusTooManyRequests, title: "Too many sign-ins at once", lines: []string{"Many were begun and not finished. Try again in ten minutes."}}, nil
-	}
 	state := s.random()
 	way := way{Verifier: s.random(), Redirect: s.APIHost() + callbackPath, For: c.fingerprint(), Cookie: bound}
 	secret, err := json.Marshal(way)
@@ -176,6 +111,9 @@ func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.S
 		StateHash: hashOf(statePlace + state), ConnectionID: signIn.ConnectionID, UserID: signIn.UserID, Secret: secret,
 		ExecutionID: signIn.ExecutionID, Address: signIn.Address, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(stateLife)),
 	})
+	if blueprint.CodeOf(err) == blueprint.CodeTooManyRequests {
+		return "", &page{status: http.StatusTooManyRequests, title: "Too many sign-ins at once", lines: []string{"Many were begun and not finished. Try again in ten minutes."}}, nil
+	}
 	if err != nil {
 		return "", nil, err
 	}

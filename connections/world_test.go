@@ -90,6 +90,7 @@ func (w *world) add(owner string, kind blueprint.ConnectionType, config string) 
 		c.OrganizationID, c.CreatedBy = &organization, creator
 		w.store.members[organization] = []string{ann, bob}
 	}
+	c.ConfiguredBy = c.CreatedBy
 	w.store.connections[c.ID] = c
 	return c.ID
 }

@@ -91,7 +91,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		got["trigger"] = must(s.GetTrigger(ctx, ann, hook.ID))(t).Config["secret"].(string)
 		got["connection"] = must(s.ConnectionForUse(ctx, ann.UserID, c.ID))(t).Config["botToken"].(string)
 		got["token"] = string(must(s.Token(ctx, c.ID, ann.UserID))(t))
-		got["sign-in"] = string(must(s.WaitingSignIns(ctx, c.ID, ann.UserID))(t)[0].Secret)
+		got["sign-in"] = string(must(s.FindSignIn(ctx, signIn(c.ID, ann, 7).StateHash))(t).Secret)
 		got["state"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).State, secret.StatePlace(ended.Row.ID))
 		entries := map[string]int{}
 		for _, entry := range must(s.Load(ctx, going.Row.ID))(t).Entries {

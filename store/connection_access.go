@@ -23,19 +23,39 @@ const connectionLevel = `CASE
 	ELSE coalesce((SELECT CASE WHEN m.role IN ('admin', 'owner') OR c.created_by = ?1 THEN 2 ELSE 1 END
 		FROM memberships m WHERE m.organization_id = c.organization_id AND m.user_id = ?1), 0) END`
 
-const connectionColumns = "c.id, c.name, c.type, c.sealed_config, c.organization_id, c.created_by, c.created_at, c.updated_at"
+const connectionColumns = "c.id, c.name, c.type, c.sealed_config, c.organization_id, c.created_by, c.configured_by, c.created_at, c.updated_at"
 
-// connectionPlace names what a sealed config is bound to.
-func connectionPlace(id string) string { return "connections/" + id + "/config" }
+// connectionPlace names what a sealed config is bound to: its row, and whom and
+// what the row says that it is for.
+func connectionPlace(id, kind, owner string) string {
+	return "connections/" + id + "/" + kind + "/" + owner + "/config"
+}
+
+// connectionOwner is the owner in the place of connection x.
+const connectionOwner = `CASE WHEN x.organization_id IS NULL THEN 'user' ELSE 'organization/' || x.organization_id END
+	|| '/' || x.created_by || '/' || coalesce(x.configured_by, '')`
+
+// placeOfConnection is connectionPlace for a connection that was read.
+func placeOfConnection(c *blueprint.Connection) string {
+	owner := "user"
+	if c.OrganizationID != nil {
+		owner = "organization/" + *c.OrganizationID
+	}
+	return connectionPlace(c.ID, string(c.Type), owner+"/"+c.CreatedBy+"/"+c.ConfiguredBy)
+}
 
 // scanConnection reads a connection with its true secrets.
 func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprint.Connection, err error) {
-	var sealed []byte
-	into := []any{&c.ID, &c.Name, &c.Type, &sealed, &c.OrganizationID, &c.CreatedBy, &c.CreatedAt, &c.UpdatedAt}
+	var (
+		sealed     []byte
+		configured sql.NullString
+	)
+	into := []any{&c.ID, &c.Name, &c.Type, &sealed, &c.OrganizationID, &c.CreatedBy, &configured, &c.CreatedAt, &c.UpdatedAt}
 	if err := scan(append(into, more...)...); err != nil {
 		return c, err
 	}
-	value, err := s.unseal(nil, sealed, connectionPlace(c.ID))
+	c.ConfiguredBy = configured.String
+	value, err := s.unseal(nil, sealed, placeOfConnection(&c))
 	if err != nil {
 		return c, err
 	}

@@ -22,22 +22,22 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 		return made, err
 	}
 	c := blueprint.Connection{
-		ID: s.options.IDs.UUID(), Name: given.Name, Type: given.Type, Config: config, CreatedBy: principal.UserID, CreatedAt: now, UpdatedAt: now,
+		ID: s.options.IDs.UUID(), Name: given.Name, Type: given.Type, Config: config, CreatedBy: principal.UserID, ConfiguredBy: principal.UserID, CreatedAt: now, UpdatedAt: now,
 	}
 	if given.OrganizationID != "" {
 		c.OrganizationID = &given.OrganizationID
 	}
-	_, sealed, err := s.sealable(config, true, connectionPlace(c.ID))
+	_, sealed, err := s.sealable(config, true, placeOfConnection(&c))
 	if err != nil {
 		return made, err
 	}
-	const insert = `INSERT INTO connections (id, name, type, sealed_config, organization_id, created_by, created_at, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	const insert = `INSERT INTO connections (id, name, type, sealed_config, organization_id, created_by, configured_by, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	err = s.write(ctx, func(t *transaction) error {
 		if err := connectionRoom(t, principal, given.OrganizationID); err != nil {
 			return err
 		}
-		_, err := t.exec(insert, c.ID, c.Name, string(c.Type), sealed, textOrNull(given.OrganizationID), c.CreatedBy, now, now)
+		_, err := t.exec(insert, c.ID, c.Name, string(c.Type), sealed, textOrNull(given.OrganizationID), c.CreatedBy, c.ConfiguredBy, now, now)
 		return err
 	})
 	if err != nil {
@@ -137,6 +137,8 @@ func (s *Store) ConnectionForUse(ctx context.Context, userID, id string) (_ *blu
 // of the organization: CodeNotFound, or CodeForbidden. CodeBadRequest has issues
 // under "config". When the secrets go somewhere else afterwards, tokens and
 // sign-ins of everybody are deleted: they were meant for where they went before.
+// Who said all that the config has then answers for it; a part that somebody else
+// changes leaves nobody who does.
 func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Principal, id string, name *string, change map[string]any) (c blueprint.Connection, err error) {
 	defer wrap(&err, "update connection %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -155,12 +157,18 @@ func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Princi
 		if err := refusedConfig(issues); err != nil {
 			return err
 		}
+		switch {
+		case change != nil && blueprint.WholeConnection(c.Type, config, change):
+			c.ConfiguredBy = principal.UserID
+		case c.ConfiguredBy != principal.UserID && !blueprint.Equal(c.Config, config):
+			c.ConfiguredBy = ""
+		}
 		c.Config, c.UpdatedAt = config, max(now, c.CreatedAt) // clocks are set back
-		_, sealed, err := s.sealable(config, true, connectionPlace(id))
+		_, sealed, err := s.sealable(config, true, placeOfConnection(&c))
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec("UPDATE connections SET name = ?, sealed_config = ?, updated_at = ? WHERE id = ?", c.Name, sealed, c.UpdatedAt, id); err != nil || !moved {
+		if _, err := t.exec("UPDATE connections SET name = ?, sealed_config = ?, configured_by = ?, updated_at = ? WHERE id = ?", c.Name, sealed, textOrNull(c.ConfiguredBy), c.UpdatedAt, id); err != nil || !moved {
 			return err
 		}
 		if _, err := t.exec("DELETE FROM connection_tokens WHERE connection_id = ?", id); err != nil {

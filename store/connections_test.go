@@ -30,7 +30,7 @@ func TestConnections(t *testing.T) {
 		ann := people["creator"]
 		own := connection(t, s, ann, "")
 		at := blueprint.TimeOf(start)
-		want := blueprint.Connection{ID: own.ID, Name: "C", Type: "slack", Config: map[string]any{"botToken": nil}, CreatedBy: ann.UserID, CreatedAt: at, UpdatedAt: at}
+		want := blueprint.Connection{ID: own.ID, Name: "C", Type: "slack", Config: map[string]any{"botToken": nil}, CreatedBy: ann.UserID, ConfiguredBy: ann.UserID, CreatedAt: at, UpdatedAt: at}
 		if !cmp.Equal(own, want) || !blueprint.IsUUID(own.ID) {
 			t.Error(cmp.Diff(want, own))
 		}

@@ -45,8 +45,8 @@ var sealedColumns = []sealedColumn{
 	},
 	{
 		table: "connections", column: "sealed_config", sealed: "x.sealed_config IS NOT NULL",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return connectionPlace(p[0]) },
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, x.type, " + connectionOwner,
+		place: func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) },
 	},
 	{
 		table: "connection_tokens", column: "sealed_token", sealed: "x.sealed_token IS NOT NULL",

@@ -10,13 +10,18 @@ import (
 )
 
 const (
-	// mostSignIns is how many sign-ins to one connection may be open for a user.
-	mostSignIns = 10_000
+	// mostTickets is how many addresses for one connection may wait for a user,
+	// and mostAway how many times they may be away at its service at once.
+	mostTickets = 10_000
+	mostAway    = 100
 	// signInsPruned is how many old ones go, at most, when one begins.
 	signInsPruned = 100
 )
 
-const signInColumns = "state_hash, connection_id, user_id, sealed_secret, execution_id, address, created_at, expires_at"
+// bareSignIn is what is not secret of a sign-in.
+const bareSignIn = "state_hash, ticket, connection_id, user_id, execution_id, address, created_at, expires_at"
+
+const signInColumns = bareSignIn + ", sealed_secret"
 
 // signInPlace names what a sealed secret is bound to: all that the state
 // promises. The hash is in hexadecimal.
@@ -31,41 +36,59 @@ func placeOf(i *blueprint.SignIn) string {
 // BeginSignIn notes that a user is sent to a service; CreatedAt is set here. A
 // few of those that have expired, of anybody, go at the same time. CodeNotFound
 // when the user may not use the connection, CodeConflict for a state that is
-// open already, CodeTooManyRequests when too many are open, CodeBadRequest for a
-// secret that is too large.
+// open already, CodeTooManyRequests when they are away too many times, and
+// CodeBadRequest for a secret that is too large.
 func (s *Store) BeginSignIn(ctx context.Context, i blueprint.SignIn) (err error) {
 	defer wrap(&err, "begin sign-in to connection %s for user %s", i.ConnectionID, i.UserID)
+	i.Ticket = false
+	return s.signIn(ctx, &i, func(t *transaction, insert func(blueprint.SignIn) error) error {
+		away, err := openSignIns(t, &i)
+		if err == nil && away >= mostAway {
+			return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many sign-ins to this connection were begun and not finished", RetryAfter: retryAfter}
+		}
+		if err == nil {
+			err = insert(i)
+		}
+		return err
+	})
+}
+
+// signIn seals the secret of a sign-in and runs f, which may insert it or one
+// that differs in its place, in a transaction.
+func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *transaction, insert func(blueprint.SignIn) error) error) error {
 	if len(i.Secret) > mostSignInSecret {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the secret of a sign-in must have at most %d bytes", mostSignInSecret)
 	}
-	now := blueprint.TimeOf(s.options.Clock.Now())
-	sealed, err := s.seal(i.Secret, placeOf(&i))
+	i.CreatedAt = blueprint.TimeOf(s.options.Clock.Now())
+	sealed, err := s.seal(i.Secret, placeOf(i))
 	if err != nil {
 		return err
 	}
 	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
-	const count = "SELECT count(*) FROM sign_ins WHERE connection_id = ? AND user_id = ?"
-	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	return s.submit(ctx, &job{size: 1024 + len(sealed), run: func(t *transaction) error {
 		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
 			return err
 		}
-		if _, err := t.exec(prune, now, signInsPruned); err != nil {
+		if _, err := t.exec(prune, i.CreatedAt, signInsPruned); err != nil {
 			return err
 		}
-		var open int
-		if err := t.row(count, []any{i.ConnectionID, i.UserID}, &open); err != nil {
+		return f(t, func(i blueprint.SignIn) error {
+			_, err := t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, i.CreatedAt, i.ExpiresAt, sealed)
+			if duplicate(err) {
+				return blueprint.Errorf(blueprint.CodeConflict, "a sign-in with this state is open already")
+			}
 			return err
-		}
-		if open >= mostSignIns {
-			return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many sign-ins to this connection are open", RetryAfter: retryAfter}
-		}
-		_, err := t.exec(insert, i.StateHash, i.ConnectionID, i.UserID, sealed, i.ExecutionID, i.Address, now, int64(i.ExpiresAt))
-		if duplicate(err) {
-			return blueprint.Errorf(blueprint.CodeConflict, "a sign-in with this state is open already")
-		}
-		return err
+		})
 	}})
+}
+
+// openSignIns counts those of a person to a connection that are of one kind and
+// good at the instant at which one begins.
+func openSignIns(t *transaction, i *blueprint.SignIn) (count int, err error) {
+	const query = "SELECT count(*) FROM sign_ins WHERE connection_id = ? AND user_id = ? AND ticket = ? AND expires_at > ?"
+	err = t.row(query, []any{i.ConnectionID, i.UserID, i.Ticket, i.CreatedAt}, &count)
+	return count, err
 }
 
 // TakeSignIn gives a sign-in by the hash of its state and forgets it, so that
@@ -100,23 +123,50 @@ func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken bluepri
 		}
 	})
 	if err == nil && !found {
-		err = blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in, or it has expired")
+		err = errNoSignIn()
 	}
 	return taken, err
 }
 
+// FindSignIn gives a sign-in by the hash of its state and leaves it as it is.
+// CodeNotFound as for TakeSignIn.
+func (s *Store) FindSignIn(ctx context.Context, stateHash []byte) (found blueprint.SignIn, err error) {
+	defer wrap(&err, "find sign-in")
+	const query = "SELECT " + signInColumns + " FROM sign_ins WHERE state_hash = ? AND expires_at > ?"
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.read(ctx, func(q *session) error {
+		found, err = s.scanSignIn(func(into ...any) error { return q.row(query, []any{stateHash, now}, into...) })
+		if errors.Is(err, sql.ErrNoRows) {
+			return errNoSignIn()
+		}
+		if err != nil {
+			return err
+		}
+		return mayUse(q, found.UserID, found.ConnectionID)
+	})
+	if err != nil {
+		return blueprint.SignIn{}, err
+	}
+	return found, nil
+}
+
+func errNoSignIn() error {
+	return blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in, or it has expired")
+}
+
 // WaitingSignIns gives the sign-ins of a user to a connection that can still be
-// taken, oldest first. CodeNotFound when the user may not use the connection.
+// taken, oldest first, without their secrets. CodeNotFound when the user may not
+// use the connection.
 func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string) (list []blueprint.SignIn, err error) {
 	defer wrap(&err, "sign-ins to connection %s for user %s", connectionID, userID)
-	const query = "SELECT " + signInColumns + " FROM sign_ins WHERE connection_id = ? AND user_id = ? AND expires_at > ? ORDER BY created_at, state_hash"
+	const query = "SELECT " + bareSignIn + " FROM sign_ins WHERE connection_id = ? AND user_id = ? AND expires_at > ? ORDER BY created_at, state_hash"
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	err = s.read(ctx, func(q *session) error {
 		if err := mayUse(q, userID, connectionID); err != nil {
 			return err
 		}
 		return q.each(query, []any{connectionID, userID, now}, func(scan func(...any) error) error {
-			i, err := s.scanSignIn(scan)
+			i, err := scanBareSignIn(scan)
 			list = append(list, i)
 			return err
 		})
@@ -124,10 +174,15 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 	return list, err
 }
 
+func scanBareSignIn(scan func(...any) error, more ...any) (i blueprint.SignIn, err error) {
+	into := []any{&i.StateHash, &i.Ticket, &i.ConnectionID, &i.UserID, &i.ExecutionID, &i.Address, &i.CreatedAt, &i.ExpiresAt}
+	return i, scan(append(into, more...)...)
+}
+
 // scanSignIn reads a sign-in with its secret.
 func (s *Store) scanSignIn(scan func(...any) error) (i blueprint.SignIn, err error) {
 	var sealed []byte
-	if err := scan(&i.StateHash, &i.ConnectionID, &i.UserID, &sealed, &i.ExecutionID, &i.Address, &i.CreatedAt, &i.ExpiresAt); err != nil {
+	if i, err = scanBareSignIn(scan, &sealed); err != nil {
 		return i, err
 	}
 	i.Secret, err = s.unsealed(sealed, placeOf(&i))

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -67,19 +68,28 @@ func TestSignIns(t *testing.T) {
 		big := signIn(c.ID, ann, 3)
 		big.Secret = make([]byte, mostSignInSecret+1)
 		wantCode(t, s.BeginSignIn(ctx, big), blueprint.CodeBadRequest)
-		if list := must(s.WaitingSignIns(ctx, c.ID, ann.UserID))(t); !cmp.Equal(list, []blueprint.SignIn{first, second}) {
-			t.Error(cmp.Diff([]blueprint.SignIn{first, second}, list))
+		bare := []blueprint.SignIn{first, second}
+		bare[0].Secret, bare[1].Secret = nil, nil
+		if list := must(s.WaitingSignIns(ctx, c.ID, ann.UserID))(t); !cmp.Equal(list, bare) {
+			t.Error(cmp.Diff(bare, list))
+		}
+		if got := must(s.FindSignIn(ctx, first.StateHash))(t); !cmp.Equal(got, first) {
+			t.Error(cmp.Diff(first, got))
 		}
 		if got := must(s.TakeSignIn(ctx, first.StateHash))(t); !cmp.Equal(got, first) {
 			t.Error(cmp.Diff(first, got))
 		}
 		for _, state := range [][]byte{first.StateHash, nil, {}, make([]byte, 32), []byte("x")} {
-			_, err := s.TakeSignIn(ctx, state)
+			_, err := s.FindSignIn(ctx, state)
+			wantCode(t, err, blueprint.CodeNotFound)
+			_, err = s.TakeSignIn(ctx, state)
 			wantCode(t, err, blueprint.CodeNotFound)
 		}
 		// Who left comes back in vain.
 		check(t, s.RemoveMember(ctx, team, ann.UserID))
-		_, err := s.TakeSignIn(ctx, second.StateHash)
+		_, err := s.FindSignIn(ctx, second.StateHash)
+		wantCode(t, err, blueprint.CodeNotFound)
+		_, err = s.TakeSignIn(ctx, second.StateHash)
 		wantCode(t, err, blueprint.CodeNotFound)
 	})
 }
@@ -95,7 +105,9 @@ func TestSignInsExpire(t *testing.T) {
 		if list := must(s.WaitingSignIns(ctx, c.ID, ann.UserID))(t); len(list) > 0 {
 			t.Errorf("expired ones wait: %+v", list)
 		}
-		_, err := s.TakeSignIn(ctx, signIn(c.ID, ann, 1).StateHash)
+		_, err := s.FindSignIn(ctx, signIn(c.ID, ann, 1).StateHash)
+		wantCode(t, err, blueprint.CodeNotFound)
+		_, err = s.TakeSignIn(ctx, signIn(c.ID, ann, 1).StateHash)
 		wantCode(t, err, blueprint.CodeNotFound)
 		later := signIn(c.ID, ann, 3)
 		later.ExpiresAt = blueprint.TimeOf(start.Add(time.Hour))
@@ -107,6 +119,73 @@ func TestSignInsExpire(t *testing.T) {
 		}
 		check(t, s.DeleteConnection(ctx, ann, c.ID))
 		_, err = s.TakeSignIn(ctx, later.StateHash)
+		wantCode(t, err, blueprint.CodeNotFound)
+	})
+}
+
+// TestTickets opens one for each place that waits, and one for all others when
+// there are too many.
+func TestTickets(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		ann, bob := people["member"], people["admin"]
+		c := connection(t, s, people["creator"], team)
+		state := 0
+		ticket := func(by blueprint.Principal, execution, address string) blueprint.SignIn {
+			state++
+			i := signIn(c.ID, by, 0)
+			i.StateHash = fmt.Appendf(nil, "%032d", state)
+			i.Secret, i.ExecutionID, i.Address, i.CreatedAt = i.StateHash[20:], execution, address, blueprint.TimeOf(s.options.Clock.Now())
+			i.ExpiresAt = blueprint.TimeOf(s.options.Clock.Now().Add(time.Hour))
+			return i
+		}
+		ask := func(i blueprint.SignIn) blueprint.SignIn { return must(s.OpenTicket(ctx, i))(t) }
+		one := ask(ticket(ann, "exec_1", "a"))
+		advance(t, s, time.Minute)
+		for name, other := range map[string]blueprint.SignIn{
+			"another node": ask(ticket(ann, "exec_1", "b")), "another run": ask(ticket(ann, "exec_2", "a")), "another user": ask(ticket(bob, "exec_1", "a")), "no run": ask(ticket(ann, "", "")),
+		} {
+			if bytes.Equal(other.StateHash, one.StateHash) || !other.Ticket {
+				t.Errorf("%s shares it: %+v", name, other)
+			}
+		}
+		again := ask(ticket(ann, "exec_1", "a"))
+		want := one
+		want.CreatedAt, want.ExpiresAt = blueprint.TimeOf(start.Add(time.Minute)), blueprint.TimeOf(start.Add(time.Minute+time.Hour))
+		if !cmp.Equal(again, want) || !cmp.Equal(must(s.FindSignIn(ctx, one.StateHash))(t), want) {
+			t.Error(cmp.Diff(want, again))
+		}
+		advance(t, s, time.Hour)
+		if fresh := ask(ticket(ann, "exec_1", "a")); bytes.Equal(fresh.StateHash, one.StateHash) {
+			t.Error("an expired one is given out")
+		}
+		advance(t, s, time.Hour)
+		// Ways that were begun count apart from tickets, and are fewer.
+		for n := range mostAway {
+			i := ticket(ann, "exec_1", "a")
+			wantCode(t, s.BeginSignIn(ctx, i), "")
+			if n == 0 {
+				wantCode(t, s.BeginSignIn(ctx, i), blueprint.CodeConflict)
+			}
+		}
+		wantCode(t, s.BeginSignIn(ctx, ticket(ann, "exec_1", "a")), blueprint.CodeTooManyRequests)
+		wantCode(t, s.BeginSignIn(ctx, ticket(bob, "exec_1", "a")), "")
+		check(t, s.write(ctx, func(w *transaction) error {
+			_, err := w.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+				INSERT INTO sign_ins SELECT CAST(printf('%032x', i + 1000000) AS BLOB), 1, ?2, ?3, x'00', 'run', i, ?4, ?5 FROM n`,
+				mostTickets, c.ID, ann.UserID, blueprint.TimeOf(s.options.Clock.Now()), blueprint.TimeOf(s.options.Clock.Now().Add(time.Hour)))
+			return err
+		}))
+		first, second := ask(ticket(ann, "exec_9", "a")), ask(ticket(ann, "exec_10", "a"))
+		if first.ExecutionID != "" || first.Address != "" || !bytes.Equal(first.StateHash, second.StateHash) {
+			t.Errorf("one too many is %+v, then %+v", first, second)
+		}
+		if got := ask(ticket(bob, "exec_9", "a")); got.ExecutionID != "exec_9" {
+			t.Errorf("bob's is %+v", got)
+		}
+		check(t, s.RemoveMember(ctx, team, ann.UserID))
+		_, err := s.OpenTicket(ctx, ticket(ann, "exec_1", "a"))
 		wantCode(t, err, blueprint.CodeNotFound)
 	})
 }

@@ -100,7 +100,7 @@ export async function startIdentity({ redirectUri, lifetime = 600 }) {
     api: `http://127.0.0.1:${api.address().port}`,
     config: (more = {}) => ({
       flow: 'authorization_code', authorizationUrl: `${url}/auth`, tokenUrl: `${url}/token`, clientId: 'blueprintd', clientSecret: secret,
-      scopes: ['openid', 'notes'], ...more,
+      scopes: ['openid', 'notes'], hosts: [`127.0.0.1:${api.address().port}`], ...more,
     }),
     /** Takes back everything that people allowed. */
     withdraw: async () => {

@@ -1,0 +1,101 @@
+package connections
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// cookieName is that of the cookie that binds the way back to the browser. Over
+// https it begins with hostOnly, and then browsers take it from this very host
+// alone: no neighbour of it can lay one.
+const (
+	cookieName = "blueprintd_sign_in"
+	hostOnly   = "__Host-"
+)
+
+// invitation is the page that says what is about to be allowed, and for whom. Its
+// link works only with the cookie that comes with it, so nobody can send a person
+// past it.
+func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, userID, ticket string) (*page, error) {
+	user, err := s.Store.ConnectionUser(r.Context(), userID)
+	if err != nil {
+		return nil, err
+	}
+	cookie := s.cookieOf(r)
+	if !s.minted(cookie) { // none yet, or none of ours; several pages of one browser share it
+		cookie = s.mint()
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(r), Value: cookie, Path: "/", MaxAge: int(stateLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.overTLS(r),
+	})
+	lines := []string{
+		"A run of the account " + plain(user.Email) + " needs to use " + c.authorization.Host + " in your name, by the connection \"" + c.connection.Name + "\".",
+		"What it gets belongs to that account from then on. It goes to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that whoever made this one, or that account, set up to use it.",
+	}
+	if len(c.scopes) > 0 {
+		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
+	}
+	lines = append(lines, "Go on only if you started this yourself and the account is yours. If somebody sent you this address, close the page.")
+	return &page{
+		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,
+		link: startPath + "?" + url.Values{"ticket": {ticket}, "go": {s.proof(cookie, ticket)}}.Encode(), label: "Go on to " + c.authorization.Host,
+	}, nil
+}
+
+// confirmed gives the browser's cookie when the request came from the page.
+// Browsers that tell where a request came from must tell that.
+func (s *Service) confirmed(r *http.Request, ticket, given string) (cookie string, ok bool) {
+	cookie = s.cookieOf(r)
+	site := r.Header.Get("Sec-Fetch-Site")
+	return cookie, s.minted(cookie) && (site == "" || site == "same-origin") && hmac.Equal([]byte(s.proof(cookie, ticket)), []byte(given))
+}
+
+// proof shows that who has it has read the page for the ticket in the browser
+// with the cookie.
+func (s *Service) proof(cookie, ticket string) string {
+	return s.sign("go on " + cookie + " " + ticket)
+}
+
+// mint makes a cookie, which minted knows again.
+func (s *Service) mint() string {
+	nonce := s.random()
+	return nonce + s.sign("cookie "+nonce)
+}
+
+// minted tells whether a cookie was made by this process.
+func (s *Service) minted(cookie string) bool {
+	return len(cookie) == 2*randomSize && hmac.Equal([]byte(s.sign("cookie "+cookie[:randomSize])), []byte(cookie[randomSize:]))
+}
+
+// sign gives a text of randomSize characters that only this process can make for
+// another one.
+func (s *Service) sign(text string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// cookieOf gives the browser's cookie, "" when it has none.
+func (s *Service) cookieOf(r *http.Request) string {
+	found, err := r.Cookie(s.cookieName(r))
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (s *Service) cookieName(r *http.Request) string {
+	if s.overTLS(r) {
+		return hostOnly + cookieName
+	}
+	return cookieName
+}
+
+// overTLS tells whether browsers reach this server by https.
+func (s *Service) overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.APIHost(), "https://")
+}

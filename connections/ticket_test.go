@@ -1,0 +1,113 @@
+package connections_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// asked gives the pause of a node.
+func (w *world) asked(userID, id, execution, address string) *blueprint.Pause {
+	w.t.Helper()
+	_, err := w.service.Open(w.t.Context(), blueprint.ConnectionUse{ConnectionID: id, UserID: userID, ExecutionID: execution, Address: address})
+	var pause *blueprint.Pause
+	if !errors.As(err, &pause) {
+		w.t.Fatalf("open gives %v", err)
+	}
+	return pause
+}
+
+// A node that asks again, and a second try, are given the address that is open.
+func TestOneTicketForEachPlace(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.login(p, "")
+	seen := map[string]bool{}
+	for _, at := range []string{"exec_1/a", "exec_1/b", "exec_2/a"} {
+		execution, address, _ := strings.Cut(at, "/")
+		first := w.asked(ann, id, execution, address).Await.URL
+		w.pass(20 * 24 * time.Hour / 3)
+		if again := w.asked(ann, id, execution, address).Await.URL; again != first || seen[first] {
+			t.Errorf("%s: %s, then %s", at, first, again)
+		}
+		seen[first] = true
+	}
+	var tried string
+	for range 5 {
+		ok, message, err := w.service.Test(t.Context(), ann, id)
+		if ok || err != nil || tried != "" && message != tried || !strings.Contains(message, "/oauth/start?ticket=") {
+			t.Fatalf("%v %s %v", ok, message, err)
+		}
+		tried = message
+	}
+	if len(w.store.signIns) != 4 {
+		t.Errorf("%d are open", len(w.store.signIns))
+	}
+}
+
+// A node that asked a while ago and asks again just before somebody signs in may
+// not be at rest yet: its address stays good.
+func TestATicketAskedForAgainStays(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.login(p, "")
+	address := w.paused(ann, id)
+	other := w.asked(ann, id, "exec_2", "a").Await.URL
+	w.pass(time.Hour)
+	w.paused(ann, id)
+	if status, text, _ := newPerson("node").visit(t, other); status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	for visited, want := range map[string]int{address: 200, other: 400} {
+		if status, _, _ := newPerson("node").visit(t, visited); status != want {
+			t.Errorf("%s afterwards: %d, want %d", visited, status, want)
+		}
+	}
+}
+
+// Where too many wait, a run pauses all the same, and is told that it must be
+// resumed.
+func TestTooManyTickets(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.login(p, "")
+	w.store.mostTickets = 3
+	var addresses, prompts []string
+	for n := range 6 {
+		pause := w.asked(ann, id, fmt.Sprint("exec_", n), "a")
+		addresses, prompts = append(addresses, pause.Await.URL), append(prompts, pause.Await.Prompt)
+	}
+	if addresses[3] != addresses[4] || addresses[4] != addresses[5] || addresses[2] == addresses[3] || len(w.store.signIns) != 4 {
+		t.Errorf("%d are open: %q", len(w.store.signIns), addresses)
+	}
+	for n, prompt := range prompts {
+		if strings.Contains(prompt, "resume the run") != (n > 2) {
+			t.Errorf("%d: %s", n, prompt)
+		}
+	}
+	if status, _, _ := newPerson("node").visit(t, addresses[5]); status != 200 {
+		t.Errorf("%d", status)
+	}
+	slices.Sort(w.resumed)
+	if !slices.Equal(w.resumed, []string{"exec_0/a", "exec_1/a", "exec_2/a"}) {
+		t.Errorf("resumed %q", w.resumed)
+	}
+}
+
+// Who visits an address, good or not, costs one look, however many are open.
+func TestAVisitLooksAtOneTicket(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	address := w.paused(ann, w.login(p, ""))
+	for visited, want := range map[string][]string{
+		w.web.URL + "/oauth/start?ticket=" + strings.Repeat("A", 43): {"find"},
+		address: {"find", "connection", "token", "begin"},
+	} {
+		w.store.calls = nil
+		newPerson("node").stop().visit(t, visited)
+		if !slices.Equal(w.store.calls, want) {
+			t.Errorf("%s: %q", visited, w.store.calls)
+		}
+	}
+}
