@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -92,11 +93,19 @@ func RedactConnection(kind ConnectionType, config map[string]any) map[string]any
 	return out
 }
 
-// ConnectionSecrets gives the secret values that a config holds.
+// ConnectionSecrets gives the secret values that a config holds, and what they
+// are sent as.
 func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []string) {
 	for _, path := range secretPaths(kind, config) {
 		if text, ok := valueAt(config, path).(string); ok {
 			values = append(values, text)
+		}
+	}
+	if auth, _ := config["auth"].(map[string]any); auth["type"] == "basic" {
+		name, _ := auth["username"].(string)
+		password, _ := auth["password"].(string)
+		if name != "" && password != "" { // as it is sent
+			values = append(values, base64.StdEncoding.EncodeToString([]byte(name+":"+password)))
 		}
 	}
 	return values

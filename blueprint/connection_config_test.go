@@ -170,7 +170,7 @@ func TestRedactConnection(t *testing.T) {
 		{"ai-provider", `{"provider":"openai","apiKey":"k"}`, `{"provider":"openai","apiKey":null}`, []string{"k"}},
 		{"oauth2", `{"clientId":"c"}`, `{"clientId":"c"}`, nil},
 		{"oauth2", `{"clientId":"c","clientSecret":"s"}`, `{"clientId":"c","clientSecret":null}`, []string{"s"}},
-		{"http", `{"auth":{"type":"basic","username":"u","password":"p"},"hosts":[]}`, `{"auth":{"type":"basic","username":"u","password":null},"hosts":[]}`, []string{"p"}},
+		{"http", `{"auth":{"type":"basic","username":"u","password":"p"},"hosts":[]}`, `{"auth":{"type":"basic","username":"u","password":null},"hosts":[]}`, []string{"p", "dTpw"}},
 		{"http", `{"auth":{"type":"query","name":"n","value":"v"}}`, `{"auth":{"type":"query","name":"n","value":null}}`, []string{"v"}},
 		{"http", `{"auth":{"type":"header","name":"n","value":"v"}}`, `{"auth":{"type":"header","name":"n","value":null}}`, []string{"v"}},
 		{"mcp-server", `{"auth":{"type":"bearer","token":"t"}}`, `{"auth":{"type":"bearer","token":null}}`, []string{"t"}},

@@ -33,7 +33,7 @@ func TestOpen(t *testing.T) {
 		{"http", `{"auth": {"type": "bearer", "token": "t0ken"}, ` + hosts + `}`, "https://cloud.example/", "host_not_allowed", "bearer", "t0ken"},
 		{"http", `{"auth": {"type": "bearer", "token": "t0ken"}, ` + hosts + `}`, "https://other.example/", "host_not_allowed", "bearer", "t0ken"},
 		{"http", `{"auth": {"type": "bearer", "token": "t0ken"}, ` + hosts + `}`, "https://other.example:8443/", "/ Authorization=Bearer t0ken", "bearer", "t0ken"},
-		{"http", `{"auth": {"type": "basic", "username": "me", "password": "pass:word"}, ` + hosts + `}`, "https://api.example/", "/ Authorization=Basic bWU6cGFzczp3b3Jk", "basic", "pass:word"},
+		{"http", `{"auth": {"type": "basic", "username": "me", "password": "pass:word"}, ` + hosts + `}`, "https://api.example/", "/ Authorization=Basic bWU6cGFzczp3b3Jk", "basic", "pass:word bWU6cGFzczp3b3Jk"},
 		{"http", `{"auth": {"type": "header", "name": "x-key", "value": "v1"}, ` + hosts + `}`, "https://api.example/", "/ X-Key=v1", "api_key", "v1"},
 		{"http", `{"auth": {"type": "query", "name": "k y", "value": "a&b"}, ` + hosts + `}`, "https://api.example/?z=1&k+y=mine&%6b%20y=2&y=%zz", "/?z=1&y=%zz&k+y=a%26b", "api_key", "a&b"},
 		{"http", `{"auth": {"type": "query", "name": "k", "value": "v"}, ` + hosts + `}`, "https://api.example/", "/?k=v", "api_key", "v"},
