@@ -64,7 +64,7 @@ func (r *run) apply(e *entry) {
 		n.child, n.call = e.Child, e.Call
 		r.move(n, calling)
 	case entryEnd:
-		if r.end(n, e); n.node().body != nil {
+		if r.end(n, e); !n.frame.opening {
 			r.reuse(n.frame) // what stood behind it waited for it
 		}
 	}
@@ -146,6 +146,7 @@ func (r *run) stoppedBy(n *nodeRun, at blueprint.Time) {
 	if f.failed < 0 || n.index < f.failed {
 		f.failed = n.index
 	}
+	n.halts = true
 	f.plan.Fail(n.index, blueprint.OnErrorStop)
 	if holder := f.holder(); holder != nil {
 		r.haltLoop(holder, at)
@@ -191,6 +192,7 @@ func (r *run) drop(n *nodeRun, at blueprint.Time) {
 	n.due, n.await, n.retry, n.end = 0, nil, false, at
 	if n.phase == calling {
 		r.orphans = append(r.orphans, n.child)
+		n.acted = true // that run may have
 	}
 	r.move(n, idle)
 	if again >= 0 {
@@ -205,6 +207,7 @@ func (r *run) drop(n *nodeRun, at blueprint.Time) {
 	if f.failed > n.index && n.node().OnError == blueprint.OnErrorStop {
 		f.failed = n.index
 	}
+	n.halts = true
 	f.plan.Fail(n.index, blueprint.OnErrorStop)
 }
 

@@ -84,10 +84,11 @@ func (r *run) inherit(n *nodeRun, before *loop) {
 	}
 }
 
-// settled tells whether the node came to an end that nothing behind it minds.
+// settled tells whether the node came to an end that nothing behind it minds:
+// one that ended its item, or that was stopped between two attempts, did not.
 func (m *nodeRun) settled() bool {
 	state := m.state()
-	return state == blueprint.NodeCompleted || state == blueprint.NodeFailed && m.node().OnError != blueprint.OnErrorStop
+	return state == blueprint.NodeCompleted && !m.item || state == blueprint.NodeFailed && !m.halts
 }
 
 // repeatable tells whether the items may begin anew: not when a node that must

@@ -22,6 +22,7 @@ type stored struct {
 	Ends     []string                            `json:"ends,omitempty"`
 	Failed   string                              `json:"failed,omitempty"` // the node that stopped the run
 	Canceled *string                             `json:"cancelled,omitempty"`
+	Acted    bool                                `json:"acted,omitempty"`  // a node of an item that began anew did what must not be done twice, and has no step
 	Hidden   []string                            `json:"hidden,omitempty"` // secrets of connections; in the true account alone
 	Awaiting map[string]*blueprint.AwaitingInput `json:"-"`
 	secrets  []string                            // names of the secret variables
@@ -75,6 +76,9 @@ func (r *run) account() *stored {
 			s.Awaiting[n.address()] = &n.await.AwaitingInput
 		}
 	})
+	for _, done := range r.reused {
+		s.Acted = s.Acted || done.Acted
+	}
 	for _, i := range r.root.plan.Ends() {
 		s.Ends = append(s.Ends, r.root.nodes[i].address())
 	}

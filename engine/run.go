@@ -63,6 +63,7 @@ type nodeRun struct {
 	signedIn  bool              // somebody has done so while it was about to ask
 	err       *blueprint.StepError
 	dropped   bool // it was under way when the run stopped
+	halts     bool // it failed, and its walk ended with it or before
 	item      bool // it ended its item early
 }
 
@@ -197,18 +198,38 @@ func (r *run) reuse(f *frame) {
 	defer func() { f.opening = was }()
 	for progress := len(r.reused) > 0; progress; {
 		progress = false
+		var enders []*step // of the item: what else was done comes before them
 		for _, i := range f.plan.Ready() {
-			address := f.nodes[i].address()
-			s, ok := r.reused[address]
-			if !ok {
-				continue
+			s, ok := r.reused[f.nodes[i].address()]
+			switch {
+			case !ok || !f.plan.IsReady(i):
+			case s.Item:
+				enders = append(enders, s)
+			default:
+				progress = true
+				r.startReused(s)
+				r.endReused(s)
 			}
-			progress = true
-			delete(r.reused, address)
-			r.apply(&entry{Kind: entryStart, Node: s.Node, At: s.Start, Attempt: s.Attempt})
-			r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted})
+		}
+		if progress {
+			continue
+		}
+		for _, s := range enders {
+			r.startReused(s)
+		}
+		for _, s := range enders {
+			r.endReused(s)
 		}
 	}
+}
+
+func (r *run) startReused(s *step) {
+	delete(r.reused, s.Node)
+	r.apply(&entry{Kind: entryStart, Node: s.Node, At: s.Start, Attempt: s.Attempt})
+}
+
+func (r *run) endReused(s *step) {
+	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted})
 }
 
 // status gives the status of a run that has not ended: paused when somebody is

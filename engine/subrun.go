@@ -218,7 +218,7 @@ type outcome struct {
 
 // outcome gives what the node that waits for the run is told.
 func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
-	o := outcome{record: s.expand(row)}
+	o := outcome{record: s.expand(row), acted: s.Acted}
 	for i := range s.Steps {
 		o.tokens += s.Steps[i].Tokens
 		o.models += s.Steps[i].Models

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,6 +91,17 @@ func (g *graph) find(address string) *node {
 			return &g.nodes[i]
 		}
 		g, address = g.nodes[i].body, inner
+	}
+}
+
+// first tells whether no node of its graph leads to the one at an address.
+func (g *graph) first(address string) bool {
+	for {
+		loop, _, inner, within := cut(address)
+		if !within {
+			return !slices.ContainsFunc(g.edges, func(e blueprint.Edge) bool { return e.Target == address }) && (!g.sequential() || g.index[address] == 0)
+		}
+		g, address = g.nodes[g.index[loop]].body, inner
 	}
 }
 

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -79,9 +81,9 @@ func (w *world) returned(child string) *returned {
 
 // gave takes note of what a run that has ended gives to the one that started it.
 func (w *world) gave(h *history, x *blueprint.Execution) {
-	h.returned = &returned{output: x.Output, tokens: x.Telemetry.TotalTokensUsed}
+	h.returned = &returned{output: x.Output, tokens: x.Telemetry.TotalTokensUsed, acted: w.acted(h)}
 	if x.Status != blueprint.StatusCompleted && x.Failure != nil {
-		h.returned.failure = &blueprint.Failure{Code: "run_failed", Message: "the run " + h.id + " failed: " + x.Failure.Message}
+		h.returned.failure = &blueprint.Failure{Code: "run_failed", Message: "the run " + h.id + " failed: " + x.Failure.Message, Permanent: h.returned.acted}
 		if x.Failure.Code == "run_failed" { // of runs that started each other, the last one's cause
 			h.returned.failure.Message = x.Failure.Message
 		}
@@ -150,4 +152,43 @@ func (w *world) heldUp(h *history) bool {
 		}
 		return false
 	})
+}
+
+// acted tells whether a run that has ended did what must not be done twice, as
+// its record says, and checks that against what its nodes did.
+func (w *world) acted(h *history) bool {
+	var record struct {
+		Acted bool `json:"acted"`
+		Steps []struct {
+			Acted bool `json:"acted"`
+		} `json:"steps"`
+	}
+	if err := json.Unmarshal(h.record, &record); err != nil {
+		w.fail("I5: the record of %s cannot be read: %v", h.name, err)
+	}
+	acted := record.Acted
+	for i := range record.Steps {
+		acted = acted || record.Steps[i].Acted
+	}
+	last := ""
+	may := h.script.book.has(func(n *node) bool { return n.effect() == blueprint.EffectOnce || n.runs != "" })
+	for _, address := range slices.Sorted(maps.Keys(h.once)) {
+		here := h.once[address]
+		if o := h.script.outcome(here.place, here.attempt); o.ending != fails || !o.failure.NotSent {
+			last = address
+		}
+	}
+	for _, child := range h.calls {
+		if r := w.returned(child); r != nil && r.acted {
+			last = "a run that it started"
+		}
+	}
+	switch {
+	case h.retries != "": // it tells of what another run did, too
+	case acted && !may:
+		w.fail("I4: the record of %s says that it acted, and nothing in it can", h.name)
+	case !acted && last != "":
+		w.fail("I4: %s of %s acted, and the record does not say so", last, h.name)
+	}
+	return acted
 }

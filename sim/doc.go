@@ -21,7 +21,15 @@
 // depends on who was faster then is left open by the interpreter, and a run of
 // which something is left open is counted as one "with items that stopped each
 // other": what became of its items need only be possible, while of all
-// that does not follow from them everything is still known. What a run gives
+// that does not follow from them everything is still known. An item that begins
+// anew keeps what its nodes came to. So where something is left open it is a
+// mixture of its attempts: what each of its nodes made of the input that it had
+// must be what it makes in one of them, and no node that was finished in one runs
+// in another. That input itself is known only of nodes to which no other leads.
+//
+// Whether a run did what must not be done twice is taken from its record, which
+// must say so at least of what its nodes and the runs below it did; when it says
+// so though nothing of it can, that is wrong, too. What a run gives
 // to the node that started it is a fact for the interpreter of the other run,
 // like a person's decision; and what it gives is checked by its own.
 //

@@ -3,6 +3,8 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +28,9 @@ type history struct {
 	questions map[string]blueprint.AwaitKind
 	answered  map[string]time.Time // when each was answered last
 	calls     map[at]string        // the run that each attempt started
+	once      map[string]at        // by address: the last start of what must not be done twice
+	settled   map[string]bool      // by address: nodes that came to an end which no other attempt of a for-each node repeats
+	retries   string               // the run that it retries
 	lives     int                  // processes that knew it unfinished
 	shown     int                  // the progress that somebody was shown
 
@@ -89,7 +94,7 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 	h := &history{
 		id: id, name: w.nameOf(id), script: w.script(blueprintID, id), input: input, asked: map[at]bool{}, visits: map[at]int{}, starts: map[at]int{},
 		granted: map[at]int{}, ended: map[string]bool{}, attempt: map[string]int{}, questions: map[string]blueprint.AwaitKind{}, answered: map[string]time.Time{},
-		calls: map[at]string{}, lives: 1,
+		calls: map[at]string{}, once: map[string]at{}, settled: map[string]bool{}, lives: 1,
 	}
 	w.histories[id] = h
 	w.order = append(w.order, h)
@@ -141,6 +146,12 @@ func (w *world) came(v *visit) {
 		w.fail("I4: %s runs %s, attempt %d, for the second time unasked", h.name, node, v.at.attempt)
 	case h.visits[v.at] > h.lives+h.granted[v.at]:
 		w.fail("I4: %s runs %s, attempt %d, %d times in %d lives", h.name, node, v.at.attempt, h.visits[v.at], h.lives)
+	case h.settled[node] && n.body == nil:
+		w.fail("I4: %s has finished %s in an earlier attempt of its for-each node, and it runs again", h.name, node)
+	case v.at.attempt > 1 && h.visits[v.at.before()] == 0 && h.starts[v.at.before()] == 0:
+		w.fail("I4: %s runs %s at attempt %d, without the one before", h.name, node, v.at.attempt)
+	case h.script.book.first(node) && !same(f.input, v.task.Input):
+		w.fail("I3: %s gives %s the input %s, not %s", h.name, node, text(v.task.Input), text(f.input))
 	case known && (!f.begun || f.kept):
 		w.fail("I3: %s runs %s, to which nothing leads (kept: %v)", h.name, node, f.kept)
 	case known && v.at.attempt > f.attempt:
@@ -170,7 +181,7 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 	if first.Begin != nil {
 		h := w.meet(c.Row.ID, c.Row.BlueprintID, first.Begin.Input)
 		h.depth, h.model = first.Begin.Depth, nil
-		if first.Begin.RetryOf != "" {
+		if h.retries = first.Begin.RetryOf; h.retries != "" {
 			w.retries(h, first.Begin.RetryOf, first.Begin.Reuse)
 		}
 	}
@@ -218,6 +229,10 @@ func (w *world) read(h *history, e *entry) {
 		here.attempt = e.Attempt
 		h.starts[here]++
 		h.attempt[address] = e.Attempt
+		w.begunAnew(h, address, here)
+		if h.script.node(here.place).effect() == blueprint.EffectOnce {
+			h.once[address] = here
+		}
 		h.forget(address)
 	case "again":
 		switch h.questions[address] {
@@ -236,7 +251,32 @@ func (w *world) read(h *history, e *entry) {
 		w.called(h, here, e.Child)
 	case "end":
 		h.ended[here.place] = true
+		if !e.Stop && (e.Error == nil || h.script.node(here.place).OnError != blueprint.OnErrorStop) {
+			h.settled[address] = true
+		}
 		delete(h.questions, address)
+	}
+}
+
+// begunAnew checks that another attempt of a for-each node does nothing again that
+// must not be done twice: no such node that stands in its items, and not in
+// those of another one within, has begun and not finished.
+func (w *world) begunAnew(h *history, loop string, now at) {
+	if now.attempt == 1 || h.script.node(now.place).body == nil || h.asked[now.before()] {
+		return
+	}
+	for _, address := range slices.Sorted(maps.Keys(h.once)) {
+		last := h.once[address]
+		rest, within := strings.CutPrefix(address, loop+"[")
+		if _, inner, _ := strings.Cut(rest, "]/"); strings.Contains(inner, "]/") {
+			continue // that one may have failed, and its item have gone on
+		}
+		if !within || h.settled[address] || h.asked[last] || h.script.node(last.place).body != nil {
+			continue
+		}
+		if o := h.script.outcome(last.place, last.attempt); o.ending != fails || !o.failure.NotSent {
+			w.fail("I4: %s goes over %s again, and %s may have acted", h.name, loop, address)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type fate struct {
 	ends    bool // the run may have this as output
 	kept    bool
 	clean   bool    // it failed before it did anything
+	acted   bool    // the run that it waited for did what must not be done twice
 	open    bool    // it waits for a run that has not ended
 	items   []*walk // of a for-each node: as its last attempt leaves them, nil for one not begun
 
@@ -84,6 +85,7 @@ type returned struct {
 	output  any
 	failure *blueprint.Failure
 	tokens  int64
+	acted   bool // it did what must not be done twice
 }
 
 // answer says whether something happens.
@@ -346,6 +348,7 @@ func (m *model) attempts(w *walk, i int) {
 					return
 				}
 				f.tokens += r.tokens
+				f.acted = r.acted
 				if failure = r.failure; failure == nil {
 					complete(r.output, "")
 				}

@@ -70,7 +70,7 @@ func (m *model) over(w *walk, i int, items []any) (failure *blueprint.Failure, c
 	case sum.fails && !sum.open:
 		f.vague = true
 		return &blueprint.Failure{}, true
-	case !sum.exact || sum.fails:
+	case !sum.exact || sum.fails || sum.open:
 		m.risk(f, n)
 		return nil, false
 	}
@@ -128,7 +128,7 @@ func (m *model) inherit(w *walk) {
 				m.inherit(inner)
 			}
 		}
-		if settled := one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed && n.OnError != blueprint.OnErrorStop; !settled || len(one.items) > 0 || n.body != nil {
+		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || len(one.items) > 0 || n.body != nil {
 			continue
 		}
 		kept := *one
@@ -147,7 +147,7 @@ func (f *fate) doubtful() bool {
 		}
 		for i := range item.fates {
 			one, n := &item.fates[i], &item.graph.nodes[i]
-			if n.effect() == blueprint.EffectOnce && one.begun && one.status == blueprint.StepFailed && n.OnError == blueprint.OnErrorStop && !one.clean || one.doubtful() {
+			if (n.effect() == blueprint.EffectOnce || one.acted) && one.begun && one.status == blueprint.StepFailed && one.halts && !one.clean || one.doubtful() {
 				return true
 			}
 		}

@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// mixed tells whether a step of an item can have come about in one of the
+// attempts of its for-each nodes. Which one is not known: an item that begins
+// anew keeps what its nodes came to, so that it is a mixture of its attempts.
+// What a node makes of the input that it had must be what it makes in one of them.
+func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, cancelled bool) bool {
+	n := h.script.book.find(s.NodeID)
+	if s.Status != blueprint.StepCompleted && s.Status != blueprint.StepFailed {
+		return true
+	}
+	failed := s.Status == blueprint.StepFailed
+	if old, ok := h.kept[s.NodeID]; ok && old.status == s.Status && old.attempt == s.Attempt && (failed && *old.failure == *s.Error || !failed && (old.pass && blueprint.Equal(s.Input, s.Output) || blueprint.Equal(old.output, s.Output))) {
+		return true
+	}
+	switch {
+	case failed && s.Error.Code == "aborted" && h.asked[at{h.place(s.NodeID), s.Attempt}]:
+		return true
+	case failed && cancelled && s.Error.Code == "cancelled", n.body != nil && !failed:
+		return true
+	case n.body != nil && strings.HasPrefix(s.Error.Message, "item "):
+		return blamed(x, s)
+	}
+	for _, place := range h.places(s.NodeID) {
+		var f *fate
+		if n.body == nil {
+			f = m.alone(n, place, s.Input)
+		} else {
+			f = &fate{place: place, status: blueprint.StepFailed, vague: true, attempt: s.Attempt}
+		}
+		if failed && plausible(m, h, x, s, f, cancelled) || !failed && f.status == s.Status && f.attempt == s.Attempt && same(f.output, s.Output) {
+			return true
+		}
+	}
+	return false
+}
+
+// alone works out what becomes of a node at a place with an input. Budgets are
+// left as they are.
+func (m *model) alone(n *node, place string, input any) *fate {
+	w := &walk{graph: &graph{nodes: []node{*n}}, place: strings.TrimSuffix(place, n.ID), fates: []fate{{place: place, begun: true, input: input}}}
+	spent := m.spent
+	m.attempts(w, 0)
+	m.spent = spent
+	return &w.fates[0]
+}
+
+// places gives the places of an address: one for each attempt of the for-each
+// nodes in which it stands.
+func (h *history) places(address string) []string {
+	places := []string{""}
+	rest, prefix := address, ""
+	for {
+		loop, item, inner, within := cut(rest)
+		if !within {
+			for i := range places {
+				places[i] += rest
+			}
+			return places
+		}
+		most := max(h.script.book.find(prefix+loop).tries(), h.attempt[prefix+loop]) // a person may have had it tried more often
+		var more []string
+		for _, place := range places {
+			for round := range most {
+				more = append(more, place+atRound(loop, item, round+1))
+			}
+		}
+		places, prefix, rest = more, prefix+atItem(loop, item), inner
+	}
+}
