@@ -147,8 +147,11 @@ func TestHostileServers(t *testing.T) {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusTemporaryRedirect)
 		}, code: "too_many_redirects"},
 		{name: "redirected to a closed address", answer: func(w http.ResponseWriter, r *http.Request, _, _ string) {
-			http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusSeeOther)
 		}, code: "address_refused"},
+		{name: "redirected elsewhere with all that was said", answer: func(w http.ResponseWriter, r *http.Request, _, _ string) {
+			http.Redirect(w, r, "http://169.254.169.254/", http.StatusTemporaryRedirect)
+		}, code: "host_not_allowed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			server := httptest.NewServer(test.answer)

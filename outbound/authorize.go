@@ -2,7 +2,10 @@ package outbound
 
 import (
 	"context"
+	"errors"
 	"net/http"
+
+	"blueprintd/blueprint"
 )
 
 type authorizerKey struct{}
@@ -40,9 +43,23 @@ func authorized(request *http.Request) (*http.Request, error) {
 		return copied, nil
 	case redirected && request.Context().Err() == nil && (request.Body == nil || request.Body == http.NoBody):
 		return request, nil
+	case redirected:
+		return nil, sent(err)
 	default:
 		return nil, err
 	}
+}
+
+// sent takes the claim out of a failure that nothing has left this machine: the
+// request that was redirected has.
+func sent(err error) error {
+	var failure *blueprint.Failure
+	if !errors.As(err, &failure) || !failure.NotSent {
+		return err
+	}
+	told := *failure
+	told.NotSent = false
+	return &told
 }
 
 // withoutMarks gives the context of whoever looks for credentials: it ends with

@@ -389,17 +389,3 @@ func (m *model) ask(calls int) (tokens int64, failure *blueprint.Failure) {
 	}
 	return tokens, nil
 }
-
-// failureAt gives the failure that an attempt ends with, nil for none.
-func (o *outcome) failureAt(n *node) *blueprint.Failure {
-	switch o.ending {
-	case fails:
-		return o.failure
-	case panics:
-		return &blueprint.Failure{Code: "internal", Message: "the node crashed; the server's log has the details"}
-	case hangs:
-		return &blueprint.Failure{Code: "timeout", Message: fmt.Sprintf("took longer than its timeoutMs of %d", n.Timeout.Milliseconds())}
-	default:
-		return nil
-	}
-}

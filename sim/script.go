@@ -168,3 +168,17 @@ func (o *outcome) shape() string {
 		return ""
 	}
 }
+
+// failureAt gives the failure that an attempt ends with, nil for none.
+func (o *outcome) failureAt(n *node) *blueprint.Failure {
+	switch o.ending {
+	case fails:
+		return o.failure
+	case panics:
+		return &blueprint.Failure{Code: "internal", Message: "the node crashed; the server's log has the details"}
+	case hangs:
+		return &blueprint.Failure{Code: "timeout", Message: fmt.Sprintf("took longer than its timeoutMs of %d", n.Timeout.Milliseconds())}
+	default:
+		return nil
+	}
+}
