@@ -178,6 +178,9 @@ func (r *run) remaining() (*blueprint.JournalCommit, error) {
 // putDown tells whoever waits for the run how it stands, and drops it from
 // memory. What a later wake needs is kept. r.mu is held.
 func (r *run) putDown() {
+	if r.ended {
+		r.engine.giveBack(r) // who hears of the end may start the next one at once
+	}
 	if r.broken == nil {
 		if r.respond != nil {
 			r.handle.respond(r.masked(r.respond))
@@ -190,6 +193,16 @@ func (r *run) putDown() {
 		r.report()
 	}
 	r.evict()
+}
+
+// giveBack makes the room that the input of a run took free for others.
+func (e *Engine) giveBack(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.counted {
+		e.held -= r.memory
+		r.counted = false
+	}
 }
 
 // outcome gives the run's record as it stands, made when it is first asked for.
