@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"unicode/utf8"
 
@@ -42,18 +41,12 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Cal
 // clockBody reads the little that moves a clock.
 func clockBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
-	var refused *blueprint.Error
 	var large *http.MaxBytesError
-	var network net.Error
 	switch {
-	case errors.As(err, &refused): // by who stands before this handler
-		return nil, refused
 	case errors.As(err, &large):
 		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", large.Limit)
-	case errors.As(err, &network) && network.Timeout():
-		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
 	case err != nil:
-		return nil, blueprint.Errorf(blueprint.CodeClientClosed, "the body ended early")
+		return nil, blueprint.BodyError(err)
 	case !utf8.Valid(data):
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
 	}

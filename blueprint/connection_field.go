@@ -26,6 +26,17 @@ type fieldCheck func(value any) []Issue
 // textCheck makes a check of one that says what is wrong with a text, "" for
 // nothing.
 func textCheck(problem func(text string) string) fieldCheck {
+	return boundedText(func(text string) string {
+		if utf8.RuneCountInString(text) > mostConfigText {
+			return fmt.Sprintf("must have at most %d characters", mostConfigText)
+		}
+		return ""
+	}, problem)
+}
+
+// boundedText makes a check of one for the length of a text, and one for the
+// rest.
+func boundedText(long, problem func(text string) string) fieldCheck {
 	return func(value any) []Issue {
 		text, ok := value.(string)
 		switch {
@@ -33,8 +44,8 @@ func textCheck(problem func(text string) string) fieldCheck {
 			return fault("must be a string")
 		case text == "":
 			return fault("must not be empty")
-		case utf8.RuneCountInString(text) > mostConfigText:
-			return fault(fmt.Sprintf("must have at most %d characters", mostConfigText))
+		case long(text) != "":
+			return fault(long(text))
 		case strings.ContainsFunc(text, unicode.IsControl):
 			return fault("must not hold line breaks or other control characters")
 		}
@@ -108,20 +119,12 @@ func below(issues []Issue, at any) []Issue {
 
 // secretText checks a secret, of which nothing is told.
 func secretText(problem func(text string) string) fieldCheck {
-	return func(value any) []Issue {
-		text, ok := value.(string)
-		switch {
-		case !ok:
-			return fault("must be a string")
-		case text == "":
-			return fault("must not be empty")
-		case len(text) > mostConfigSecret:
-			return fault(fmt.Sprintf("must have at most %d bytes", mostConfigSecret))
-		case strings.ContainsFunc(text, unicode.IsControl):
-			return fault("must not hold line breaks or other control characters")
+	return boundedText(func(text string) string {
+		if len(text) > mostConfigSecret {
+			return fmt.Sprintf("must have at most %d bytes", mostConfigSecret)
 		}
-		return fault(problem(text))
-	}
+		return ""
+	}, problem)
 }
 
 var (

@@ -3,6 +3,7 @@ package blueprint
 import (
 	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -117,4 +118,19 @@ func CodeOf(err error) Code {
 		return e.Code
 	}
 	return CodeInternal
+}
+
+// BodyError says why the body of a request could not be read to its end: what
+// stands before the handler refused it, it took too long, or it ended early.
+func BodyError(err error) *Error {
+	var refused *Error
+	var network net.Error
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &network) && network.Timeout():
+		return Errorf(CodeTimeout, "the body took too long to arrive")
+	default:
+		return Errorf(CodeClientClosed, "the body ended early")
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/outbound"
 )
 
 // The codes of failures; the package's documentation says what they mean.
@@ -31,9 +32,6 @@ type problem struct {
 	retryAfter           time.Duration
 }
 
-// maxRetryAfter is the longest that a provider may make a node wait.
-const maxRetryAfter = time.Hour
-
 // problemOf reads an error; nil when there is none. Some servers tell of one
 // with a good status.
 func (c *Client) problemOf(status int, header http.Header, value any) *problem {
@@ -45,7 +43,7 @@ func (c *Client) problemOf(status int, header http.Header, value any) *problem {
 	if !failed && (m["error"] == nil || m["choices"] != nil || m["content"] != nil) {
 		return nil
 	}
-	p := &problem{status: status, retryAfter: c.retryAfter(header.Get("Retry-After"))}
+	p := &problem{status: status, retryAfter: c.retryAfter(header)}
 	inner := m
 	switch e := m["error"].(type) {
 	case map[string]any:
@@ -139,14 +137,14 @@ func (c *Client) failure(code, what string) *blueprint.Failure {
 	return &blueprint.Failure{Code: code, Message: c.host + " answered " + c.short(what)}
 }
 
-// retryAfter reads the header: seconds, or the instant to wait for.
-func (c *Client) retryAfter(value string) time.Duration {
-	value = strings.TrimSpace(value)
+// retryAfter reads the header, in which providers send parts of seconds, too.
+func (c *Client) retryAfter(header http.Header) time.Duration {
+	value := strings.TrimSpace(header.Get("Retry-After"))
+	if value == "" {
+		return 0
+	}
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
-		return time.Duration(min(seconds, maxRetryAfter.Seconds()) * float64(time.Second))
+		return time.Duration(min(seconds, outbound.MaxRetryAfter.Seconds()) * float64(time.Second))
 	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, at.Sub(c.options.Clock.Now())), maxRetryAfter)
-	}
-	return 0
+	return outbound.RetryAfter(header, c.options.Clock.Now())
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 	"unicode"
 
 	"blueprintd/blueprint"
@@ -63,7 +62,7 @@ func (s *Session) failure(ctx, limited context.Context, record *record, hops *ou
 		say("mcp_error", "%s answered %d: %s (%d)", s.host, record.status, shorten(refusal.Message, maxQuoted), refusal.Code)
 	case record.status != 0:
 		say("http_status", "%s answered %s", s.host, statusText(record.status))
-		f.RetryAfter = record.wait.duration
+		f.RetryAfter = record.wait
 	case limited.Err() != nil || isTimeout(record.err):
 		say("timeout", "%s did not answer in time", s.host)
 	case record.err == nil:
@@ -120,27 +119,6 @@ func connectProblem(host string, err error, notSent bool) string {
 		return fmt.Sprintf("cannot connect to %s", host)
 	}
 	return fmt.Sprintf("%s broke the connection off before its answer was complete", host)
-}
-
-// retryAfter is how long a server asks to be left alone.
-type retryAfter struct{ duration time.Duration }
-
-// maxWait is the longest that a server may make a node wait.
-const maxWait = time.Hour
-
-// retryAfterOf reads the header: seconds, or an instant, which is reckoned from
-// the instant that the server itself says it is.
-func retryAfterOf(header http.Header) retryAfter {
-	value := strings.TrimSpace(header.Get("Retry-After"))
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return retryAfter{time.Duration(min(seconds, uint64(maxWait/time.Second))) * time.Second}
-	}
-	at, err := http.ParseTime(value)
-	now, errNow := http.ParseTime(header.Get("Date"))
-	if err != nil || errNow != nil {
-		return retryAfter{}
-	}
-	return retryAfter{min(max(0, at.Sub(now)), maxWait)}
 }
 
 // Shorten makes one line of a name that somebody else chose, of at most 200

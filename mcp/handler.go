@@ -3,10 +3,8 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"unicode/utf8"
 
@@ -94,15 +92,9 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, principal bluepr
 // request would get past the limit of requests.
 func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, h.maxBody+1))
-	var network net.Error
-	var refused *blueprint.Error
 	switch {
-	case errors.As(err, &refused): // by who stands before this handler
-		return nil, refused
-	case errors.As(err, &network) && network.Timeout():
-		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
 	case err != nil:
-		return nil, blueprint.Errorf(blueprint.CodeClientClosed, "the body ended early")
+		return nil, blueprint.BodyError(err)
 	case int64(len(body)) > h.maxBody:
 		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", h.maxBody)
 	case !utf8.Valid(body):

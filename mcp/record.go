@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +20,7 @@ type record struct {
 	refusal  *jsonrpc.Error  // in its place
 	err      error           // why a request got no whole answer
 	status   int             // of an answer that was no success
-	wait     retryAfter      // what came with it
+	wait     time.Duration   // what came with it
 	requests int
 }
 
@@ -45,7 +46,7 @@ func (r *record) begin() (ok bool) {
 	ok = true
 	r.change(func() {
 		r.requests++
-		r.raw, r.refusal, r.err, r.status, r.wait = nil, nil, nil, 0, retryAfter{}
+		r.raw, r.refusal, r.err, r.status, r.wait = nil, nil, nil, 0, 0
 		ok = r.requests <= maxRequests
 	})
 	return ok

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"time"
 
 	"blueprintd/outbound"
 )
@@ -43,7 +44,9 @@ func (t roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		record.change(func() { record.status, record.wait = response.StatusCode, retryAfterOf(response.Header) })
+		record.change(func() {
+			record.status, record.wait = response.StatusCode, outbound.RetryAfter(response.Header, time.Time{})
+		})
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, left: s.client.maxAnswer, record: record, release: release}
 	return response, nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -28,15 +27,9 @@ func (t *Service) readBody(r *http.Request) ([]byte, *blueprint.Error) {
 		body.Grow(int(min(r.ContentLength, 8<<10)) + bytes.MinRead)
 	}
 	_, err := body.ReadFrom(io.LimitReader(r.Body, t.MaxBody+1))
-	var network net.Error
-	var refused *blueprint.Error
 	switch {
-	case errors.As(err, &refused): // by who stands before this handler
-		return nil, refused
-	case errors.As(err, &network) && network.Timeout():
-		return nil, blueprint.Errorf(blueprint.CodeTimeout, "the body took too long to arrive")
 	case err != nil:
-		return nil, blueprint.Errorf(blueprint.CodeClientClosed, "the body ended early")
+		return nil, blueprint.BodyError(err)
 	case int64(body.Len()) > t.MaxBody:
 		t.discard(r)
 		return nil, tooLarge

@@ -17,9 +17,6 @@ import (
 	"blueprintd/outbound"
 )
 
-// maxRetryAfter is the longest that another server may make a node wait.
-const maxRetryAfter = time.Hour
-
 // statusFailure says that an answer has a status that was not expected. The
 // answer itself is left out: it may repeat what was sent.
 func statusFailure(response *http.Response, c *httpConfig, now time.Time) *blueprint.Failure {
@@ -38,29 +35,8 @@ func statusFailure(response *http.Response, c *httpConfig, now time.Time) *bluep
 		Code: codeStatus,
 		Message: fmt.Sprintf("%s answered %s; expected %s (to take it as an answer, name it in expectStatus)",
 			response.Request.URL.Host, status, strings.Join(expected, ", ")),
-		RetryAfter: retryAfter(response.Header.Get("Retry-After"), answeredAt(response, now)),
+		RetryAfter: outbound.RetryAfter(response.Header, now),
 	}
-}
-
-// answeredAt gives the instant of an answer by the clock of the server, if it
-// tells, for an instant in the answer is by that clock as well.
-func answeredAt(response *http.Response, now time.Time) time.Time {
-	if at, err := http.ParseTime(response.Header.Get("Date")); err == nil {
-		return at
-	}
-	return now
-}
-
-// retryAfter reads the header: seconds, or the instant to wait for.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
-	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
-		return time.Duration(min(seconds, uint64(maxRetryAfter/time.Second))) * time.Second
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, at.Sub(now)), maxRetryAfter)
-	}
-	return 0
 }
 
 // requestFailure says why no whole answer came. Nothing of the request but its

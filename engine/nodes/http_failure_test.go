@@ -18,19 +18,6 @@ import (
 	"blueprintd/outbound"
 )
 
-func TestRetryAfter(t *testing.T) {
-	for value, want := range map[string]time.Duration{
-		"": 0, "0": 0, "120": 2 * time.Minute, " 5 ": 5 * time.Second, "999999999999": time.Hour, "-5": 0, "1.5": 0, "soon": 0, "99999999999999999999999": 0,
-		now.Add(90 * time.Second).Format(http.TimeFormat): 90 * time.Second,
-		now.Add(-time.Hour).Format(http.TimeFormat):       0,
-		now.Add(48 * time.Hour).Format(http.TimeFormat):   time.Hour,
-	} {
-		if got := retryAfter(value, now); got != want {
-			t.Errorf("%q: got %v", value, got)
-		}
-	}
-}
-
 func TestFailures(t *testing.T) {
 	s := newSite(t, outbound.Options{})
 	gone, err := net.Listen("tcp", "127.0.0.1:0")

@@ -78,7 +78,7 @@ var slackName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,60}$`)
 func readSlack(response *http.Response, data []byte, now time.Time) (*slackAnswer, *blueprint.Failure) {
 	answer := &slackAnswer{}
 	understood := isJSON(response) && json.Unmarshal(data, answer) == nil
-	wait := retryAfter(response.Header.Get("Retry-After"), now)
+	wait := outbound.RetryAfter(response.Header, now)
 	switch {
 	case response.StatusCode == http.StatusTooManyRequests:
 		return nil, slackFailure("ratelimited", answer, wait)
