@@ -146,5 +146,5 @@ func (c *Client) retryAfter(header http.Header) time.Duration {
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds >= 0 {
 		return time.Duration(min(seconds, outbound.MaxRetryAfter.Seconds()) * float64(time.Second))
 	}
-	return outbound.RetryAfter(header, c.options.Clock.Now())
+	return outbound.RetryAfter(http.Header{"Retry-After": {value}}, c.options.Clock.Now()) // by our own clock
 }
