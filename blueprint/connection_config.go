@@ -101,7 +101,8 @@ func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []str
 			values = append(values, text)
 		}
 	}
-	if auth, _ := config["auth"].(map[string]any); auth["type"] == "basic" {
+	shaped := slices.ContainsFunc(connectionShapes[kind], func(f configField) bool { return f.name == "auth" })
+	if auth, _ := config["auth"].(map[string]any); shaped && auth["type"] == "basic" {
 		name, _ := auth["username"].(string)
 		password, _ := auth["password"].(string)
 		if name != "" && password != "" { // as it is sent

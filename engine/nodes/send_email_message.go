@@ -70,9 +70,12 @@ func (m *email) bytes() []byte {
 	return out.Bytes()
 }
 
-// writeText writes a text as quoted-printable lines.
+var oneLineBreak = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// writeText writes a text as quoted-printable lines. Its line breaks are made
+// one first: the writer forgets the LF of a CR, a letter beyond ASCII and a LF.
 func writeText(out *bytes.Buffer, source string) {
 	w := quotedprintable.NewWriter(out)
-	w.Write([]byte(strings.ToValidUTF8(source, "\uFFFD")))
+	w.Write([]byte(oneLineBreak.Replace(strings.ToValidUTF8(source, "\uFFFD"))))
 	w.Close()
 }
