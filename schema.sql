@@ -185,11 +185,19 @@ CREATE TABLE triggers (
   -- The generation that the last change brought; a moved cursor is none.
   changed       INTEGER NOT NULL,
   deleted_at    INTEGER,
+  event         TEXT, -- of an event trigger: which one it listens to
+  address       TEXT UNIQUE CHECK (address <> ''), -- of an email trigger: its mailbox, before the @
+  -- How many of its runs in a row have failed, and why the server switched it
+  -- off by itself; NULL = it did not.
+  failures      INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
+  paused_reason TEXT CHECK (paused_reason IS NULL OR is_active = 0),
   CHECK ((config IS NULL) <> (sealed_config IS NULL))
 ) STRICT;
 
 CREATE INDEX triggers_blueprint ON triggers (blueprint_id) WHERE deleted_at IS NULL;
 CREATE INDEX triggers_active ON triggers (type) WHERE deleted_at IS NULL AND is_active = 1;
+CREATE INDEX triggers_event ON triggers (event) WHERE event IS NOT NULL AND deleted_at IS NULL AND is_active = 1;
+CREATE INDEX triggers_failing ON triggers (failures) WHERE failures > 0;
 CREATE INDEX triggers_changed ON triggers (changed) WHERE type = 'scheduled';
 
 -- The ledger: one row for every activation of a trigger, whatever became of it.
@@ -206,12 +214,45 @@ CREATE TABLE firings (
   execution_id TEXT,
   -- Where a key that comes again must come with the same body: tells it from others.
   body_hash    TEXT,
+  -- What came, as it came: JSON of all but the body, and the body, NULL when it
+  -- was not kept.
+  delivery      TEXT CHECK (json_valid(delivery)),
+  delivery_body BLOB CHECK (delivery_body IS NULL OR delivery IS NOT NULL),
   CHECK (decision <> 'started' OR execution_id IS NOT NULL)
 ) STRICT;
 
 -- One tick, delivery, mail or event starts at most one run.
 CREATE UNIQUE INDEX firings_started ON firings (trigger_id, key) WHERE decision = 'started';
 CREATE INDEX firings_trigger ON firings (trigger_id);
+-- What people look for: why something did not run.
+CREATE INDEX firings_unstarted ON firings (trigger_id, decision) WHERE decision <> 'started';
+
+-- What came with a firing and its run may name; the bytes are in the delivery.
+CREATE TABLE files (
+  id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) >= 26),
+  firing       INTEGER NOT NULL REFERENCES firings (seq) ON DELETE CASCADE,
+  part         INTEGER NOT NULL CHECK (part >= 0),
+  name         TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  size         INTEGER NOT NULL CHECK (size >= 0)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX files_firing ON files (firing);
+
+-- The outbox: what has happened and is still to be told to the triggers that
+-- listen. A row is written in the transaction that makes it true, if anybody
+-- listens, and deleted once each of them has its row in the ledger.
+CREATE TABLE events (
+  seq             INTEGER PRIMARY KEY,
+  key             TEXT NOT NULL UNIQUE CHECK (length(key) = 26), -- ULID: the key of the firings
+  name            TEXT NOT NULL CHECK (name <> ''),
+  organization_id TEXT NOT NULL,
+  blueprint_id    TEXT NOT NULL,
+  execution_id    TEXT NOT NULL, -- '' = none
+  depth           INTEGER NOT NULL CHECK (depth >= 0),
+  at              INTEGER NOT NULL,
+  data            TEXT NOT NULL CHECK (json_valid(data))
+) STRICT;
 
 -- How many rows each trigger has, so that a page of them need not count them.
 CREATE TABLE firing_counts (

@@ -17,6 +17,18 @@ type Event struct {
 	At    Time
 }
 
+// The events that the service itself raises, each in the transaction that
+// makes it true.
+const (
+	EventExecutionCompleted = "execution.completed"
+	EventExecutionFailed    = "execution.failed"
+	EventExecutionPaused    = "execution.paused"
+	EventBlueprintCreated   = "blueprint.created"
+	EventBlueprintUpdated   = "blueprint.updated"
+	EventBlueprintPublished = "blueprint.published"
+	EventTriggerMissed      = "trigger.missed" // a tick was due, and no run was started for it
+)
+
 // CustomEvents begins the name of every event that blueprints raise.
 const CustomEvents = "custom."
 

@@ -20,6 +20,10 @@ type StartRequest struct {
 	// JournalCommit.
 	Coalesced *Firing
 	Cursor    Time
+	// Events became true with the firing and are raised with it.
+	Events []Event
+	// Lane bounds the runs of the trigger; nil = it does not.
+	Lane *Lane
 }
 
 // TriggerContext is what a run knows of its trigger.
@@ -69,6 +73,11 @@ type JournalCommit struct {
 	// Cursor is where the firing's trigger stands afterwards, as in Schedule;
 	// zero leaves it. It never goes back.
 	Cursor Time
+	// Events become true with this step: those that somebody listens to are in
+	// the outbox afterwards. Their Data is read only then.
+	Events []Event
+	// Cancelled comes with the status failed: somebody wanted the run to end.
+	Cancelled bool
 	// Entries are appended to the run's journal, in order. They are opaque.
 	Entries [][]byte
 	// Record comes with a terminal status: it is kept, and the journal dropped.

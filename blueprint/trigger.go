@@ -71,4 +71,8 @@ type Firing struct {
 	// comes again must come with the same body; "" elsewhere. It is stored and
 	// never shown.
 	BodyHash string `json:"-"`
+	// Delivery is what came; nil when nothing did, and where rows are listed.
+	Delivery *Delivery `json:"-"`
+	// Files came with it.
+	Files []File `json:"-"`
 }

@@ -40,7 +40,7 @@ func (j journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
 	return j.send(&write{key: "run " + c.Row.ID, commit: &kept})
 }
 
-func (j journal) RecordFirings(_ context.Context, trigger string, rows []blueprint.Firing, cursor blueprint.Time) error {
+func (j journal) RecordFirings(_ context.Context, trigger string, rows []blueprint.Firing, cursor blueprint.Time, _ ...blueprint.Event) error {
 	return j.send(&write{key: "rows " + trigger + " " + rows[0].ID, trigger: trigger, rows: rows, cursor: cursor})
 }
 

@@ -18,10 +18,11 @@ import (
 
 // plainBlobs are the columns that hold bytes which are not encrypted.
 var plainBlobs = []string{
-	"meta.key_check",      // tells keys apart
-	"api_keys.hash",       // SHA-256
-	"executions.record",   // what readers see
-	"sign_ins.state_hash", // SHA-256
+	"meta.key_check",        // tells keys apart
+	"api_keys.hash",         // SHA-256
+	"executions.record",     // what readers see
+	"firings.delivery_body", // what came, as it came
+	"sign_ins.state_hash",   // SHA-256
 }
 
 // TestSealedColumns keeps the list of what is encrypted whole: every column that

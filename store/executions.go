@@ -26,6 +26,9 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, bluep
 func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
 	defer wrap(&err, "commit execution %s", c.Row.ID)
 	j := &job{size: 512 + len(c.Record) + len(c.State)}
+	if c.Firing != nil {
+		j.size += deliverySize(c.Firing)
+	}
 	ended := c.Row.Status.Terminal()
 	if c.New && c.Row.ParentExecutionID == "" && s.ground.narrow.Load() {
 		return errNoRoom

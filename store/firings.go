@@ -18,18 +18,26 @@ func scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
 // insertFiring writes a row of the ledger. A started one whose key has started
 // a run before is a *blueprint.DuplicateFiringError.
 func insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason, execution_id, body_hash)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason, execution_id, body_hash, delivery, delivery_body)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	var execution any
 	if f.ExecutionID != nil {
 		execution = *f.ExecutionID
 	}
-	_, err := t.exec(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), f.Reason, execution, textOrNull(f.BodyHash))
+	head, body, err := encodeDelivery(f.Delivery)
+	if err != nil {
+		return err
+	}
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), f.Reason, execution, textOrNull(f.BodyHash), head, body)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
 		first, lookup := startedFiring(t.session, f.TriggerID, f.Key)
 		if lookup == nil {
 			return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
 		}
+	}
+	for i := 0; err == nil && i < len(f.Files); i++ {
+		file := &f.Files[i]
+		_, err = t.exec("INSERT INTO files (id, firing, part, name, content_type, size) VALUES (?, ?, ?, ?, ?, ?)", file.ID, seq, file.Part, file.Name, file.ContentType, file.Size)
 	}
 	return err
 }
@@ -60,10 +68,11 @@ func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err 
 }
 
 // RecordFirings writes rows of the ledger for firings of one trigger that start
-// no run, and moves the trigger's cursor, unless it is zero or would go back.
+// no run, moves the trigger's cursor, unless it is zero or would go back, and
+// raises events that become true with that.
 // CodeUnavailable when the disk is nearly full, or the database is at its size
 // limit. It asks for no principal: it is for what fires triggers.
-func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) (err error) {
+func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
 	if s.ground.narrow.Load() {
 		return errNoRoom // what was refused for want of room must not fill the rest
@@ -71,14 +80,21 @@ func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []b
 	if s.full.Load() {
 		return errDiskLimit
 	}
-	return s.write(ctx, func(t *transaction) error {
+	size := 512
+	for i := range firings {
+		size += deliverySize(&firings[i])
+	}
+	return s.submit(ctx, &job{size: size, run: func(t *transaction) error {
 		for i := range firings {
 			if err := insertFiring(t, &firings[i]); err != nil {
 				return err
 			}
 		}
+		if err := s.raise(t, events); err != nil {
+			return err
+		}
 		return moveCursor(t, triggerID, cursor)
-	})
+	}})
 }
 
 // StartedFiring gives the firing of a trigger with that key that started a run,

@@ -66,7 +66,9 @@ func (t *Service) reachable(ctx context.Context, principal blueprint.Principal, 
 
 // receiveCall makes an activation of a call, or says why not.
 func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
-	key, badKey := deliveryID(r.Header, "Idempotency-Key")
+	d := newDelivery(r)
+	a.firing.Delivery = d
+	key, badKey := deliveryID(d, "Idempotency-Key")
 	if key != "" {
 		a.firing.Key, a.keyed, a.patience = key, true, atOnce
 	}
@@ -74,23 +76,33 @@ func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
 		return refused
 	}
 	body, refused := t.readBody(r)
-	if refused == nil {
-		refused = checkContent(r.Header)
-	}
-	if refused == nil {
-		refused = badKey
-	}
-	if refused == nil {
-		a.input, refused = parseBody(body)
-	}
 	if refused != nil {
 		return refused
 	}
-	a.headers = triggerHeaders(r)
+	d.Body, d.Size = body, int64(len(body))
+	if refused := t.judgeCall(a); refused != nil {
+		return refused.answer
+	}
+	if badKey != nil {
+		return badKey
+	}
 	a.firing.Reason = "called through the API"
 	if a.keyed {
 		a.firing.BodyHash = hash(a.input)
 	}
+	return nil
+}
+
+// judgeCall looks at the content type and reads the body.
+func (t *Service) judgeCall(a *activation) *refusal {
+	refused := checkContent(a.firing.Delivery)
+	if refused == nil {
+		a.input, refused = parseBody(a.firing.Delivery.Body)
+	}
+	if refused != nil {
+		return &refusal{answer: refused}
+	}
+	a.headers = headersOf(a.firing.Delivery)
 	return nil
 }
 

@@ -47,13 +47,13 @@ func (t *Service) discard(r *http.Request) {
 
 // checkContent refuses whatever does not say that it is JSON as it stands. No
 // content type at all will do.
-func checkContent(header http.Header) *blueprint.Error {
-	for _, value := range header["Content-Encoding"] {
+func checkContent(d *blueprint.Delivery) *blueprint.Error {
+	for _, value := range d.Header["content-encoding"] {
 		if value != "" && !strings.EqualFold(value, "identity") {
 			return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "Content-Encoding must be identity: send the body uncompressed")
 		}
 	}
-	switch values := header["Content-Type"]; {
+	switch values := d.Header["content-type"]; {
 	case len(values) == 0 || len(values) == 1 && values[0] == "":
 		return nil
 	case len(values) == 1:
@@ -92,16 +92,16 @@ const maxKey = 255
 
 // deliveryID gives the id of a delivery: what the first of the headers that is
 // there says, "" when none is.
-func deliveryID(header http.Header, names ...string) (string, *blueprint.Error) {
+func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Error) {
 	for _, name := range names {
-		switch values := header[name]; {
+		switch values := header(d, name); {
 		case len(values) == 0 || len(values) == 1 && values[0] == "":
 			continue
 		case len(values) > 1:
 			return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s was sent more than once", name)
 		case len(values[0]) > maxKey:
 			return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s is longer than %d bytes", name, maxKey)
-		case !utf8.ValidString(values[0]):
+		case strings.ContainsRune(values[0], '\uFFFD'):
 			return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s is not valid UTF-8", name)
 		default:
 			return values[0], nil

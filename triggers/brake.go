@@ -14,10 +14,14 @@ import (
 // refused, and each leaves a row. So a trigger has rowBurst such rows to spare
 // and gets rowRate of them back in each countDelay; what comes beyond is
 // counted, and one row tells the count once in each countDelay. That is at most
-// 17,000 rows, or ten megabytes, in a day.
+// 17,000 rows, or ten megabytes, in a day. The bodies of refused deliveries are
+// kept with their rows as long as they are at most byteBurst bytes together,
+// and byteRate more in each countDelay: 160 MB in a day.
 const (
 	rowBurst   = 1000
 	rowRate    = 10
+	byteBurst  = 16 << 20
+	byteRate   = 100 << 10
 	countDelay = time.Minute
 )
 
@@ -32,29 +36,39 @@ type brake struct {
 // bucket is what a trigger has to spare.
 type bucket struct {
 	rows  float64
-	at    time.Time // when rows was right
+	bytes float64
+	at    time.Time // when these were right
 	count int       // deliveries without a row
 	last  string    // why the last of them was refused
 	timer *clock.Timer
 }
 
 // mayRecord tells whether a refused delivery gets a row of its own. When it
-// does not, it has been counted.
-func (t *Service) mayRecord(triggerID, reason string) bool {
+// does not, it has been counted. A body for which there is no room is dropped.
+func (t *Service) mayRecord(triggerID, reason string, d *blueprint.Delivery) bool {
 	now := t.Clock.Now()
 	t.brake.mu.Lock()
 	defer t.brake.mu.Unlock()
 	b := t.brake.buckets[triggerID]
 	if b == nil {
-		b = &bucket{rows: rowBurst, at: now}
+		b = &bucket{rows: rowBurst, bytes: byteBurst, at: now}
 		t.brake.buckets[triggerID] = b
 	}
 	if passed := now.Sub(b.at); passed > 0 {
-		b.rows = min(rowBurst, b.rows+rowRate*float64(passed)/float64(countDelay))
+		spans := float64(passed) / float64(countDelay)
+		b.rows = min(rowBurst, b.rows+rowRate*spans)
+		b.bytes = min(byteBurst, b.bytes+byteRate*spans)
 	}
 	b.at = now
 	if b.rows >= 1 {
 		b.rows--
+		if d != nil && len(d.Body) > 0 {
+			if left := b.bytes - float64(len(d.Body)); left >= 0 {
+				b.bytes = left
+			} else {
+				d.Body = nil
+			}
+		}
 		return true
 	}
 	b.count++

@@ -33,6 +33,9 @@ func (t *Service) Call(ctx context.Context, principal blueprint.Principal, trigg
 		headers: triggerHeaders(request),
 	}
 	a.firing.Reason = "called through the API"
+	a.firing.Delivery = newDelivery(request)
+	a.firing.Delivery.Body = said(input).Body
+	a.firing.Delivery.Size = int64(len(a.firing.Delivery.Body))
 	if err := t.fire(ctx, a); err != nil {
 		return nil, err
 	}

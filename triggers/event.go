@@ -66,7 +66,7 @@ func (t *Service) hearing(e *blueprint.Event, binding *blueprint.Binding) *activ
 			input[name] = id
 		}
 	}
-	a.input = input
+	a.input, a.firing.Delivery = input, said(input)
 	return a
 }
 

@@ -130,7 +130,7 @@ func (m *memory) Schedules(_ context.Context, since int64) (list []blueprint.Sch
 	return list, since + 1, nil
 }
 
-func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint.Firing, cursor blueprint.Time) error {
+func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint.Firing, cursor blueprint.Time, _ ...blueprint.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range firings {

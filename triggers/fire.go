@@ -34,7 +34,7 @@ func (t *Service) fireFor(ctx context.Context, principal blueprint.Principal, tr
 		return "", "", err
 	}
 	a := &activation{binding: binding, input: input, patience: soon, firing: t.newFiring(triggerID, source)}
-	a.firing.Reason = reason
+	a.firing.Reason, a.firing.Delivery = reason, said(input)
 	if err := t.fire(ctx, a); err != nil {
 		return "", "", err
 	}

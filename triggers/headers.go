@@ -6,29 +6,10 @@ import (
 	"strings"
 )
 
-// withheld are the headers of a delivery that its run never sees: what proves
-// who the sender is.
-var withheld = map[string]bool{
-	"authorization": true, "proxy-authorization": true, "cookie": true,
-	"x-webhook-signature": true, "x-signature": true, "x-hub-signature": true, "x-hub-signature-256": true,
-	"webhook-signature": true,
-}
-
-// triggerHeaders gives the headers of a delivery as a run sees them: lower-case
-// names, and several values of one joined by commas.
-func triggerHeaders(r *http.Request) map[string]any {
-	out := make(map[string]any, len(r.Header)+1)
-	for name, values := range r.Header {
-		name = strings.ToLower(name)
-		if !withheld[name] {
-			out[name] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
-		}
-	}
-	if r.Host != "" {
-		out["host"] = strings.ToValidUTF8(r.Host, "\uFFFD")
-	}
-	return out
-}
+// triggerHeaders gives the headers of a request as a run sees them: lower-case
+// names, several values of one joined by commas, and nothing that proves who
+// the sender is.
+func triggerHeaders(r *http.Request) map[string]any { return headersOf(newDelivery(r)) }
 
 // reserved are the headers of an answer that no respond node may set, in lower
 // case: they belong to the connection, or they speak for the whole host, on

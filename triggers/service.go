@@ -26,9 +26,10 @@ type Store interface {
 	// since a generation, and the present one; since 0, every active one. One
 	// whose IsActive is false is no longer there.
 	Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error)
-	// RecordFirings stores rows that start nothing and moves the schedule's
-	// cursor, all or nothing. The cursor never goes back; zero leaves it.
-	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time) error
+	// RecordFirings stores rows that start nothing, moves the schedule's cursor
+	// and raises events, all or nothing. The cursor never goes back; zero leaves
+	// it.
+	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error
 	// StartedFiring gives the row of the firing that started a run with a key,
 	// or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)

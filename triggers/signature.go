@@ -6,10 +6,11 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
+
+	"blueprintd/blueprint"
 )
 
 // hexSignatures are the headers that carry the hexadecimal HMAC-SHA256 of the
@@ -30,21 +31,21 @@ const signatureWindow = 5 * time.Minute
 // verify tells why the signatures of a delivery do not prove that its sender
 // knows the secret, or "". At least one signature header must be there, and
 // every one that is there must be right.
-func verify(secret string, header http.Header, body []byte, now time.Time) string {
+func verify(secret string, d *blueprint.Delivery, now time.Time) string {
 	seen := false
 	for _, name := range hexSignatures {
-		values, present := header[name]
-		if !present {
+		values := header(d, name)
+		if values == nil {
 			continue
 		}
 		seen = true
-		if reason := verifyHex(secret, values, body); reason != "" {
+		if reason := verifyHex(secret, values, d.Body); reason != "" {
 			return name + " " + reason
 		}
 	}
-	if values, present := header[standardSignature]; present {
+	if values := header(d, standardSignature); values != nil {
 		seen = true
-		if reason := verifyStandard(secret, values, header, body, now); reason != "" {
+		if reason := verifyStandard(secret, values, d, now); reason != "" {
 			return reason
 		}
 	}
@@ -74,11 +75,11 @@ func verifyHex(secret string, values []string, body []byte) string {
 	return ""
 }
 
-func verifyStandard(secret string, values []string, header http.Header, body []byte, now time.Time) string {
+func verifyStandard(secret string, values []string, d *blueprint.Delivery, now time.Time) string {
 	if len(values) != 1 {
 		return standardSignature + " was sent more than once"
 	}
-	id, timestamp := header[standardID], header[standardTimestamp]
+	id, timestamp := header(d, standardID), header(d, standardTimestamp)
 	if len(id) != 1 || id[0] == "" || len(timestamp) != 1 {
 		return "Webhook-Signature needs Webhook-Id and Webhook-Timestamp, once each"
 	}
@@ -89,7 +90,7 @@ func verifyStandard(secret string, values []string, header http.Header, body []b
 	if away := now.Sub(time.Unix(int64(sent), 0)); away > signatureWindow || away < -signatureWindow {
 		return fmt.Sprintf("Webhook-Timestamp is %s from the server's clock; at most %s are allowed", away.Abs().Round(time.Second), signatureWindow)
 	}
-	signed := digest(standardKey(secret), []byte(id[0]), []byte("."), []byte(timestamp[0]), []byte("."), body)
+	signed := digest(standardKey(secret), []byte(id[0]), []byte("."), []byte(timestamp[0]), []byte("."), d.Body)
 	expected := []byte(base64.StdEncoding.EncodeToString(signed))
 	matches := false
 	for _, entry := range strings.Fields(values[0]) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -14,8 +15,8 @@ var deliveryHeaders = []string{"Webhook-Id", "X-Github-Delivery", "Idempotency-K
 
 // refusal is an answer that starts nothing, with the reason for the ledger.
 type refusal struct {
-	answer *blueprint.Error
-	reason string // "" = the answer's message
+	answer *blueprint.Error // nil = nothing is wrong with it: a filter left it out
+	reason string           // "" = the answer's message
 }
 
 // noWebhook is the answer to whoever knocks where no webhook is open. It is
@@ -85,43 +86,68 @@ func (t *Service) serveWebhook(w http.ResponseWriter, r *http.Request) {
 // receive makes an activation of a delivery, or says why not. The order of the
 // checks is part of the contract with senders.
 func (t *Service) receive(a *activation, r *http.Request) *refusal {
-	// The id is noted first, so that the row of a refused delivery has it.
-	key, badKey := deliveryID(r.Header, deliveryHeaders...)
-	if key != "" {
-		a.firing.Key, a.keyed = key, true
-	}
+	d := newDelivery(r)
+	a.firing.Delivery = d
 	trigger := &a.binding.Trigger
-	switch {
-	case trigger.Type != blueprint.TriggerWebhook:
+	if trigger.Type != blueprint.TriggerWebhook {
+		// The id is noted, so that the row has it.
+		a.noteID(d)
 		return &refusal{noWebhook(), "the trigger is of type " + string(trigger.Type) + " and has no webhook"}
+	}
+	// The body of a delivery to a trigger that is off is read too: who turns it
+	// on again can have it delivered then.
+	body, refused := t.readBody(r)
+	d.Body = body
+	if refused == nil {
+		d.Size = int64(len(body))
+	}
+	badKey := a.noteID(d)
+	switch {
 	case !trigger.IsActive:
 		return &refusal{noWebhook(), inactiveReason}
 	case !a.binding.CanManage:
 		return &refusal{noWebhook(), lostAccessReason}
+	case refused != nil:
+		return &refusal{answer: refused}
 	}
-	body, refused := t.readBody(r)
+	if refused := t.judgeWebhook(a, t.Clock.Now()); refused != nil {
+		return refused
+	}
+	if badKey != nil {
+		return &refusal{answer: badKey}
+	}
+	return nil
+}
+
+// noteID takes the id of a delivery for the key of its firing.
+func (a *activation) noteID(d *blueprint.Delivery) *blueprint.Error {
+	key, bad := deliveryID(d, deliveryHeaders...)
+	if key != "" {
+		a.firing.Key, a.keyed = key, true
+	}
+	return bad
+}
+
+// judgeWebhook looks at content type, signature and body, in that order.
+func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
+	d := a.firing.Delivery
+	refused := checkContent(d)
 	if refused == nil {
-		refused = checkContent(r.Header)
+		refused = t.checkSecret(&a.binding.Trigger, d, a.firing, at)
 	}
 	if refused == nil {
-		refused = t.checkSecret(trigger, r.Header, body, a.firing)
-	}
-	if refused == nil {
-		refused = badKey
-	}
-	if refused == nil {
-		a.input, refused = parseBody(body)
+		a.input, refused = parseBody(d.Body)
 	}
 	if refused != nil {
 		return &refusal{answer: refused}
 	}
-	a.headers = triggerHeaders(r)
+	a.headers = headersOf(d)
 	return nil
 }
 
 // checkSecret verifies the signature when the trigger has a secret, and notes
 // in the firing what it went by.
-func (t *Service) checkSecret(trigger *blueprint.Trigger, header http.Header, body []byte, firing *blueprint.Firing) *blueprint.Error {
+func (t *Service) checkSecret(trigger *blueprint.Trigger, d *blueprint.Delivery, firing *blueprint.Firing, at time.Time) *blueprint.Error {
 	value := trigger.Config["secret"]
 	if value == nil {
 		firing.Reason = "the trigger has no secret, so no signature was looked at"
@@ -131,7 +157,7 @@ func (t *Service) checkSecret(trigger *blueprint.Trigger, header http.Header, bo
 	if strings.TrimSpace(secret) == "" {
 		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's secret cannot be used: set another")
 	}
-	if reason := verify(secret, header, body, t.Clock.Now()); reason != "" {
+	if reason := verify(secret, d, at); reason != "" {
 		return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason)
 	}
 	firing.Reason = "the signature is right"
@@ -150,7 +176,7 @@ func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, 
 	if reason == "" {
 		reason = refused.answer.Message
 	}
-	if t.mayRecord(firing.TriggerID, reason) {
+	if t.mayRecord(firing.TriggerID, reason, firing.Delivery) {
 		t.recordRefused(ctx, firing, reason)
 	}
 }

@@ -181,15 +181,46 @@ func (u unread) Read([]byte) (int, error) {
 
 func TestWebhookUnknownTriggerIsNotRead(t *testing.T) {
 	m := newMemory()
-	inactive := m.trigger(blueprint.TriggerWebhook, nil, begin)
-	m.change(inactive, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
 	s := newService(m, clock.NewVirtual(begin))
-	for _, id := range []string{creator, inactive} {
+	for _, id := range []string{creator, m.trigger(blueprint.TriggerSlack, nil, begin)} {
 		r := httptest.NewRequest("POST", "/webhooks/blueprint/"+id, unread{t})
 		r.SetPathValue("triggerId", id)
 		w := httptest.NewRecorder()
 		s.Webhook().ServeHTTP(w, r)
 		checkError(t, w, blueprint.CodeNotFound)
+	}
+}
+
+// What comes to a trigger that is off is kept for the day it is on again.
+func TestWebhookInactiveTriggerKeepsDeliveries(t *testing.T) {
+	m := newMemory()
+	inactive := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	m.change(inactive, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
+	s := newService(m, clock.NewVirtual(begin))
+	checkError(t, deliver(s, inactive, delivery{body: `{"n":1}`, headers: []string{"Authorization: Bearer x", "X-Signature: ab", "X-Kept: yes"}}), blueprint.CodeNotFound)
+	d := m.rows[0].Delivery
+	if string(d.Body) != `{"n":1}` || d.Size != 7 || d.Header["x-kept"][0] != "yes" || d.Header["authorization"] != nil || d.Header["x-signature"] != nil || d.Proof["x-signature"][0] != "ab" {
+		t.Errorf("kept %+v", d)
+	}
+}
+
+// Bodies of refused deliveries, which anybody can send, take only so much room.
+func TestRefusedBodiesAreBounded(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": "s"}, begin)
+	kept := 0
+	for range 20 {
+		deliver(s, id, delivery{body: `"` + strings.Repeat("x", 1<<20) + `"`})
+	}
+	for i := range m.rows {
+		kept += len(m.rows[i].Delivery.Body)
+		if d := m.rows[i].Delivery; d.Size != 1<<20+2 || d.Kept() != (d.Body != nil) {
+			t.Errorf("row %d: size %d, kept %v", i, d.Size, d.Kept())
+		}
+	}
+	if len(m.rows) != 20 || kept < 15<<20 || kept > byteBurst {
+		t.Errorf("%d rows, %d bytes kept", len(m.rows), kept)
 	}
 }
 

@@ -1,0 +1,74 @@
+package blueprint
+
+// Delivery is what came with a firing, as it came. It is stored in the same
+// transaction as the decision about it, before anybody is told of that, and so
+// that the same can be decided anew.
+type Delivery struct {
+	// From is the network address of the sender, "" when there is none.
+	From string `json:"from,omitempty"`
+	// Header has the headers, names in lower case, without what could let
+	// somebody else in: authorization and cookies.
+	Header map[string][]string `json:"header,omitempty"`
+	// Proof has the headers that show who the sender is, such as signatures:
+	// they are needed to decide anew, and nobody is shown them.
+	Proof map[string][]string `json:"proof,omitempty"`
+	// Size is how many bytes the body had, as far as it was read.
+	Size int64 `json:"size"`
+	// Facts are what was found out on the way to the decision: plain JSON
+	// values under names, never a secret. They are shown.
+	Facts map[string]any `json:"facts,omitempty"`
+	// Body is the body, byte for byte; nil although Size is not 0 when it was
+	// not kept.
+	Body []byte `json:"-"`
+}
+
+// Kept tells whether the whole body is there.
+func (d *Delivery) Kept() bool { return int64(len(d.Body)) == d.Size }
+
+// Note keeps something that was found out.
+func (d *Delivery) Note(name string, value any) {
+	if d.Facts == nil {
+		d.Facts = map[string]any{}
+	}
+	d.Facts[name] = value
+}
+
+// File is something that came with a firing and that its run may name, such as
+// an attachment of a mail. Its bytes are part of the firing's delivery.
+type File struct {
+	ID          string // opaque and not to be guessed
+	Part        int    // which part of the delivery's body it is, counted from 0 as the body is read
+	Name        string
+	ContentType string
+	Size        int64 // bytes, decoded
+}
+
+// OnLimit says what becomes of a firing while as many runs of its trigger as
+// its limit allows have not ended.
+type OnLimit string
+
+// The rules of OnLimit.
+const (
+	LimitQueue  OnLimit = "queue"          // the run waits until another has ended
+	LimitSkip   OnLimit = "skip"           // none is started
+	LimitCancel OnLimit = "cancel-running" // the oldest are cancelled to make room
+)
+
+// Lane bounds how many runs of one trigger go on at once, those that wait or
+// are paused among them.
+type Lane struct {
+	Key     string  `json:"key"` // the trigger
+	Limit   int     `json:"limit"`
+	OnLimit OnLimit `json:"onLimit"`
+}
+
+// LaneFullError says that nothing was started because the lane is full and its
+// rule is LimitSkip.
+type LaneFullError struct {
+	Limit int
+}
+
+// Error says so.
+func (e *LaneFullError) Error() string {
+	return "as many runs of this trigger go on as its limit allows"
+}
