@@ -21,6 +21,10 @@ const restPatience = 200 * time.Millisecond
 // lastLook is for what has arrived already, and for nothing else.
 const lastLook = time.Millisecond
 
+// lastSteps is how long the doors stay open for who has knocked and is on the
+// way in, counted from the last who came.
+const lastSteps = 100 * time.Millisecond
+
 // Leave ends what the doors are for: it lets in who has knocked already, closes
 // them, and closes each connection once no request has come on it for a while.
 // A request that comes before is answered. Leave returns when no connection is
@@ -67,7 +71,7 @@ func (c *Connections) endRests() int {
 // when there are no more it closes the listener.
 func (c *Connections) lastAccepts() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		_ = listener.SetDeadline(clock.Real{}.Now().Add(lastLook))
+		_ = listener.SetDeadline(clock.Real{}.Now().Add(lastSteps))
 		if conn, err := c.Listener.Accept(); err == nil {
 			return conn, nil
 		}

@@ -23,7 +23,9 @@ type stand struct {
 
 func newStand(t *testing.T) *stand {
 	t.Helper()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	var listening net.ListenConfig
+	listening.SetMultipathTCP(false) // as the program does
+	listener, err := listening.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,22 @@ func prepare(listener net.Listener) {
 	})
 }
 
-// admitNoMore has the kernel leave new connections unanswered. Those whose
-// handshake is over wait in a queue and would be reset when the listener is
-// closed; from now on the queue only becomes shorter. Who is left unanswered
-// tries again a second later and finds the door shut, before anything is sent.
+// admitNoMore has the kernel leave whoever asks for a connection from now on
+// unanswered. Those whose handshake is over wait in a queue and would be reset
+// when the listener is closed, as would those who have our half of it and whose
+// last word is under way: that is still let in, so the queue soon only becomes
+// shorter. Who is left unanswered tries again a second later and finds the door
+// shut, before anything is sent.
 func admitNoMore(listener net.Listener) {
+	const flags, syn = 13, 0x02 // in the TCP header, with which a filter's view of a packet begins (RFC 9293)
+	program := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K}, // keep 0 bytes of it
+		{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18},
+	}
 	control(listener, func(descriptor int) {
-		drop := unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K} // keep 0 bytes of every packet
-		_ = unix.SetsockoptSockFprog(descriptor, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: 1, Filter: &drop})
+		_ = unix.SetsockoptSockFprog(descriptor, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(program)), Filter: &program[0]})
 	})
 }
 
