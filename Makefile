@@ -6,6 +6,7 @@ KILLS ?= 100
 SEED ?= 1
 CUTS ?= 500
 SEEDS ?= 100000
+PYTHON ?= /usr/bin/python3
 
 help: ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +54,11 @@ sim: ## let SEEDS simulated worlds happen, from SEED on: engine and scheduler un
 sim-check: ## ten thousand simulated worlds
 	@$(MAKE) --no-print-directory sim SEEDS=10000
 
+oracle: ## compare what is due in ten years, in every zone, with croniter (Debian's python3-croniter; some minutes)
+	@$(PYTHON) -c 'import croniter' 2>/dev/null || { echo "$(PYTHON) has no croniter"; echo "hint: apt-get install python3-croniter, or PYTHON=... for another Python that has it"; exit 1; }
+	@log=$$(mktemp); go test -count 1 -run '^TestCroniter' -v -timeout 1h ./triggers/cron -croniter $(PYTHON) >$$log; status=$$?; \
+		grep -v -e '^=== ' -e '^ *--- PASS.*/' $$log; rm -f $$log; exit $$status
+
 torture: ## kill the binary KILLS times under load and look what became of every run
 	go run ./torture -kills $(KILLS) -seed $(SEED)
 
@@ -94,4 +100,8 @@ unit-score: ## what systemd-analyze thinks of packaging/blueprintd.service; more
 e2e: ## the served binary against real clients and servers from npm
 	testdata/e2e/run.sh
 
-.PHONY: mutants sweep sweep-short powercut sim sim-check release release-check unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debian or Ubuntu, as root)
+	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
+	testdata/e2e/run.sh mail/receive.test.mjs
+
+.PHONY: oracle e2e-mail mutants sweep sweep-short powercut sim sim-check release release-check unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,7 +56,7 @@ func export(c *cli.Context) error {
 		add("blueprint_map", m, true)
 		list := make([]any, len(triggers))
 		for i, trigger := range triggers {
-			entry := map[string]any{"triggerType": string(trigger.Type), "config": blueprint.RedactConfig(trigger.Config)}
+			entry := map[string]any{"triggerType": string(trigger.Type), "config": portable(trigger)}
 			if !trigger.IsActive {
 				entry["isActive"] = false
 			}
@@ -69,4 +70,15 @@ func export(c *cli.Context) error {
 		_, err = c.App.Writer.Write(text)
 		return err
 	})
+}
+
+// portable is what a config says wherever the trigger is: without its secrets,
+// and without the address that it has here.
+func portable(trigger blueprint.Trigger) map[string]any {
+	config := blueprint.RedactConfig(trigger.Config)
+	if trigger.Type == blueprint.TriggerEmail {
+		config = maps.Clone(config)
+		delete(config, "address")
+	}
+	return config
 }

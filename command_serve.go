@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/clock"
+	"blueprintd/mail"
 	"blueprintd/store"
 )
 
@@ -21,12 +23,12 @@ func commandServe() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "run the server",
 		Description: "With no flags it listens on 127.0.0.1:8787 and keeps everything in ./blueprintd.db.\nEvery flag has an environment variable, BLUEPRINTD_<FLAG>.",
-		Flags: append(append(databaseFlags(), historyFlags()...),
+		Flags: append(append(append(databaseFlags(), historyFlags()...), mailFlags()...),
 			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free one, an empty host is 127.0.0.1"),
 			&cli.BoolFlag{Name: "ephemeral", Usage: "keep everything in memory, nothing on disk"},
 			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
 			text("public-url", "", "the `URL` under which others reach this server; webhook addresses begin with it"),
-			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, apiKey and pid"),
+			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid"),
 			text("clock", "real", "the `CLOCK`: real, or virtual[=RFC3339], which stands still until POST /clock/advance moves it"),
 			allowNetFlag(),
 			&cli.DurationFlag{Name: "sync-timeout", Value: 30 * time.Second, Usage: "how long blueprint.execute and waiting webhooks wait for a run"},
@@ -61,7 +63,12 @@ type options struct {
 	apiKey         string
 	publicURL      string
 	readyFile      string
-	metricsAddr    string // "" = metrics are on addr
+	smtpAddr       string // "" = no mail is received
+	mailDomain     string
+	smtpTLS        *tls.Config   // nil = STARTTLS is not offered
+	maxMail        int64         // bytes
+	resolver       mail.Resolver // of who sent a mail; nil = the machine's
+	metricsAddr    string        // "" = metrics are on addr
 	clock          clock.Clock
 	allowNet       []string
 	syncTimeout    time.Duration

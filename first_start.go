@@ -94,6 +94,9 @@ func (s *server) announce() error {
 		say("  listens   http://%s", s.listener.Addr())
 	}
 	say("  API       %s/api/trpc", host)
+	if at := s.smtpAddress(); at != "" {
+		say("  mail      SMTP on %s, for addresses @%s", at, s.mailDomain())
+	}
 	if w.made {
 		say("  API key   %s  (shown this once; it belongs to %s)", w.apiKey, w.account.Email)
 	}
@@ -132,9 +135,10 @@ func (s *server) writeReadyFile() error {
 		BaseURL      string `json:"baseUrl"`
 		APIHost      string `json:"apiHost"`
 		DashboardURL string `json:"dashboardUrl"`
+		SMTPAddr     string `json:"smtpAddr,omitempty"`
 		APIKey       string `json:"apiKey,omitempty"`
 		PID          int    `json:"pid"`
-	}{s.apiHost() + "/api/trpc", s.apiHost(), s.apiHost() + "/", s.welcome.apiKey, os.Getpid()}
+	}{s.apiHost() + "/api/trpc", s.apiHost(), s.apiHost() + "/", s.smtpAddress(), s.welcome.apiKey, os.Getpid()}
 	data, err := indented(ready)
 	if err != nil {
 		return err

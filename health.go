@@ -57,7 +57,7 @@ func (s *server) writeReadiness(w http.ResponseWriter, verbose bool) {
 func (s *server) checks() []check {
 	database := s.store.Stats()
 	return []check{
-		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkQueue(),
+		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.checkQueue(),
 		s.checkConnections(), s.checkClock(), s.checkDraining(),
 		{Name: "version", OK: true, Detail: "blueprintd " + version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
 	}
@@ -141,6 +141,12 @@ func (s *server) checkQueue() check {
 	c := check{
 		Name: "queue", OK: stats.Queued < stats.MaxQueued,
 		Detail: fmt.Sprintf("%d of at most %d runs work, %d of at most %d wait for their turn", stats.Working, stats.MaxRunning, stats.Queued, stats.MaxQueued),
+	}
+	if stats.Flows > 0 {
+		c.Detail += fmt.Sprintf(", of %d triggers or users, the most of one %d", stats.Flows, stats.LongestQueue)
+	}
+	if stats.Standing > 0 {
+		c.Detail += fmt.Sprintf("; %d wait until others of their trigger have ended", stats.Standing)
 	}
 	if !c.OK {
 		c.Hint = "new runs are refused; see --max-running and --max-queued"

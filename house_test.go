@@ -25,6 +25,7 @@ var rooms = map[string][]string{
 	"front":                {"blueprint", "clock"},
 	"ids":                  {},
 	"llm":                  {"blueprint", "clock", "outbound"},
+	"mail":                 {"blueprint", "clock"},
 	"mcp":                  {"blueprint", "outbound"},
 	"metrics":              {},
 	"outbound":             {"blueprint", "clock"},

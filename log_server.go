@@ -13,6 +13,9 @@ func (s *server) logServing() {
 	if s.watchers != nil {
 		attributes = append(attributes, "metrics", s.watchers.Addr().String())
 	}
+	if at := s.smtpAddress(); at != "" {
+		attributes = append(attributes, "mail", at)
+	}
 	s.options.logger.Info("serving", attributes...)
 }
 

@@ -70,6 +70,8 @@ var (
 		"unknown":   "nnn nn nnn n",
 		"malformed": "nnn nn nnn n",
 	}
+	// Firings: whoever can manage their trigger's blueprint.
+	firingReached = runReached.with("deleted", "nnn nn nnn n").with("viewed", "nnn .. ... .")
 	// A deleted blueprint's runs were cancelled with it.
 	runChanged = runReached.with("deleted", "nnn nn nnn c")
 	anybody    = grid{"none": "... .. ... ."}
@@ -116,6 +118,7 @@ func byID(x *target, _ string) object         { return object{"id": x.blueprint}
 func byBlueprint(x *target, _ string) object  { return object{"blueprintId": x.blueprint} }
 func byWebhook(x *target, _ string) object    { return object{"triggerId": x.webhook} }
 func byRun(x *target, _ string) object        { return object{"executionId": x.run} }
+func byFiring(x *target, _ string) object     { return object{"firingId": x.firing} }
 func byConnection(x *target, _ string) object { return object{"id": x.connection} }
 func byPrivate(x *target, _ string) object    { return object{"id": x.private} }
 func nothing(*target, string) object          { return object{} }
@@ -219,6 +222,12 @@ var matrix = []row{
 	}},
 	{name: "blueprintTriggers.delete", grid: managed, input: byWebhook, spoils: true},
 	{name: "blueprintTriggers.fire", grid: managed, input: byWebhook},
+	{name: "blueprintTriggers.explain", grid: firingReached, input: byFiring},
+	{name: "blueprintTriggers.redeliver", grid: firingReached, input: byFiring},
+	{name: "blueprintTriggers.redeliver", how: "several", grid: managed, input: func(x *target, _ string) object {
+		return object{"triggerId": x.api, "decision": "started", "from": "2000-01-01T00:00:00Z", "limit": 1, "again": true}
+	}},
+	{name: "blueprintTriggers.rotateSecret", grid: managed, input: byWebhook, spoils: true},
 
 	{name: "apiKey.list", input: nothing, grid: grid{"ours": "--- -- --- x", "theirs": "x-- -- --- -"}},
 	{name: "apiKey.create", grid: anybody, input: func(*target, string) object { return object{"name": "made"} }},

@@ -24,10 +24,11 @@ var (
 		"GET /readyz":                     http.StatusOK,
 		"GET /metrics":                    http.StatusOK,       // to who asks on this machine
 		"/webhooks/blueprint/{triggerId}": http.StatusNotFound, // of a trigger that does not exist
+		"/webhooks/slack/{triggerId}":     http.StatusNotFound,
 		"/webhooks/":                      http.StatusNotFound,
 		"/":                               http.StatusNotFound,
 	}
-	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock/advance"}
+	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock/advance", "/files/{id}"}
 )
 
 // TestOpenRoutes finds every route that is mounted and asks it without a key.

@@ -20,6 +20,7 @@ type target struct {
 	blueprint    string
 	organization string
 	webhook, api string // triggers
+	firing       string // of api
 	run          string // finished
 	human        string // paused
 	approval     string // paused
@@ -122,10 +123,12 @@ func (w *world) target(t *testing.T, kind string) *target {
 		x.blueprint, x.webhook, x.api, x.organization = id, id, id, id
 		x.run = w.ids.ExecutionID(now)
 		x.human, x.approval, x.key, x.connection, x.private = x.run, x.run, w.ids.ULID(now), id, id
+		x.firing = x.key
 		return x
 	case "malformed":
 		const id = "no-id-at-all"
 		x.blueprint, x.webhook, x.api, x.organization, x.run, x.human, x.approval, x.key, x.connection, x.private = id, id, id, id, id, id, id, id, id, id
+		x.firing = id
 		return x
 	}
 	w.advance(t, "1s") // so that it is newer than all others
@@ -148,6 +151,7 @@ func (w *world) target(t *testing.T, kind string) *target {
 	}
 	x.webhook = create("webhook", object{"secret": x.secrets[1]})
 	x.api = create("api", object{"label": x.marks[0]})
+	x.firing = at(x.owner.ok(t, "blueprintTriggers.fire", object{"triggerId": x.api}), "firingId").(string)
 	x.runner = x.owner
 	if kind == "viewed" {
 		x.runner = w.people["viewer"]

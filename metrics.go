@@ -67,6 +67,9 @@ func writeRuns(p *metrics.Page, stats engine.Stats) {
 	ended.Value(float64(stats.Failed), "status", string(blueprint.StatusFailed))
 	gauge(p, "runs_working", "Runs that have their turn to work.", int64(stats.Working))
 	gauge(p, "runs_queued", "Runs that wait for their turn.", int64(stats.Queued))
+	gauge(p, "runs_queued_flows", "Triggers, and users without one, of whose runs some wait for their turn.", int64(stats.Flows))
+	gauge(p, "runs_queued_longest", "The most runs of one of them that wait for their turn.", int64(stats.LongestQueue))
+	gauge(p, "runs_standing", "Runs at rest until others of their trigger have ended.", int64(stats.Standing))
 	gauge(p, "runs_waiting", "Runs at rest until an instant.", int64(stats.Waiting))
 	gauge(p, "runs_paused", "Runs that wait for an answer.", stats.Paused)
 	gauge(p, "run_input_bytes_held", "Bytes, about, of input of new runs in memory.", int64(stats.Held))
@@ -84,6 +87,9 @@ func writeTriggers(p *metrics.Page, stats triggers.Stats) {
 	}
 	p.Gauge(prefix+"schedule_lag_seconds", "How long after it was due the latest tick was begun.").Value(stats.Lag.Seconds())
 	gauge(p, "schedules_active", "Schedules that fire.", stats.Schedules)
+	gauge(p, "schedules_overdue", "Schedules with a tick that was due and about which nothing is decided, or that cannot be read.", stats.Overdue)
+	counter(p, "ticks_missed_total", "Ticks for which no run was started when they were due.", stats.Missed)
+	gauge(p, "events_untold", "Events that could not be told to all triggers that listen, and are told again later.", stats.Untold)
 	counter(p, "clock_backwards_total", "How often the clock was found to have gone backwards.", stats.Backwards)
 	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by the status of their answer.")
 	for status := http.StatusOK; status < 600; status++ {
@@ -116,6 +122,7 @@ func writeStore(p *metrics.Page, stats store.Stats) {
 		gauge(p, "disk_reserve_bytes", "New runs are refused while less is free.", stats.Reserve)
 	}
 	counter(p, "checkpoint_failures_total", "Checkpoints that failed and are tried again.", stats.CheckpointFailures)
+	counter(p, "triggers_tripped_total", "Triggers that were switched off because their runs kept failing.", stats.Tripped)
 	counter(p, "pruned_runs_total", "Runs that were removed from the history.", stats.PrunedRuns)
 	counter(p, "pruned_firings_total", "Rows that were removed from the ledger.", stats.PrunedFirings)
 }

@@ -14,10 +14,12 @@ import (
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/webhooks/blueprint/{triggerId}", s.triggers.Webhook())
+	mux.Handle("/webhooks/slack/{triggerId}", s.triggers.Slack())
 	mux.Handle("/webhooks/", s.triggers.Webhook()) // a mistyped address is answered in the form that senders know
 	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
 	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
+	mux.Handle("/files/{id}", s.rpc.Authenticated(s.file))
 	mux.HandleFunc("GET /oauth/start", s.connections.Start)
 	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
 	mux.HandleFunc("GET /healthz", s.health)
@@ -47,8 +49,11 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 		"blueprintd " + version, "",
 		"procedures   " + host + "/api/trpc/{router}.{procedure}",
 		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",
+		"Slack        " + host + "/webhooks/slack/{triggerId}",
 		"API trigger  " + host + "/v1/triggers/{triggerId}/fire",
 		"MCP server   " + host + "/mcp",
+		"files        " + host + "/files/{id}",
+		"mail         " + s.mailIndex(),
 		"health       " + host + "/healthz  " + host + "/readyz", "",
 	}, "\n")))
 }

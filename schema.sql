@@ -214,10 +214,11 @@ CREATE TABLE firings (
   execution_id TEXT,
   -- Where a key that comes again must come with the same body: tells it from others.
   body_hash    TEXT,
-  -- What came, as it came: JSON of all but the body, and the body, NULL when it
-  -- was not kept.
-  delivery      TEXT CHECK (json_valid(delivery)),
-  delivery_body BLOB CHECK (delivery_body IS NULL OR delivery IS NOT NULL),
+  -- Of a redelivery: the firing that it ran again.
+  redelivery_of TEXT CHECK (redelivery_of IS NULL OR source = 'redelivery'),
+  -- What came, as it came: JSON of all but the body, and behind a line break the
+  -- body, unless it was not kept. It may hold anybody's secrets.
+  sealed_delivery BLOB,
   CHECK (decision <> 'started' OR execution_id IS NOT NULL)
 ) STRICT;
 
@@ -226,6 +227,7 @@ CREATE UNIQUE INDEX firings_started ON firings (trigger_id, key) WHERE decision 
 CREATE INDEX firings_trigger ON firings (trigger_id);
 -- What people look for: why something did not run.
 CREATE INDEX firings_unstarted ON firings (trigger_id, decision) WHERE decision <> 'started';
+CREATE INDEX firings_redelivered ON firings (redelivery_of) WHERE redelivery_of IS NOT NULL;
 
 -- What came with a firing and its run may name; the bytes are in the delivery.
 CREATE TABLE files (

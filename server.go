@@ -22,6 +22,7 @@ import (
 	"blueprintd/engine/nodes"
 	"blueprintd/front"
 	"blueprintd/ids"
+	"blueprintd/mail"
 	"blueprintd/mcp"
 	"blueprintd/metrics"
 	"blueprintd/outbound"
@@ -50,6 +51,7 @@ type server struct {
 	connections *connections.Service
 	rpc         *rpc.Handler
 	http        *http.Server
+	mail        *mail.Server // nil = none is received
 	doors       *front.Connections
 	bodies      *front.Bodies
 	ids         *ids.Source
@@ -78,6 +80,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 			if s.watchers != nil {
 				s.watchers.Close()
 			}
+			if s.mail != nil {
+				s.mail.Listener.Close()
+			}
 			if s.store != nil {
 				err = errors.Join(err, s.store.Close())
 			}
@@ -95,7 +100,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		return store.Open(ctx, store.Options{
 			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
 			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, MaxDisk: o.maxDisk,
-			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree,
+			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree, MailDomain: o.mailDomain, OnEvents: s.raised,
 		})
 	})
 	if err != nil {
@@ -109,7 +114,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	}
 	way := outbound.New(outbound.Options{Allow: allow})
 	s.scripts = sandbox.New(sandbox.Options{Logger: o.logger})
-	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock})
+	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
 		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Logger: o.logger,
@@ -119,6 +124,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	runner := runner{s.engine, o.syncTimeout}
 	s.triggers = triggers.New(triggers.Options{
 		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
+		Channels: s.connections, Mail: s.mailOptions(),
 	})
 	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost, Connections: s.connections}
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
@@ -128,10 +134,21 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.doors.Dispersed = debug.FreeOSMemory
 	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
 	s.http = s.newHTTP(s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes())))
+	if err = s.receiveMail(); err != nil {
+		return nil, err
+	}
 	if err = s.watch(); err != nil {
 		return nil, err
 	}
 	return s, nil
+}
+
+// raised tells that events came into the outbox. Those of before anybody empties
+// it are found at the start.
+func (s *server) raised() {
+	if s.triggers != nil {
+		s.triggers.Raised()
+	}
 }
 
 // newHTTP makes an HTTP server that has patience with its clients, but only so
@@ -222,6 +239,9 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		}
 	})
+	if s.mail != nil {
+		group.Go(func() error { return s.serveMail(working, recovered) })
+	}
 	if s.watching != nil {
 		group.Go(func() error { return s.serveWatchers(working, atRest) })
 	}

@@ -63,11 +63,15 @@ type Binding struct {
 	Definition *Definition // the newest version
 	Principal  Principal   // the trigger's creator
 	CanManage  bool        // the creator can still manage the blueprint; else firings are refused
+	// PausedReason is why the server switched the trigger off by itself, "" when
+	// it did not.
+	PausedReason string
 }
 
 // Schedule is an active scheduled trigger. Every tick up to and including
 // Cursor has been decided.
 type Schedule struct {
-	Trigger Trigger
-	Cursor  Time
+	Trigger        Trigger
+	Cursor         Time
+	OrganizationID string // of its blueprint; only where schedules are read page by page
 }

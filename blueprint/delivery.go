@@ -1,5 +1,7 @@
 package blueprint
 
+import "fmt"
+
 // Delivery is what came with a firing, as it came. It is stored in the same
 // transaction as the decision about it, before anybody is told of that, and so
 // that the same can be decided anew.
@@ -20,6 +22,8 @@ type Delivery struct {
 	// Body is the body, byte for byte; nil although Size is not 0 when it was
 	// not kept.
 	Body []byte `json:"-"`
+	// Sealed is all of it as the store keeps it, encrypted; the store fills it in.
+	Sealed []byte `json:"-"`
 }
 
 // Kept tells whether the whole body is there.
@@ -65,10 +69,11 @@ type Lane struct {
 // LaneFullError says that nothing was started because the lane is full and its
 // rule is LimitSkip.
 type LaneFullError struct {
-	Limit int
+	Limit   int
+	Running int // how many of its runs have not ended
 }
 
 // Error says so.
 func (e *LaneFullError) Error() string {
-	return "as many runs of this trigger go on as its limit allows"
+	return fmt.Sprintf("as many runs of this trigger go on as its limit allows: %d of at most %d", e.Running, e.Limit)
 }

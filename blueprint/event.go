@@ -11,10 +11,19 @@ type Event struct {
 	ExecutionID    string
 	// Key is the same for every attempt to raise this event, so that a trigger
 	// starts at most one run for it.
-	Key   string
-	Data  any // a plain JSON value
+	Key string
+	// Data is a plain JSON value; where an event is raised together with what
+	// made it true, also a json.Marshaler that works it out once it is needed.
+	Data  any
 	Depth int // how many events led to the run that raised it
 	At    Time
+}
+
+// OutboxEvent is an event that waits until every trigger that listens to it has
+// been told.
+type OutboxEvent struct {
+	Event
+	Seq int64 // its place: later ones have higher numbers while it is there
 }
 
 // The events that the service itself raises, each in the transaction that

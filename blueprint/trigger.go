@@ -26,7 +26,7 @@ type Trigger struct {
 }
 
 // SecretTriggerConfig are the config keys that only managers may read.
-var SecretTriggerConfig = []string{"secret", "signingSecret"}
+var SecretTriggerConfig = []string{"secret", "signingSecret", "previousSecret", "previousSigningSecret"}
 
 // Source is where a firing came from.
 type Source string

@@ -42,6 +42,15 @@ func (s *Service) checkAI(ctx context.Context, open *blueprint.OpenConnection) (
 // slackError is the form of Slack's error names.
 var slackError = regexp.MustCompile(`^[a-z_]{1,60}$`)
 
+// slackReason gives Slack's name of an error as the end of a sentence, "" for
+// what is no such name.
+func slackReason(name string) string {
+	if slackError.MatchString(name) {
+		return ": " + name
+	}
+	return ""
+}
+
 // checkSlack asks who the bot is.
 func (s *Service) checkSlack(ctx context.Context, open *blueprint.OpenConnection) (string, error) {
 	response, body, err := s.send(ctx, open, http.MethodPost, BaseURL(open.Type, open.Config)+"/auth.test")
@@ -60,10 +69,8 @@ func (s *Service) checkSlack(ctx context.Context, open *blueprint.OpenConnection
 		return "", disagrees(host, response.StatusCode)
 	case json.Unmarshal(body, &answer) != nil:
 		return "", &blueprint.Failure{Code: codeConnect, Message: host + " answered with something else than Slack's JSON: check baseUrl"}
-	case !answer.OK && slackError.MatchString(answer.Error):
-		return "", &blueprint.Failure{Code: codeToken, Message: host + " does not accept the token: " + answer.Error}
 	case !answer.OK:
-		return "", &blueprint.Failure{Code: codeToken, Message: host + " does not accept the token"}
+		return "", &blueprint.Failure{Code: codeToken, Message: host + " does not accept the token" + slackReason(answer.Error)}
 	}
 	return fmt.Sprintf("the bot is %s in %s", plain(answer.User), plain(answer.Team)), nil
 }

@@ -70,6 +70,7 @@ type Service struct {
 	mu     sync.Mutex
 	styles map[string]style // how a client proves itself, by token address and client
 	tokens map[string]token // of the client credentials flow, by connection and config
+	names  map[string]channelName
 }
 
 // mostKept bounds each of the maps of a Service.
@@ -80,7 +81,7 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}}
+	return &Service{Options: o, key: o.IDs.Bytes(secretSize), styles: map[string]style{}, tokens: map[string]token{}, names: map[string]channelName{}}
 }
 
 // keep remembers a value in one of the maps. One that is full is emptied: all

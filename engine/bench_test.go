@@ -18,15 +18,22 @@ func (forgetful) Commit(context.Context, *blueprint.JournalCommit) error { retur
 // BenchmarkThreeNodes runs three nodes from the start to the answer, one run at
 // a time and many at once.
 func BenchmarkThreeNodes(b *testing.B) {
-	for _, bench := range []struct{ name, lines string }{
+	for _, bench := range []struct {
+		name, lines string
+		lane        bool // they are of a trigger with a limit
+	}{
 		{"pure", `
 			a set {"values": {"name": "{{inputData.n}}"}}
 			b echo {"value": {"text": "hello {{name}}"}}
-			c pass`},
+			c pass`, false},
+		{"pure of a lane", `
+			a set {"values": {"name": "{{inputData.n}}"}}
+			b echo {"value": {"text": "hello {{name}}"}}
+			c pass`, true},
 		{"effects", `
 			a set {"values": {"name": "{{inputData.n}}"}}
 			b act {"text": "hello {{name}}"}
-			c act`},
+			c act`, false},
 	} {
 		b.Run(bench.name, func(b *testing.B) {
 			w := newWorld(b, newJournal(), &lab{tries: map[string]int{}, running: map[string]int{}}, secret.NewKey(), func(o *engine.Options) {
@@ -37,7 +44,11 @@ func BenchmarkThreeNodes(b *testing.B) {
 			b.ReportAllocs()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					h, err := w.Start(request(d), engine.AtEnd)
+					ask := request
+					if bench.lane {
+						ask = limited
+					}
+					h, err := w.Start(ask(d), engine.AtEnd)
 					if err != nil {
 						b.Error(err)
 						return
@@ -50,4 +61,9 @@ func BenchmarkThreeNodes(b *testing.B) {
 			})
 		})
 	}
+}
+
+// limited asks for a run of a trigger whose limit leaves room.
+func limited(d *blueprint.Definition) *blueprint.StartRequest {
+	return fired(d, 1000, blueprint.LimitQueue)
 }

@@ -126,13 +126,9 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 	return func(ctx context.Context, event string, data any) (int, error) {
 		data = r.masker.Load().Value(data) // it goes to others, who may not see secrets
 		definition := r.program.definition
-		depth := 0
-		if r.begin.Trigger != nil {
-			depth = r.begin.Trigger.Depth
-		}
 		started, err := r.engine.Emit(ctx, blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
-			Key: r.idempotencyKey(a.address), Data: data, Depth: depth, At: blueprint.TimeOf(r.engine.Clock.Now()),
+			Key: r.idempotencyKey(a.address), Data: data, Depth: r.chain(), At: blueprint.TimeOf(r.engine.Clock.Now()),
 		})
 		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 			return started, errStopping // the node is cut off, and runs again at the next start

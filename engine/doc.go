@@ -35,6 +35,19 @@
 // each other. Secrets that come into a run with a connection are entries too:
 // what is stored of the run from then on is encrypted, and nobody is shown them.
 //
+// That a run has completed, failed or paused is an event for others, which the
+// commit brings that makes it true: one for each pause that is committed as such.
+// A run that another one waits for raises none, neither for its end nor for its
+// pauses. How many events led to a run is told to those that it starts, so that a
+// chain of events through them ends too.
+//
+// Of all runs only so many have their turn to work; who gets one is decided
+// between organizations, and within each between triggers, so that one that has
+// very many runs keeps nobody waiting (flows). Besides, a trigger may bound how
+// many of its runs go on at once, those at rest among them (lanes): one that has
+// to stand until others have ended is on the disk and not in memory, and has its
+// place in the order again after a restart.
+//
 // A run's failure is data: it ends as failed, with an error in its record. An
 // error from this package is the service's own.
 package engine

@@ -127,7 +127,7 @@ func (e *Engine) leave(r *run) {
 // release unlocks a run that acquire gave, and hands on the caller's unit to
 // the work that the run can do now, if there is any.
 func (e *Engine) release(r *run) {
-	work := r.startable()
+	work := r.startable() && e.mayBegin(r)
 	r.mu.Unlock()
 	if work {
 		e.work(r)
@@ -195,10 +195,12 @@ func (r *run) putDown() {
 	r.evict()
 }
 
-// giveBack makes the room that the input of a run took free for others.
+// giveBack makes the room that a run took free for others, once it has ended:
+// that of its input, and its place in its lane.
 func (e *Engine) giveBack(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.vacate(r.id)
 	if r.counted {
 		e.held -= r.memory
 		r.counted = false
@@ -242,6 +244,9 @@ func (r *run) evict() {
 	delete(e.runs, r.id)
 	if over {
 		delete(e.families, r.id)
+	}
+	if r.ended || r.broken != nil && !r.durable {
+		e.vacate(r.id)
 	}
 	if r.counted {
 		e.held -= r.memory

@@ -54,9 +54,13 @@ type Options struct {
 	// Emit raises an event; nil = nobody listens.
 	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
 	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
+	// The runs of one trigger, or of one user without any, have at most as many
+	// turns as stay free for others, so a half of them when they are alone;
+	// those of one organization twice as many as stay free.
 	MaxRunning int
 	// MaxQueued is how many may wait for their turn; 0 = 10,000. One more is
-	// refused with CodeUnavailable.
+	// refused with CodeUnavailable. It is shared as turns are; beyond a share it
+	// is CodeTooManyRequests.
 	MaxQueued int
 	// Drain is how long nodes may go on once the engine stops; 0 = 10 s. It is
 	// real time.
@@ -84,9 +88,9 @@ type Engine struct {
 	mu       sync.Mutex
 	runs     map[string]*run    // in memory
 	parked   map[string]*parked // at rest, with a timer or a caller
-	driving  int                // runs that have their turn
 	held     int                // memory that the input data of the new ones takes
-	queue    []*run             // runs that wait for one, each with a unit
+	flows    flows              // who has a turn, and who waits for one, each with a unit
+	lanes    lanes              // the runs of triggers that have not ended
 	families map[string]int     // how many runs each has led to that began with none above it
 	naps     int                // runs that are at rest in memory
 	watchers map[string]map[chan struct{}]struct{}
@@ -110,6 +114,7 @@ func New(options Options) *Engine {
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
 		Options: options, programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
+		flows: flows{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, lanes: newLanes(),
 		runs: map[string]*run{}, parked: map[string]*parked{}, families: map[string]int{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cut = context.WithCancelCause(context.Background())
@@ -152,11 +157,11 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 func (e *Engine) stop() {
 	e.mu.Lock()
 	e.stopping.Store(true)
-	for _, r := range e.queue {
-		r.turn = noTurn
+	for first := e.flows.order.first(); first != nil; first = e.flows.order.first() {
+		r := first.of.order.first().of.runs.first.of
+		e.leaveQueue(r)
 		go e.leave(r) // the disk may keep it waiting
 	}
-	e.queue = nil
 	for _, r := range e.runs {
 		go e.rouse(r)
 	}

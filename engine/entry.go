@@ -81,6 +81,19 @@ type begin struct {
 	Depth   int               `json:"depth,omitempty"`
 	Budget  *blueprint.Budget `json:"budget,omitempty"`
 	Hidden  []string          `json:"hidden,omitempty"` // secrets of connections that the reused steps may hold
+	// Lane bounds the runs of its trigger.
+	Lane *turnout `json:"lane,omitempty"`
+	// Flow is the trigger that all began with, of a run that another started.
+	Flow string `json:"flow,omitempty"`
+	// Chain is how many events led to all that, of a run that another started.
+	Chain int `json:"chain,omitempty"`
+}
+
+// turnout is the lane of a run. Number tells which runs came before it, on this
+// server, since there have been runs in the lane.
+type turnout struct {
+	blueprint.Lane
+	Number int64 `json:"number"`
 }
 
 // await is a request for input, with what is needed to judge the answer.

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"blueprintd/blueprint"
@@ -49,6 +50,7 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	if commit.New {
 		r.durable, r.ledger = true, ledger{}
 		r.handle.accept(nil)
+		r.engine.settled(r)
 	}
 	r.lateAt = time.Time{}
 	if len(r.pending) > 0 {
@@ -72,6 +74,9 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 	r.row.UpdatedAt = blueprint.TimeOf(r.engine.Clock.Now())
 	r.row.Status = r.status()
 	c := r.blankCommit()
+	if r.row.Status == blueprint.StatusPaused && !r.paused {
+		c.Events = append(c.Events, r.pausing(r.row.UpdatedAt)...)
+	}
 	c.Entries = make([][]byte, len(r.pending))
 	for i, e := range r.pending {
 		data, err := encodeEntry(e)
@@ -88,7 +93,9 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 
 // blankCommit makes a commit that stores the run's row. r.mu is held.
 func (r *run) blankCommit() *blueprint.JournalCommit {
-	return &blueprint.JournalCommit{Row: r.row, New: !r.durable, Firing: r.ledger.firing, Coalesced: r.ledger.coalesced, Cursor: r.ledger.cursor}
+	return &blueprint.JournalCommit{
+		Row: r.row, New: !r.durable, Firing: r.ledger.firing, Coalesced: r.ledger.coalesced, Cursor: r.ledger.cursor, Events: slices.Clip(r.ledger.events),
+	}
 }
 
 // The delays between attempts to write what must be written. They are real

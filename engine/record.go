@@ -207,6 +207,8 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	commit := r.blankCommit()
 	commit.Row.Status, commit.Row.EndTime, commit.Row.UpdatedAt = account.Status, now, now
 	commit.Record = record
+	commit.Events = append(commit.Events, r.ending(r.final, now)...)
+	commit.Cancelled = r.canceled != nil
 	if r.sealed {
 		truth, err := blueprint.Encode(account)
 		if err != nil {

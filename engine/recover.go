@@ -89,7 +89,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 
 // fold makes the run that a journal tells of.
 func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecution) error {
-	r.row, r.durable, r.paused = stored.Row, true, stored.Row.Status == blueprint.StatusPaused
+	r.row, r.durable, r.paused, r.begun = stored.Row, true, stored.Row.Status == blueprint.StatusPaused, len(stored.Entries) > 1
 	for i, data := range stored.Entries {
 		if len(data) > 0 && data[0] != '{' {
 			plain, err := e.Sealer.Open(data, secret.JournalPlace(r.id))
@@ -157,12 +157,14 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 		return err
 	}
 	e.counts.found(rows)
+	e.fillLanes()
 	for _, row := range rows {
 		if ctx.Err() != nil {
 			return nil // what is left is taken up at the next start
 		}
 		e.recoverOne(ctx, row)
 	}
+	e.openLanes()
 	if len(rows) > 0 {
 		e.Logger.Info("took up unfinished runs", "count", len(rows))
 	}
@@ -179,11 +181,15 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 		return
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Logger.Warn("a run waits for the disk", "execution", row.ID, "error", err)
+		e.reserve(&row)
 		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.recoverOne(e.ctx, row) })
 		return
 	default:
 		// One unreadable run must not keep all the others, and the server, down.
 		e.Logger.Error("a run could not be taken up", "execution", row.ID, "error", err, "hint", "it stays as it is; cancel it once the cause is mended")
+		e.mu.Lock()
+		e.vacate(row.ID)
+		e.mu.Unlock()
 		return
 	}
 	if row.BlueprintDeleted && r.canceled == nil {
@@ -191,6 +197,7 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 		r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: "the blueprint was deleted"})
 	}
 	calls, parent := r.calls(), r.begin.Parent
+	e.resit(r)
 	e.release(r)
 	e.attend(calls)
 	if parent != "" {

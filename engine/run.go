@@ -114,6 +114,7 @@ type run struct {
 	units   int
 	pending []*entry      // applied, not durable
 	durable bool          // the row is on disk
+	begun   bool          // so was more than its beginning when it was read back
 	paused  bool          // so says the row on disk
 	atOnce  bool          // it must be before the first node starts
 	ended   bool          // over; its last commit is under way or done
@@ -130,7 +131,10 @@ type run struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
-	turn turn // guarded by the engine's lock
+	// Guarded by the engine's lock.
+	turn turn
+	flow *flow      // while it has a turn or waits for one
+	spot spot[*run] // in the flow, while it waits
 }
 
 // ledger is what is stored together with a new run: the firing that caused it.
@@ -138,6 +142,7 @@ type ledger struct {
 	firing    *blueprint.Firing
 	coalesced *blueprint.Firing
 	cursor    blueprint.Time
+	events    []blueprint.Event
 }
 
 // gate is a lock that is held while the disk works. It is a channel, so that

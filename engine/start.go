@@ -26,7 +26,9 @@ const (
 
 // Start begins a run and returns at once; the handle tells what becomes of it.
 // Errors: CodeBadRequest when the blueprint has no nodes or the variables do
-// not fit, CodeUnavailable when the engine is stopping or its queue is full.
+// not fit, CodeUnavailable when the engine is stopping or its queue is full,
+// CodeTooManyRequests when the trigger or the user has its share of the queue or
+// too many wait in the lane, *blueprint.LaneFullError.
 func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
 	p, err := e.program(request.Definition, request.AdHoc)
 	if err != nil {
@@ -36,10 +38,13 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 		UserID: request.Principal.UserID, CanManage: request.CanManage,
 		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget,
 	}
+	if request.Lane != nil {
+		b.Lane = &turnout{Lane: *request.Lane}
+	}
 	if request.AdHoc {
 		b.Map = request.Definition.Map.Raw
 	}
-	return e.launch(e.IDs.ExecutionID(e.Clock.Now()), p, b, ledger{request.Firing, request.Coalesced, request.Cursor}, urgency)
+	return e.launch(e.IDs.ExecutionID(e.Clock.Now()), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events}, urgency)
 }
 
 // program gives the compiled form of a definition; an ad hoc one is not kept.
@@ -52,7 +57,7 @@ func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program
 
 // launch makes the run of a beginning and sets it to work now or when its turn
 // comes. A run that has to wait for its turn is stored meanwhile: its caller
-// may not wait for so long.
+// may not wait for so long. One that waits for its lane is put down.
 func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
 	now := e.Clock.Now()
 	r := e.newRun(id)
@@ -82,14 +87,16 @@ func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgen
 
 	r.atOnce = urgency == AtOnce
 
-	hasTurn, err := e.admit(r)
+	as, err := e.admit(r)
 	switch {
 	case err != nil:
 		r.unhold()
 		r.cancel(err)
 		return nil, err
-	case !hasTurn:
+	case as == queues:
 		go r.flush()
+	case as == stands:
+		go e.leave(r)
 	case urgency == AtOnce:
 		go e.drive(r)
 	default:

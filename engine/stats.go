@@ -14,6 +14,9 @@ type Stats struct {
 	Recovered                  int64 // runs that an earlier process had left unfinished
 	Working                    int   // runs that have their turn
 	Queued                     int   // runs that wait for their turn
+	Flows                      int   // triggers, and users without one, of whose runs some do
+	LongestQueue               int   // the most that do of one of them
+	Standing                   int   // runs at rest until others of their trigger have ended
 	Waiting                    int   // runs at rest until an instant
 	Paused                     int64 // runs that wait for an answer, as the disk has it
 	Held                       int   // weight of the input of the new runs at work, in bytes
@@ -30,7 +33,9 @@ func (e *Engine) Stats() Stats {
 		Paused: c.paused.Value(), MaxRunning: e.MaxRunning, MaxQueued: e.MaxQueued, Durations: c.durations.Distribution(),
 	}
 	e.mu.Lock()
-	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.driving, len(e.queue), e.waiting, e.held
+	stats.Working, stats.Queued, stats.Waiting, stats.Held = e.flows.taken, e.flows.queued, e.waiting, e.held
+	stats.Flows, stats.LongestQueue = e.flows.longest()
+	stats.Standing = e.lanes.standing
 	e.mu.Unlock()
 	return stats
 }

@@ -84,7 +84,7 @@ func TestStopTellsWhoWaits(t *testing.T) {
 		w.run(w.define(`a ask {"expiresMs": 1000, "onExpire": "continue"}`))
 		synctest.Wait()
 		busyGate := w.hold("busy")
-		busy := []*engine.Handle{w.start(w.define(`busy pass`)), w.start(w.define(`busy pass`))}
+		busy := []*engine.Handle{w.start(w.define(`busy pass`)), w.startWith(requestOf("guest", w.define(`busy pass`)), engine.Soon)}
 		<-busyGate.came
 		<-busyGate.came
 		queued := w.startWith(request(w.define(`q act`)), engine.AtEnd)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"blueprintd/blueprint"
 )
@@ -17,6 +16,8 @@ const maxRuns = 16
 type call struct {
 	parent, address string
 	root            string // the run that all began with
+	flow            string // the trigger that did
+	chain           int    // how many events led there
 	child           string
 	userID          string
 	depth           int
@@ -41,6 +42,14 @@ func (a *attempt) mayCall() error {
 // firstRun gives the run that this one, and all above it, began with.
 func (r *run) firstRun() string { return cmp.Or(r.begin.Root, r.id) }
 
+// firstTrigger gives the trigger that all began with, "" when none did.
+func (r *run) firstTrigger() string {
+	if r.begin.Flow == "" && r.begin.Trigger != nil {
+		return r.begin.Trigger.ID
+	}
+	return r.begin.Flow
+}
+
 // mayGrow tells whether a run may lead to one more, and counts it.
 func (e *Engine) mayGrow(root string) bool {
 	e.mu.Lock()
@@ -58,7 +67,7 @@ func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), root: r.firstRun(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
+	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
 }
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
@@ -135,7 +144,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden}
+	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain}
 	handle, err := e.launch(c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err
@@ -294,19 +303,20 @@ func (r *run) forsake() {
 		unhold := e.Clock.Hold()
 		go func() {
 			defer unhold()
-			e.abandon(child)
+			e.abandon(child, orphaned)
 		}()
 	}
 	r.orphans = nil
 }
 
-// abandon cancels a run for which nobody waits any more.
-func (e *Engine) abandon(child string) {
-	err := e.Cancel(e.ctx, child, orphaned)
+// abandon cancels a run by the engine's own decision, such as one for which
+// nobody waits any more.
+func (e *Engine) abandon(child, reason string) {
+	err := e.Cancel(e.ctx, child, reason)
 	switch code := blueprint.CodeOf(err); {
 	case err == nil, errors.Is(err, errShuttingDown):
 	case code == blueprint.CodeUnavailable:
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.abandon(child) })
+		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.abandon(child, reason) })
 	case code == blueprint.CodeInternal:
 		e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
 	}
@@ -318,78 +328,8 @@ func (e *Engine) outlived(id, parent string) {
 	stored, err := e.Journal.Load(e.ctx, parent)
 	switch {
 	case err == nil && stored.Row.Status.Terminal():
-		e.abandon(id)
+		e.abandon(id, orphaned)
 	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
 		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.outlived(id, parent) })
 	}
-}
-
-// naps keeps a run with many steps in memory while it waits for others, which
-// would otherwise be read back once for each. It lets go of the clock and of
-// its turn. r.mu is held.
-func (r *run) naps() bool {
-	e := r.engine
-	if r.count[looping] == 0 || r.broken != nil || r.ended || e.stopping.Load() {
-		return false
-	}
-	r.arm()
-	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortNap
-	if r.count[calling] == 0 && !soon {
-		return false
-	}
-	if !r.napping && !e.layDown(r) {
-		return false
-	}
-	e.changed(r.id)
-	return true
-}
-
-// How long a run that waits for an instant may nap, and how many may nap at a
-// time: the others are put down.
-const (
-	shortNap = time.Minute
-	maxNaps  = 1000
-)
-
-// layDown lets a run nap, unless too many do. What it was counted for, others
-// may use. r.mu is held.
-func (e *Engine) layDown(r *run) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.naps >= maxNaps {
-		return false
-	}
-	e.naps++
-	e.passTurn(r)
-	if r.counted {
-		e.held -= r.memory
-		r.counted = false
-	}
-	r.napping = true
-	r.unhold()
-	return true
-}
-
-// wakeUp ends a nap. r.mu is held.
-func (r *run) wakeUp() {
-	if r.napping {
-		r.napping = false
-		r.engine.mu.Lock()
-		r.engine.naps--
-		r.engine.mu.Unlock()
-		r.unhold = r.engine.Clock.Hold()
-	}
-}
-
-// rouse puts a run that naps down, when the engine stops.
-func (e *Engine) rouse(r *run) {
-	r.mu.Lock()
-	if !r.napping || r.gone {
-		r.mu.Unlock()
-		return
-	}
-	r.units++
-	r.wakeUp()
-	r.mu.Unlock()
-	e.leave(r)
 }

@@ -195,6 +195,13 @@ func request(d *blueprint.Definition) *blueprint.StartRequest {
 	return &blueprint.StartRequest{Definition: d, Principal: owner, CanManage: true, InputData: map[string]any{"n": blueprintNumber(1)}}
 }
 
+// requestOf asks for a run by somebody else, who has turns of their own.
+func requestOf(user string, d *blueprint.Definition) *blueprint.StartRequest {
+	r := request(d)
+	r.Principal.UserID = user
+	return r
+}
+
 func (w *world) start(d *blueprint.Definition) *engine.Handle {
 	w.Helper()
 	return w.startWith(request(d), engine.Soon)

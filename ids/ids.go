@@ -65,6 +65,20 @@ func (s *Source) ExecutionID(now time.Time) string {
 	return "exec_" + strconv.FormatInt(now.UnixMilli(), 10) + "_" + strings.ToLower(s.ULID(now))
 }
 
+// base32 has no letter that differs from another by its case alone, and no digit
+// that looks like a letter.
+const base32 = "abcdefghijklmnopqrstuvwxyz234567"
+
+// Address gives a random local part of a mail address: 26 characters of
+// [a-z2-7], 130 bits.
+func (s *Source) Address() string {
+	out := s.Bytes(26)
+	for i, b := range out {
+		out[i] = base32[b%32]
+	}
+	return string(out)
+}
+
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Token gives a random text of n characters of [0-9A-Za-z], 5.95 bits each.

@@ -22,6 +22,8 @@ const (
 	JournalAfterAct Bug = "journal-after-act"
 	NoFiringKey     Bug = "no-firing-key"
 	StatusRewritten Bug = "status-rewritten"
+	EventForgotten  Bug = "event-forgotten"
+	LimitForgotten  Bug = "limit-forgotten"
 )
 
 // Variable is the environment variable that chooses a bug.
@@ -42,5 +44,7 @@ func All() []Description {
 		{JournalAfterAct, "a node acts before the journal says that it will"},
 		{NoFiringKey, "one delivery may start any number of runs"},
 		{StatusRewritten, "a start calls completed runs failed"},
+		{EventForgotten, "an event leaves the outbox before anybody is told of it"},
+		{LimitForgotten, "a start lets all runs of a limited trigger begin at once"},
 	}
 }

@@ -69,6 +69,10 @@ type Triggers interface {
 	Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any) (executionID, firingID string, err error)
 	Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue
 	Preview(cron, timezone string, count int) ([]string, error)
+	Redeliver(ctx context.Context, principal blueprint.Principal, firingID string) (executionID, newID string, err error)
+	RedeliverSeveral(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (*blueprint.RedeliverResult, error)
+	Explain(story *blueprint.FiringStory) *blueprint.Explanation
+	Rotate(trigger *blueprint.Trigger, secret, keepFor string) (config map[string]any, made string, until blueprint.Time, err error)
 	Changed()
 }
 

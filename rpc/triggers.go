@@ -15,7 +15,7 @@ type triggerStore interface {
 	// UpdateTrigger stores what merge makes of the present trigger, within one transaction; nil keeps the config.
 	UpdateTrigger(ctx context.Context, p blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (blueprint.Trigger, error)
 	DeleteTrigger(ctx context.Context, p blueprint.Principal, id string) error
-	Firings(ctx context.Context, p blueprint.Principal, triggerID string, limit, offset int) ([]blueprint.Firing, int, error)
+	ledgerStore
 }
 
 func (s *Service) triggers() []Procedure {
@@ -28,6 +28,9 @@ func (s *Service) triggers() []Procedure {
 		mutation("blueprintTriggers.update", s.triggerUpdate),
 		mutation("blueprintTriggers.delete", s.triggerDelete),
 		mutation("blueprintTriggers.fire", s.triggerFire),
+		query("blueprintTriggers.explain", s.triggerExplain),
+		mutation("blueprintTriggers.redeliver", s.triggerRedeliver),
+		mutation("blueprintTriggers.rotateSecret", s.triggerRotateSecret),
 	}
 }
 
@@ -135,25 +138,6 @@ func (s *Service) triggerFire(ctx context.Context, caller *Caller, in triggerFir
 		return fired{}, err
 	}
 	return fired{true, executionID, firingID}, nil
-}
-
-type triggerHistory struct {
-	ID     string `json:"triggerId" check:"required,uuid"`
-	Limit  int    `json:"limit" check:"min=1,max=100,default=20"`
-	Offset int    `json:"offset" check:"min=0,default=0"`
-}
-
-type firingPage struct {
-	Firings []blueprint.Firing `json:"firings"`
-	Total   int                `json:"total"` // of all pages
-}
-
-func (s *Service) triggerHistory(ctx context.Context, caller *Caller, in triggerHistory) (firingPage, error) {
-	found, total, err := s.Store.Firings(ctx, caller.Principal, in.ID, in.Limit, in.Offset)
-	if found == nil {
-		found = []blueprint.Firing{}
-	}
-	return firingPage{found, total}, err
 }
 
 type triggerPreview struct {

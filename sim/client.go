@@ -46,7 +46,7 @@ func (w *world) accepted(id string) {
 func (w *world) refused(err error, codes ...blueprint.Code) {
 	code := blueprint.CodeOf(err)
 	w.tracef("  refused: %s", code)
-	if code == blueprint.CodeUnavailable || w.hardFaults > 0 {
+	if code == blueprint.CodeUnavailable || code == blueprint.CodeTooManyRequests && w.maxQueued < 10_000 || w.hardFaults > 0 {
 		return
 	}
 	for _, known := range codes {
@@ -145,7 +145,7 @@ func (w *world) fire() {
 		var id string
 		var err error
 		if again {
-			id, _, err = p.triggers.Redeliver(context.Background(), owner, &first, map[string]any{"again": first.ID})
+			id, _, err = p.triggers.Redeliver(context.Background(), owner, first.ID)
 		} else {
 			id, _, err = p.triggers.Fire(context.Background(), owner, w.api, map[string]any{"by": "hand"})
 		}

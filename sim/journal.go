@@ -41,6 +41,9 @@ func (j journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
 }
 
 func (j journal) RecordFirings(_ context.Context, trigger string, rows []blueprint.Firing, cursor blueprint.Time, _ ...blueprint.Event) error {
+	if len(rows) == 0 {
+		return nil // an event, and these worlds have none
+	}
 	return j.send(&write{key: "rows " + trigger + " " + rows[0].ID, trigger: trigger, rows: rows, cursor: cursor})
 }
 
@@ -87,11 +90,25 @@ func (j journal) Schedules(_ context.Context, since int64) (list []blueprint.Sch
 	return j.world.disk.schedules(since)
 }
 
-// ActiveTriggers gives none: it is asked for the listeners of events, and
-// these worlds have no events.
-func (j journal) ActiveTriggers(context.Context, blueprint.TriggerType) ([]blueprint.Trigger, error) {
+// SchedulesAfter gives them all on one page.
+func (j journal) SchedulesAfter(_ context.Context, last int64, _ int) (page []blueprint.Schedule, next int64, err error) {
+	if j.isDead() {
+		return nil, 0, errDead
+	}
+	if last == 0 {
+		page, _, err = j.world.disk.schedules(0)
+	}
+	return page, 1, err
+}
+
+// Listeners, Events and EventsTold have nothing: these worlds have no events.
+func (j journal) Listeners(context.Context, string, string) ([]string, error) { return nil, nil }
+
+func (j journal) Events(context.Context, int64, int) ([]blueprint.OutboxEvent, error) {
 	return nil, nil
 }
+
+func (j journal) EventsTold(context.Context, []string) error { return nil }
 
 func (j journal) StartedFiring(_ context.Context, trigger, key string) (*blueprint.Firing, error) {
 	if j.isDead() {

@@ -86,6 +86,20 @@ func TestAccess(t *testing.T) {
 					}},
 					{"UpdateTrigger", blueprint.AccessManage, func() error { _, err := s.UpdateTrigger(ctx, who, trigger.ID, nil, nil); return err }},
 					{"Firings", blueprint.AccessManage, func() error { _, _, err := s.Firings(ctx, who, trigger.ID, 20, 0); return err }},
+					{"FindFirings", blueprint.AccessManage, func() error {
+						_, _, err := s.FindFirings(ctx, who, trigger.ID, blueprint.FiringFilter{Key: "x"}, 20, 0)
+						return err
+					}},
+					{"FiringsToRedeliver", blueprint.AccessManage, func() error {
+						_, _, err := s.FiringsToRedeliver(ctx, who, trigger.ID, blueprint.FiringFilter{}, false, 20)
+						return err
+					}},
+					{"Ledger", blueprint.AccessManage, func() error {
+						_, err := s.Ledger(ctx, who, trigger.ID, blueprint.FiringFilter{}, 20)
+						return err
+					}},
+					{"TickRows", blueprint.AccessManage, func() error { _, err := s.TickRows(ctx, who, trigger.ID, 1); return err }},
+					{"ReasonCounts", blueprint.AccessManage, func() error { _, err := s.ReasonCounts(ctx, who, trigger.ID, 1, 20); return err }},
 					{"UpdateBlueprint", blueprint.AccessManage, func() error {
 						_, err := s.UpdateBlueprint(ctx, who, b.ID, blueprint.BlueprintPatch{Description: &description})
 						return err

@@ -17,7 +17,7 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	defer wrap(&err, "binding of trigger %s", triggerID)
 	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {
 		const creator = "SELECT created_by FROM triggers WHERE id = ? AND deleted_at IS NULL"
-		const query = "SELECT " + triggerColumns + ", b.version, " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		const query = "SELECT " + triggerColumns + ", coalesce(t.paused_reason, ''), b.version, " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 			WHERE t.id = ?2 AND b.deleted_at IS NULL`
 		binding := &blueprint.Binding{}
 		err := q.row(creator, []any{triggerID}, &binding.Principal.UserID)
@@ -26,7 +26,7 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 		if err == nil {
 			binding.Trigger, err = s.scanTrigger(func(into ...any) error {
 				return q.row(query, []any{binding.Principal.UserID, triggerID}, into...)
-			}, &version, &access)
+			}, &binding.PausedReason, &version, &access)
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, notFound("trigger", triggerID)

@@ -46,8 +46,11 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		row, err := s.blueprintFor(t, principal, id)
+		if err != nil {
+			return err
+		}
 		made = row.Blueprint
-		return err
+		return s.raise(t, written(&made, blueprint.EventBlueprintCreated, "", now))
 	})
 	return made, err
 }
@@ -129,6 +132,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := needs(row.access, need, id); err != nil {
 			return err
 		}
+		before := row.Status
 		content, changed := apply(patch, &row.Blueprint)
 		if !changed && patch.Version == nil {
 			updated = row.Blueprint
@@ -149,9 +153,27 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		updated = row.Blueprint
-		return saveBlueprint(t, &row.Blueprint)
+		if err := saveBlueprint(t, &row.Blueprint); err != nil {
+			return err
+		}
+		return s.raise(t, written(&updated, blueprint.EventBlueprintUpdated, before, now))
 	})
 	return updated, err
+}
+
+// written gives the events of a blueprint that was made or changed, and whose
+// status was another before.
+func written(b *blueprint.Blueprint, event, before string, at blueprint.Time) []blueprint.Event {
+	e := blueprint.Event{
+		Name: event, OrganizationID: b.OrganizationID, BlueprintID: b.ID, At: at,
+		Data: map[string]any{"title": b.Title, "version": b.Version, "status": b.Status},
+	}
+	events := []blueprint.Event{e}
+	if b.Status == blueprint.StatusPublished && before != blueprint.StatusPublished {
+		e.Name = blueprint.EventBlueprintPublished
+		events = append(events, e)
+	}
+	return events
 }
 
 // apply makes the changes of a patch and tells whether any changed the map or

@@ -18,11 +18,10 @@ import (
 
 // plainBlobs are the columns that hold bytes which are not encrypted.
 var plainBlobs = []string{
-	"meta.key_check",        // tells keys apart
-	"api_keys.hash",         // SHA-256
-	"executions.record",     // what readers see
-	"firings.delivery_body", // what came, as it came
-	"sign_ins.state_hash",   // SHA-256
+	"meta.key_check",      // tells keys apart
+	"api_keys.hash",       // SHA-256
+	"executions.record",   // what readers see
+	"sign_ins.state_hash", // SHA-256
 }
 
 // TestSealedColumns keeps the list of what is encrypted whole: every column that
@@ -83,6 +82,9 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		going.Entries = append(going.Entries, options.Sealer.Seal([]byte("canary of a journal"), secret.JournalPlace(going.Row.ID)), []byte(`{"plain":true}`))
 	}
 	check(t, s.Commit(ctx, going))
+	came := firing(s, hook, "k")
+	came.Delivery = &blueprint.Delivery{Body: []byte("canary of a delivery"), Size: 20}
+	check(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{came}, 0))
 	check(t, s.Close())
 	return options, func(s *Store) map[string]string {
 		t.Helper()
@@ -94,6 +96,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		got["token"] = string(must(s.Token(ctx, c.ID, ann.UserID))(t))
 		got["sign-in"] = string(must(s.FindSignIn(ctx, signIn(c.ID, ann, 7).StateHash))(t).Secret)
 		got["state"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).State, secret.StatePlace(ended.Row.ID))
+		got["delivery"] = string(must(s.FiringWithDelivery(ctx, ann, came.ID))(t).Delivery.Body)
 		entries := map[string]int{}
 		for _, entry := range must(s.Load(ctx, going.Row.ID))(t).Entries {
 			if entry[0] != '{' {
@@ -112,6 +115,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 var sealedContent = map[string]string{
 	"variable": "canary of a variable", "trigger": "canary of a trigger", "connection": "canary-of-slack",
 	"token": "canary of a token", "sign-in": "\x07", "state": "canary of a state",
+	"delivery": "canary of a delivery",
 }
 
 func TestChangeKey(t *testing.T) {
@@ -128,7 +132,7 @@ func TestChangeKey(t *testing.T) {
 		}
 		stages = append(stages, stage)
 	}}))(t)
-	if want := int64(6 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
+	if want := int64(7 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
 		t.Errorf("report %+v, want %d values; stages %q", report, want, stages)
 	}
 	check(t, s.Close())

@@ -3,27 +3,53 @@ package store
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"blueprintd/blueprint"
 )
 
-// encodeDelivery gives the two columns of what came with a firing.
-func encodeDelivery(d *blueprint.Delivery) (head, body any, err error) {
+// deliveryPlace names what a sealed delivery is bound to.
+func deliveryPlace(firingID string) string { return "firings/" + firingID + "/delivery" }
+
+// sealDelivery encrypts what came with a firing, before the writer has to wait
+// for that: the head as JSON, and behind a line break the body if it was kept.
+func (s *Store) sealDelivery(f *blueprint.Firing) error {
+	d := f.Delivery
 	if d == nil {
-		return nil, nil, nil
+		return nil
 	}
-	text, err := blueprint.Encode(d)
+	plain, err := blueprint.Encode(d)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	if d.Body != nil {
-		body = d.Body
+	if d.Kept() {
+		plain = append(append(plain, '\n'), d.Body...)
 	}
-	return string(text), body, nil
+	d.Sealed, err = s.seal(plain, deliveryPlace(f.ID))
+	return err
+}
+
+// openDelivery gives back what sealDelivery encrypted.
+func (s *Store) openDelivery(firingID string, sealed []byte) (*blueprint.Delivery, error) {
+	if sealed == nil {
+		return nil, nil
+	}
+	plain, err := s.unsealed(sealed, deliveryPlace(firingID))
+	if err != nil {
+		return nil, err
+	}
+	head, body, kept := bytes.Cut(plain, []byte("\n"))
+	d := &blueprint.Delivery{}
+	decoder := json.NewDecoder(bytes.NewReader(head))
+	decoder.UseNumber()
+	if err := decoder.Decode(d); err != nil {
+		return nil, fmt.Errorf("a delivery is unreadable: %w", err)
+	}
+	if kept {
+		d.Body = body
+	}
+	return d, nil
 }
 
 // deliverySize is about how many bytes a firing writes because of what came
@@ -32,48 +58,19 @@ func deliverySize(f *blueprint.Firing) int {
 	if f.Delivery == nil {
 		return 0
 	}
-	return 256 + len(f.Delivery.Body)
-}
-
-func decodeDelivery(head, body []byte) (*blueprint.Delivery, error) {
-	if head == nil {
-		return nil, nil
-	}
-	d := &blueprint.Delivery{}
-	decoder := json.NewDecoder(bytes.NewReader(head))
-	decoder.UseNumber()
-	if err := decoder.Decode(d); err != nil {
-		return nil, fmt.Errorf("a delivery is unreadable: %w", err)
-	}
-	d.Body = body
-	if d.Body == nil && d.Size == 0 {
-		d.Body = []byte{}
-	}
-	return d, nil
+	return len(f.Delivery.Sealed)
 }
 
 // FiringWithDelivery gives a row of the ledger with what came, to who can
-// manage its trigger's blueprint: CodeNotFound, or CodeForbidden. Delivery is
-// nil when nothing came.
+// manage its trigger's blueprint; for anybody else it is CodeNotFound. Delivery
+// is nil when nothing came.
 func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "delivery of firing %s for user %s", id, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
-		var head, body []byte
-		firing, err = scanFiring(func(into ...any) error {
-			return q.row("SELECT "+firingColumns+", f.delivery, f.delivery_body FROM firings f WHERE f.id = ?", []any{id}, append(into, &head, &body)...)
-		})
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("firing", id)
-		}
+		var sealed []byte
+		firing, _, err = s.ownFiring(q, principal, id, ", f.sealed_delivery", &sealed)
 		if err == nil {
-			firing.Delivery, err = decodeDelivery(head, body)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = s.managedTrigger(q, principal, firing.TriggerID)
-		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
-			return notFound("firing", id)
+			firing.Delivery, err = s.openDelivery(id, sealed)
 		}
 		return err
 	})

@@ -16,6 +16,15 @@
 // decided by the query that reads it; methods that take no principal say who
 // may call them.
 //
+// # Events and triggers that fail
+//
+// What happens to runs and blueprints goes into the outbox in the transaction that
+// makes it true, if a trigger listens to it; Options.OnEvents says so before the
+// writer is answered. The writer remembers who listens until the generation moves,
+// and which triggers have failed last, so that both cost nothing where nobody
+// listens and nothing fails. With the 20th failure in a row a trigger is switched
+// off in the transaction of that run's end.
+//
 // # Errors
 //
 // What a caller may be told is a *blueprint.Error: CodeNotFound, CodeForbidden,

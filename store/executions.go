@@ -17,7 +17,8 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, bluep
 
 // Commit makes one step of a run durable: its row, its firing with what
 // belongs to that when it is new, and its journal entries, or instead of them, when it
-// has ended, its record. Errors: *blueprint.DuplicateFiringError when the
+// has ended, its record; and what follows from it for the outbox and for the
+// trigger that started it. Errors: *blueprint.DuplicateFiringError when the
 // firing's key has started a run, CodeConflict when the run is not New and has
 // ended, or is New and exists, CodeNotFound when it is not New and does not
 // exist, or its blueprint is deleted, CodeUnavailable when it is New and the
@@ -25,17 +26,27 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, bluep
 // engine.
 func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
 	defer wrap(&err, "commit execution %s", c.Row.ID)
-	j := &job{size: 512 + len(c.Record) + len(c.State)}
-	if c.Firing != nil {
-		j.size += deliverySize(c.Firing)
-	}
-	ended := c.Row.Status.Terminal()
 	if c.New && c.Row.ParentExecutionID == "" && s.ground.narrow.Load() {
 		return errNoRoom
 	}
 	if c.New && c.Row.ParentExecutionID == "" && s.full.Load() {
 		return errDiskLimit
 	}
+	if c.Firing != nil {
+		if err := s.sealDelivery(c.Firing); err != nil {
+			return err
+		}
+	}
+	return s.submit(ctx, s.commitJob(c))
+}
+
+// commitJob is the work of Commit.
+func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
+	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events}
+	if c.Firing != nil {
+		j.size += deliverySize(c.Firing)
+	}
+	ended := c.Row.Status.Terminal()
 	if !ended {
 		for _, entry := range c.Entries {
 			j.size += 64 + len(entry)
@@ -43,17 +54,32 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	}
 	switch {
 	case !c.New:
-		j.run = func(t *transaction) error { return updateExecution(t, c) }
+		j.run = s.concluded(c, updateExecution)
 	case c.Firing == nil && (ended || len(c.Entries) == 0):
 		j.single = true
-		j.run = func(t *transaction) error {
+		j.run = s.concluded(c, func(t *transaction, c *blueprint.JournalCommit) error {
 			_, err := beginExecution(t, c)
 			return err
-		}
+		})
 	default:
-		j.run = func(t *transaction) error { return beginWithFiring(t, c) }
+		j.run = s.concluded(c, beginWithFiring)
 	}
-	return s.submit(ctx, j)
+	return j
+}
+
+// concluded is a step of a run with what follows from it: what its end says of
+// its trigger, and its events. A run without a trigger to whose events nobody
+// listens needs no statement for either.
+func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *blueprint.JournalCommit) error) func(*transaction) error {
+	return func(t *transaction) error {
+		if err := step(t, c); err != nil {
+			return err
+		}
+		if err := s.weighEnd(t, c); err != nil {
+			return err
+		}
+		return s.raise(t, c.Events)
+	}
 }
 
 func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err error) {

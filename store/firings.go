@@ -18,17 +18,23 @@ func scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
 // insertFiring writes a row of the ledger. A started one whose key has started
 // a run before is a *blueprint.DuplicateFiringError.
 func insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason, execution_id, body_hash, delivery, delivery_body)
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason, execution_id, body_hash, redelivery_of, sealed_delivery)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	var execution any
 	if f.ExecutionID != nil {
 		execution = *f.ExecutionID
 	}
-	head, body, err := encodeDelivery(f.Delivery)
-	if err != nil {
-		return err
+	var again, sealed any
+	if d := f.Delivery; d != nil {
+		again, _ = d.Facts[blueprint.RedeliveredFrom].(string)
+		if d.Sealed != nil {
+			sealed = d.Sealed
+		}
 	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), f.Reason, execution, textOrNull(f.BodyHash), head, body)
+	if again == "" || f.Source != blueprint.SourceRedelivery {
+		again = nil
+	}
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), f.Reason, execution, textOrNull(f.BodyHash), again, sealed)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
 		first, lookup := startedFiring(t.session, f.TriggerID, f.Key)
 		if lookup == nil {
@@ -82,6 +88,9 @@ func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []b
 	}
 	size := 512
 	for i := range firings {
+		if err := s.sealDelivery(&firings[i]); err != nil {
+			return err
+		}
 		size += deliverySize(&firings[i])
 	}
 	return s.submit(ctx, &job{size: size, run: func(t *transaction) error {
@@ -113,24 +122,12 @@ func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *bl
 	return &firing, nil
 }
 
-// Firing gives a row of the ledger to who can manage its trigger's blueprint:
-// CodeNotFound, or CodeForbidden.
+// Firing gives a row of the ledger to who can manage its trigger's blueprint;
+// for anybody else it is CodeNotFound.
 func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "firing %s for user %s", id, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
-		firing, err = scanFiring(func(into ...any) error {
-			return q.row("SELECT "+firingColumns+" FROM firings f WHERE f.id = ?", []any{id}, into...)
-		})
-		if errors.Is(err, sql.ErrNoRows) {
-			return notFound("firing", id)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = s.managedTrigger(q, principal, firing.TriggerID)
-		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
-			return notFound("firing", id)
-		}
+		firing, _, err = s.ownFiring(q, principal, id, "")
 		return err
 	})
 	if err != nil {

@@ -3,9 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
+	"time"
 )
 
 // fileLock says that a server has the database. The system drops it when the
@@ -13,21 +13,41 @@ import (
 // two servers hold locks on two files of one name.
 type fileLock struct{ file *os.File }
 
+// How often, and how often at most, a lock is tried again that a dead process
+// left behind.
+const (
+	heirInterval = 20 * time.Millisecond
+	heirTries    = 150
+)
+
 // lockFile takes the lock, or names the process that holds it.
+//
+// A server that is killed while it starts another program leaves its lock for a
+// moment to what is to become that: it has all files of its parent until then,
+// for some hundred milliseconds on a busy machine. So where the process that
+// signed the file is dead, its heirs are waited for.
 func lockFile(path string) (*fileLock, error) {
+	return lockAfter(path, func() { <-time.NewTimer(heirInterval).C })
+}
+
+// lockAfter is lockFile with another pause between two tries.
+func lockAfter(path string, pause func()) (*fileLock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	free, err := tryLock(file)
+	for tries := 0; err == nil && !free && tries < heirTries && isDead(signer(file)); tries++ {
+		pause()
+		free, err = tryLock(file)
+	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	if !free {
 		defer file.Close()
 		holder := "another process"
-		if text, err := io.ReadAll(io.LimitReader(file, 32)); err == nil && len(text) > 0 {
-			number, _, _ := strings.Cut(string(text), "\n")
+		if number := signer(file); number != "" {
 			holder = "process " + number
 		}
 		return nil, lockedBy(holder, path)
@@ -37,6 +57,15 @@ func lockFile(path string) (*fileLock, error) {
 		return nil, errors.Join(err, lock.release())
 	}
 	return lock, nil
+}
+
+// signer gives the number of the process that signed a lock file, "" when none
+// did.
+func signer(file *os.File) string {
+	text := make([]byte, 32)
+	n, _ := file.ReadAt(text, 0)
+	number, _, _ := strings.Cut(string(text[:n]), "\n")
+	return number
 }
 
 // lockedBy says that another process has a database.
@@ -85,9 +114,7 @@ func holder(path string) (number string, held bool, err error) {
 	if free || err != nil {
 		return "", false, err
 	}
-	text, err := io.ReadAll(io.LimitReader(file, 32))
-	number, _, _ = strings.Cut(string(text), "\n")
-	return number, true, err
+	return signer(file), true, nil
 }
 
 // used tells whether a server that held this lock has used its database.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -25,4 +26,10 @@ func flock(file *os.File, how int) (free bool, err error) {
 		return false, fmt.Errorf("lock %s: %w", file.Name(), err)
 	}
 	return true, nil
+}
+
+// isDead tells whether there is no process of a number any more.
+func isDead(number string) bool {
+	pid, err := strconv.Atoi(number)
+	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

@@ -30,3 +30,7 @@ func lockRange(file *os.File, how uint32) (free bool, err error) {
 	}
 	return true, nil
 }
+
+// isDead is never asked for what a process leaves to those that it starts: it
+// leaves them nothing.
+func isDead(string) bool { return false }

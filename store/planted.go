@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/planted"
 )
 
@@ -39,4 +40,15 @@ func plantedRecovery(ctx context.Context, s *Store) error {
 		_, err := t.exec("UPDATE executions SET status = 'failed' WHERE status = 'completed' AND seq > (SELECT max(seq) FROM executions) - 20")
 		return err
 	})
+}
+
+// forget takes events out of the outbox that nobody was told of yet.
+func (s *Store) forget(ctx context.Context, list []blueprint.OutboxEvent) {
+	var keys []string
+	for i := range list {
+		keys = append(keys, list[i].Key)
+	}
+	if err := s.EventsTold(ctx, keys); err != nil {
+		s.options.Logger.Warn("events could not be forgotten", "error", err)
+	}
 }

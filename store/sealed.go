@@ -44,6 +44,11 @@ var sealedColumns = []sealedColumn{
 		place: func(p [3]string) string { return configPlace(p[0]) },
 	},
 	{
+		table: "firings", column: "sealed_delivery", sealed: "x.sealed_delivery IS NOT NULL",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return deliveryPlace(p[0]) },
+	},
+	{
 		table: "connections", column: "sealed_config", sealed: "x.sealed_config IS NOT NULL",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, x.type, " + connectionOwner,
 		place: func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) },

@@ -14,7 +14,8 @@ type Stats struct {
 	Commits, Jobs             int64 // transactions of the writer, and the writes in them
 	PrunedRuns, PrunedFirings int64
 	CheckpointFailures        int64
-	Queued, MaxQueued         int // writes that wait for the writer
+	Tripped                   int64 // triggers that were switched off because their runs kept failing
+	Queued, MaxQueued         int   // writes that wait for the writer
 	// Durations are from the beginning of each commit to its end, in real time.
 	Durations metrics.Distribution
 	// BusySince is when the writer began with the writes that it is at, or when
@@ -40,7 +41,7 @@ func (s *Store) Stats() Stats {
 	c := &s.counts
 	stats := Stats{
 		Commits: c.commits.Value(), Jobs: c.jobs.Value(), PrunedRuns: c.prunedRuns.Value(), PrunedFirings: c.prunedFirings.Value(),
-		CheckpointFailures: c.checkpointFailures.Value(), Queued: s.writer.queued(), MaxQueued: maxQueued, Durations: c.durations.Distribution(),
+		CheckpointFailures: c.checkpointFailures.Value(), Tripped: c.tripped.Value(), Queued: s.writer.queued(), MaxQueued: maxQueued, Durations: c.durations.Distribution(),
 		Failure: s.usable(), Narrow: s.ground.narrow.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
 	}
 	s.writer.mu.Lock()
@@ -61,8 +62,8 @@ func (s *Store) Stats() Stats {
 
 // counts are what a store counts as it goes.
 type counts struct {
-	commits, jobs, prunedRuns, prunedFirings, checkpointFailures metrics.Counter
-	durations                                                    *metrics.Histogram
+	commits, jobs, prunedRuns, prunedFirings, checkpointFailures, tripped metrics.Counter
+	durations                                                             *metrics.Histogram
 
 	mu           sync.Mutex
 	last, failed time.Time

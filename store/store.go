@@ -54,6 +54,14 @@ type Options struct {
 	// MaxDisk is how many bytes the database and its log may take; 0 = any
 	// number.
 	MaxDisk int64
+	// MailDomain stands behind the @ of every email trigger's address; "" =
+	// DefaultMailDomain.
+	MailDomain string
+
+	// OnEvents is called when a commit has put events into the outbox, before
+	// those who wrote in it are answered. It must return at once and not call the
+	// store. Nil = nobody waits for them.
+	OnEvents func()
 
 	lookAt     lookAt             // nil = lookAround
 	syncFolder func(string) error // nil = syncFolder
@@ -84,6 +92,8 @@ type Store struct {
 	access      *cache[grant]
 	bindings    *cache[*blueprint.Binding]
 	active      *cache[[]blueprint.Trigger]
+	mailboxes   *cache[string]                // ids of triggers
+	listeners   *cache[[]string]              // ids of triggers
 	definitions *cache[*blueprint.Definition] // these never change
 	uses        keyUses
 	counts      counts
@@ -114,6 +124,8 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		access:      newCache[grant](10_000),
 		bindings:    newCache[*blueprint.Binding](10_000),
 		active:      newCache[[]blueprint.Trigger](16),
+		mailboxes:   newCache[string](10_000),
+		listeners:   newCache[[]string](10_000),
 		definitions: newCache[*blueprint.Definition](1_000),
 		counts:      newCounts(),
 	}

@@ -24,19 +24,20 @@ func (s *Store) take(ctx context.Context) error {
 }
 
 // fence makes sure that the database is still this server's, or, for a tool,
-// that its master key is still the one at hand.
-func (s *Store) fence() error {
-	if s.epoch == 0 {
-		return s.sameKey()
-	}
+// that its master key is still the one at hand. It gives the generation at which
+// the transaction begins.
+func (s *Store) fence() (generation int64, err error) {
 	var epoch int64
-	if err := s.writer.session.row("SELECT epoch FROM meta WHERE id = 1", nil, &epoch); err != nil {
-		return err
+	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
+		return 0, err
 	}
-	if epoch != s.epoch {
-		return errFenced
+	switch {
+	case s.epoch == 0:
+		err = s.sameKey()
+	case epoch != s.epoch:
+		err = errFenced
 	}
-	return nil
+	return generation, err
 }
 
 // sameKey keeps a tool from writing what nobody could read: no server is there

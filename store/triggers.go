@@ -9,12 +9,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-const triggerColumns = "t.id, t.blueprint_id, t.type, t.config, t.sealed_config, t.is_active, t.created_by"
+const triggerColumns = "t.id, t.blueprint_id, t.type, t.config, t.sealed_config, t.is_active, t.created_by, coalesce(t.address, '')"
 
 // scanTrigger reads a trigger with its true secrets.
 func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger blueprint.Trigger, err error) {
 	var plain, sealed []byte
-	into := []any{&trigger.ID, &trigger.BlueprintID, &trigger.Type, &plain, &sealed, &trigger.IsActive, &trigger.CreatedBy}
+	var address string
+	into := []any{&trigger.ID, &trigger.BlueprintID, &trigger.Type, &plain, &sealed, &trigger.IsActive, &trigger.CreatedBy, &address}
 	if err := scan(append(into, more...)...); err != nil {
 		return trigger, err
 	}
@@ -26,7 +27,7 @@ func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger bluep
 	if !ok {
 		return trigger, fmt.Errorf("config of trigger %s is no object", trigger.ID)
 	}
-	trigger.Config = config
+	trigger.Config = s.withAddress(config, address)
 	return trigger, nil
 }
 
@@ -105,22 +106,21 @@ func (s *Store) GetTrigger(ctx context.Context, principal blueprint.Principal, i
 func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "create trigger of blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
-	if config == nil {
-		config = map[string]any{}
-	}
+	config, address := s.addressed(kind, config)
 	trigger = blueprint.Trigger{ID: s.options.IDs.UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: principal.UserID}
-	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at, changed)
-		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ` + nextGeneration + ")"
+	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at, event, address, changed)
+		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ` + nextGeneration + ")"
 	plain, sealed, err := s.sealConfig(trigger.ID, config)
 	if err != nil {
 		return trigger, err
 	}
+	trigger.Config = s.withAddress(config, address)
 	err = s.write(ctx, func(t *transaction) error {
 		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessManage); err != nil {
 			return err
 		}
 		t.changed()
-		_, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, principal.UserID, now, now)
+		_, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, principal.UserID, now, now, listensTo(&trigger), textOrNull(address))
 		return err
 	})
 	return trigger, err
@@ -129,8 +129,8 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 // UpdateTrigger changes a trigger: merge, unless nil, is given the present
 // config and gives the next one (it must not change its argument; an error of
 // it is returned and changes nothing); isActive, unless nil, turns the trigger
-// on or off. Turning it on, or changing a schedule, moves its cursor to now. It
-// needs AccessManage on its blueprint: CodeNotFound, or CodeForbidden.
+// on or off. Turning it on, or changing a schedule, moves its cursor to now; on
+// is also what forgets that its runs have failed. It needs AccessManage on its blueprint: CodeNotFound, or CodeForbidden.
 func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "update trigger %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -148,7 +148,7 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			if !blueprint.Equal(trigger.Config["cron"], config["cron"]) || !blueprint.Equal(trigger.Config["timezone"], config["timezone"]) {
 				cursor = now
 			}
-			trigger.Config = config
+			trigger.Config = sameAddress(&trigger, config)
 		}
 		if isActive != nil {
 			if *isActive && !trigger.IsActive {
@@ -156,17 +156,33 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			}
 			trigger.IsActive = *isActive
 		}
-		plain, sealed, err := s.sealConfig(id, trigger.Config)
+		if isActive != nil && *isActive {
+			if _, err := t.exec("UPDATE triggers SET failures = 0, paused_reason = NULL WHERE id = ?", id); err != nil {
+				return err
+			}
+		}
+		plain, sealed, err := s.sealConfig(id, withoutAddress(trigger.Type, trigger.Config))
 		if err != nil {
 			return err
 		}
 		t.changed()
-		if _, err := t.exec("UPDATE triggers SET config = ?, sealed_config = ?, is_active = ?, changed = "+nextGeneration+" WHERE id = ?", plain, sealed, trigger.IsActive, id); err != nil {
+		const update = `UPDATE triggers SET config = ?, sealed_config = ?, is_active = ?, event = ?, changed = ` + nextGeneration + ` WHERE id = ?`
+		if _, err := t.exec(update, plain, sealed, trigger.IsActive, listensTo(&trigger), id); err != nil {
 			return err
 		}
 		return moveCursor(t, id, cursor)
 	})
 	return trigger, err
+}
+
+// listensTo gives the event that a trigger listens to, NULL for one that is not
+// of type event.
+func listensTo(trigger *blueprint.Trigger) any {
+	event, _ := trigger.Config["event"].(string)
+	if trigger.Type != blueprint.TriggerEvent {
+		event = ""
+	}
+	return textOrNull(event)
 }
 
 // DeleteTrigger deletes a trigger: from now on it is unknown to everybody. Its

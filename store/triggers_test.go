@@ -201,7 +201,7 @@ func TestFirings(t *testing.T) {
 			t.Error(cmp.Diff(rows[0], got))
 		}
 		_, err = s.Firing(ctx, bob, rows[0].ID)
-		wantCode(t, err, blueprint.CodeForbidden)
+		wantCode(t, err, blueprint.CodeNotFound)
 		_, err = s.Firing(ctx, ann, "unknown")
 		wantCode(t, err, blueprint.CodeNotFound)
 		check(t, s.DeleteTrigger(ctx, ann, trigger.ID))

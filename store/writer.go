@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/metrics"
 )
@@ -20,7 +21,10 @@ const (
 // transaction is what a job writes through.
 type transaction struct {
 	*session
-	bump bool
+	bump    bool
+	raised  int      // bytes, about, of events that it put into the outbox
+	mended  bool     // it took a trigger off the list of the failing
+	tripped []string // triggers that it switched off
 }
 
 // changed says that the job changed something that caches depend on.
@@ -29,10 +33,13 @@ func (t *transaction) changed() { t.bump = true }
 // job is one write: all of it, or nothing.
 type job struct {
 	run func(*transaction) error
-	// size is about how many bytes it writes.
+	// size is about how many bytes it writes, without events.
 	size int
+	// events are those that run raises, as far as they are known beforehand.
+	events []blueprint.Event
 	// single says that it consists of one statement, which undoes itself when
-	// it fails; such a job needs no savepoint.
+	// it fails; such a job needs no savepoint, unless somebody listens to its
+	// events.
 	single bool
 	err    error
 	done   chan struct{}
@@ -56,6 +63,10 @@ type writer struct {
 	// busySince is when the batch at work was taken, or, before it is, when the
 	// first job of it came; zero when there is none.
 	busySince time.Time
+
+	// What the connection's transactions know of triggers.
+	listening listening
+	failing   map[string]bool // those of which the last run failed; nil = to be read
 
 	unseen int  // bytes, about, written since the log was last looked at
 	held   bool // the log could not be emptied then
@@ -221,13 +232,17 @@ func (s *Store) process(batch []*job) {
 	w.mu.Lock()
 	failure := w.failure
 	w.mu.Unlock()
+	var done outcome
 	if failure == nil {
 		watch := metrics.Begin()
-		failure = s.transact(batch)
+		done, failure = s.transact(batch)
 		s.counts.batch(watch.Elapsed(), len(batch), failure)
 		s.endIfLost(failure)
 	}
 	w.connection.Unlock()
+	if failure == nil {
+		s.tell(done)
+	}
 	for _, j := range batch {
 		if failure != nil {
 			j.err = explain(failure)
@@ -238,59 +253,72 @@ func (s *Store) process(batch []*job) {
 
 // transact runs the jobs of a batch and commits them. A job that fails alone
 // keeps its own error; an error that is returned undid them all.
-func (s *Store) transact(batch []*job) (err error) {
+func (s *Store) transact(batch []*job) (done outcome, err error) {
 	w := s.writer
 	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
-		return err
+		return done, err
 	}
 	defer func() {
 		if err != nil {
 			w.rollback()
+			w.listening.forget()
+			w.failing = nil
 		}
 	}()
-	if err := s.fence(); err != nil {
-		return err
+	generation, err := s.fence()
+	if err != nil {
+		return done, err
 	}
+	w.listening.at(generation)
 	good, bump, written := 0, false, 0
 	for _, j := range batch {
 		written += j.size
 		t := &transaction{session: w.session}
 		err := w.attempt(j, t, len(batch) == 1)
 		if severityOf(err) != ofJob {
-			return err
+			return done, err
 		}
-		if j.err = err; err == nil {
+		if t.bump { // what was read before it, or beside changes that are undone
+			w.listening.forget()
+		}
+		if j.err = err; err != nil && t.mended {
+			w.failing = nil
+		}
+		if err == nil {
 			good++
 			bump = bump || t.bump
+			written += t.raised
+			done.add(t)
 		}
 	}
 	if good == 0 {
 		w.rollback()
-		return nil
+		return outcome{}, nil
 	}
 	if bump {
 		if _, err := w.session.exec("UPDATE meta SET generation = generation + 1 WHERE id = 1"); err != nil {
-			return err
+			return done, err
 		}
+		w.listening.generation++
 	}
 	if w.beforeCommit != nil {
 		if err := w.beforeCommit(); err != nil {
-			return err
+			return done, err
 		}
 	}
 	if _, err := w.session.exec("COMMIT"); err != nil {
-		return err
+		return done, err
 	}
 	s.committed(bump)
 	s.written.Add(int64(written))
 	s.boundLog(written)
-	return nil
+	return done, nil
 }
 
 // attempt runs one job so that its failure undoes it alone. A job that is by
 // itself in the transaction needs no savepoint for that.
 func (w *writer) attempt(j *job, t *transaction, alone bool) error {
-	if alone || j.single {
+	if alone || j.single && !w.listening.to(t, j.events) {
 		return j.run(t)
 	}
 	if _, err := w.session.exec("SAVEPOINT job"); err != nil {

@@ -35,3 +35,9 @@ func after(key string) string {
 
 // idOf gives the id of the node of an address.
 func idOf(address string) string { return address[strings.LastIndex(address, "/")+1:] }
+
+// before gives the id of the run in a key.
+func before(key string) string {
+	id, _, _ := strings.Cut(key, "/")
+	return id
+}

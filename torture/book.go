@@ -23,7 +23,8 @@ type book struct {
 	open       []*run // not known to have ended, and not left to a silent person
 	closed     []*run // the others
 	deliveries map[string]*delivery
-	keys       []string // of deliveries, for sending some again
+	keys       []string    // of deliveries, for sending some again
+	firings    []*delivery // that started a run, as acknowledged
 	counts     counts
 	outages    []outage
 	violations []violation
@@ -32,7 +33,7 @@ type book struct {
 	kinds map[string]int // how many violations there are of a format
 }
 
-// delivery is a webhook delivery or a call of an api trigger with an id.
+// delivery is what is sent to a trigger: with an id, but for some webhooks.
 type delivery struct {
 	shape     *shape
 	trigger   string
@@ -40,6 +41,19 @@ type delivery struct {
 	mode      string // "", "wait" or "api"
 	input     object
 	execution string // as first acknowledged
+	firing    string // the same
+
+	// Of a source.
+	source   *source
+	body     []byte   // as it is sent
+	files    [][]byte // that are attached to it
+	wrong    bool     // it is signed wrongly
+	oldest   int      // the number of the oldest secret that signed it
+	filtered bool     // the trigger leaves it out
+	refused  int      // how often it was answered 401, or 409 with another body
+	repeats  int      // how often it was answered as one that came again
+	taken    int      // how often it was, of a letter
+	skips    []string // firings of answers that it was left out
 }
 
 // counts are the figures of a report.
@@ -72,6 +86,24 @@ type counts struct {
 	SubRuns int `json:"subRuns"`
 	Heard   int `json:"eventsHeard"`
 
+	Signed      int `json:"signedDeliveries"`
+	OldSecrets  int `json:"signedWithSecretBefore"`
+	Wrong       int `json:"signedWrongly"`
+	Rotations   int `json:"secretsReplaced"`
+	Slack       int `json:"slackEvents"`
+	Skipped     int `json:"leftOutByFilter"`
+	Letters     int `json:"letters"`
+	Cut         int `json:"lettersCutOff"`
+	Files       int `json:"attachmentsRead"`
+	Told        int `json:"endsHeard"`
+	Changes     int `json:"changesHeard"`
+	Redelivered int `json:"redelivered"`
+	Laned       int `json:"runsUnderLimit"`
+	Met         int `json:"limitMet"`
+	Displaced   int `json:"runsDisplaced"`
+	Explained   int `json:"explained"`
+	Conflicts   int `json:"keysWithOtherBody"`
+
 	Guarded   int `json:"callsWithToken"`
 	Landed    int `json:"callsRedirected"`
 	Metered   int `json:"callsWithOAuth"`
@@ -87,7 +119,7 @@ type counts struct {
 	Searched    int `json:"searchedForSecrets"`
 }
 
-// outage is the time from the order to kill to the start of the next process.
+// outage is the time from the order to kill until the next process is ready.
 type outage struct{ from, to time.Time }
 
 // violation is an invariant that did not hold.
@@ -229,15 +261,33 @@ func (b *book) opened() []*run {
 }
 
 // delivered notes the acknowledgement of a delivery, which must be the same as
-// every one before.
-func (b *book) delivered(d *delivery, execution string) {
+// every one before. Firing is "" where the answer does not tell it.
+func (b *book) delivered(d *delivery, execution, firing string) {
 	b.mu.Lock()
-	first := d.execution
+	first, told := d.execution, d.firing
 	if first == "" {
 		d.execution = execution
 	}
-	b.mu.Unlock()
-	if first != "" && first != execution {
-		b.violated("I7", execution, "delivery %s of trigger %s was first acknowledged as %s", d.id, d.trigger, first)
+	if told == "" && firing != "" {
+		if d.firing = firing; d.source == nil || d.source.shape.name != crowded {
+			b.firings = append(b.firings, d)
+		}
 	}
+	b.mu.Unlock()
+	if first != "" && first != execution || told != "" && firing != "" && told != firing {
+		b.violated("I7", execution, "delivery %s of trigger %s was first acknowledged as %s of firing %s, then with firing %s", d.id, d.trigger, first, told, firing)
+	}
+}
+
+// openOf tells how many runs of a shape are open.
+func (b *book) openOf(s *shape) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for _, r := range b.open {
+		if r.shape == s {
+			n++
+		}
+	}
+	return n
 }

@@ -198,8 +198,25 @@ func (c *client) again(ctx context.Context) {
 		d = c.book.deliveries[keys[c.random.IntN(len(keys))]]
 	}
 	c.book.mu.Unlock()
-	if d != nil {
+	switch {
+	case d == nil:
+	case d.mode == "api" && d.execution != "" && c.random.IntN(2) == 0:
+		c.clash(ctx, d)
+	default:
 		c.deliver(ctx, d)
+	}
+}
+
+// clash calls an api trigger with a key that has been used, and another body.
+func (c *client) clash(ctx context.Context, d *delivery) {
+	a := c.door.Do(ctx, "POST", "/v1/triggers/"+d.trigger+"/fire", object{"other": c.sent}, "Authorization", "Bearer "+apiKey, "Idempotency-Key", d.id)
+	if c.heard(a, "a call under a key that was used") {
+		c.book.violated("I7", a.Text("executionId"), "key %s of trigger %s was used for %s, and came again with another body: %s", d.id, d.trigger, d.execution, a)
+	} else if a.Status == 409 {
+		c.book.mu.Lock()
+		d.refused++
+		c.book.mu.Unlock()
+		c.book.count(func(n *counts) { n.Conflicts++ })
 	}
 }
 
@@ -251,7 +268,7 @@ func (c *client) waited(d *delivery, a answer) {
 func (c *client) acknowledged(d *delivery, a answer, id string) *run {
 	r := c.book.knows(id, "delivered", d.shape)
 	if d.id != "" {
-		c.book.delivered(d, id)
+		c.book.delivered(d, id, a.Text("firingId"))
 	}
 	c.book.count(func(n *counts) {
 		if d.mode == "wait" {
@@ -260,7 +277,7 @@ func (c *client) acknowledged(d *delivery, a answer, id string) *run {
 			n.Delivered++
 		}
 	})
-	if a.Status == 200 && d.mode != "wait" {
+	if a.Status == 200 && d.mode != "wait" && (d.source == nil || d.source.kind != "slack") {
 		c.book.count(func(n *counts) { n.Duplicates++ })
 	}
 	return r

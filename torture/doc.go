@@ -13,7 +13,12 @@
 // The load: webhooks that answer at once and at the end, runs that are logged,
 // synchronous or fired, waits, questions to people and their answers,
 // cancellations, retries, deliveries that come again, a blueprint that changes
-// while runs of it are under way, and subscribers. Nodes of every type go over
+// while runs of it are under way, and subscribers. From outside come deliveries
+// that are signed in several ways, with secrets that are replaced meanwhile, some
+// of them wrongly; events of Slack; and letters with attachments. Their senders
+// send each again until it is answered. Somebody has firings delivered again,
+// blueprints listen to the ends of runs and to changes, and two triggers have a
+// limit to how many of their runs may go on at once. Nodes of every type go over
 // items, start other runs, raise events that start runs, run scripts, and reach
 // services through connections: with a token, with tokens of OAuth that expire
 // after two seconds, a language model, an MCP server, a mail server, Slack. All of
@@ -36,7 +41,9 @@
 //	     question of a prompt. What is repeated comes under the same key
 //	I5   a finished run never changes
 //	I6   progress never falls, and is 100 exactly in a completed run
-//	I7   one delivery, key, tick or event starts one run
+//	I7   one delivery, letter, key, tick, event or acknowledged redelivery starts
+//	     one run, and nothing else does: none that is signed wrongly, that a
+//	     filter leaves out, or whose key was used with another body
 //	I8   the counts of a record are those of its steps
 //	I9   the database passes integrity_check and foreign_key_check
 //	I10  the server did real work of every kind all the while
@@ -48,6 +55,11 @@
 //	     database holds a secret that can be read
 //	I14  a run that another one started belongs to one step of that, which gets
 //	     its output, and ends
+//	I15  what was answered has its row in the ledger of its trigger, also what
+//	     was refused or left out; what came is known to the byte, and attachments
+//	     can be read as they were sent
+//	I16  no more runs of a trigger go on at once than its limit allows; who waits
+//	     for others gets his turn, and the newest never makes room
 //	up   every start that was not cut off becomes ready, without an error
 //	     logged, and a second server on the same database is refused
 //

@@ -45,6 +45,11 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	s.mu.Unlock()
 	nodes := edition(e.ledger, n)
 	a := c.door.Mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
+	if a.Err == harness.ErrDown {
+		s.mu.Lock()
+		s.unsent++
+		s.mu.Unlock()
+	}
 	if !c.heard(a, "blueprint.update") {
 		return
 	}

@@ -20,6 +20,7 @@ func (s *scene) judge(calls string) error {
 	for what, entries := range made {
 		s.judgeEffect(what, entries, letters)
 	}
+	s.judgeLane(made)
 	if err := s.judgeLog(); err != nil {
 		return err
 	}
@@ -102,7 +103,10 @@ func (s *scene) judgeCalls(key string, calls []entry) {
 // tooMuch is the status of what was refused, so that nothing came of it.
 const tooMuch = 429
 
-// timeline tells the calls under a key and the kills between them, in
+// nearby is how far before and after calls a kill is told of.
+const nearby = time.Second
+
+// timeline tells the calls under a key and the kills around them, in
 // milliseconds since the first call.
 func (s *scene) timeline(calls []entry) string {
 	type event struct {
@@ -118,8 +122,8 @@ func (s *scene) timeline(calls []entry) string {
 		events = append(events, event{c.At, what})
 	}
 	for _, o := range s.book.outages {
-		if at := o.from.UnixNano(); at > calls[0].At && at < calls[len(calls)-1].At {
-			events = append(events, event{at, "kill"})
+		if o.to.UnixNano() > calls[0].At-int64(nearby) && o.from.UnixNano() < calls[len(calls)-1].At+int64(nearby) {
+			events = append(events, event{o.from.UnixNano(), "kill"}, event{o.to.UnixNano(), "ready"})
 		}
 	}
 	slices.SortStableFunc(events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
@@ -133,8 +137,8 @@ func (s *scene) timeline(calls []entry) string {
 	return b.String()
 }
 
-// slack is how late a call of a killed server may still arrive: on a busy
-// machine the ledger looks at it when the next server has long begun.
+// slack is how late a call of a killed server may still arrive after that: on a
+// busy machine the ledger looks at it when the next server has long begun.
 const slack = 250 * time.Millisecond
 
 // outageBetween says whether the server was killed after the call at one moment
@@ -159,6 +163,7 @@ func (s *scene) judgeLog() error {
 	told := 0
 	for line := range strings.Lines(string(data)) {
 		s.book.keepsSecrets("", "the log of the server", line)
+		s.book.keepsWhispers("the log of the server", line)
 		if strings.Contains(line, "level=ERROR") || strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
 			if told++; told <= 5 {
 				s.book.violated("up", "", "the server logged: %s", strings.TrimSpace(line))
@@ -219,9 +224,9 @@ func (s *scene) parts() []part {
 	if s.ticking != nil {
 		return append(always, part{"tick", c.Ticks})
 	}
-	return append(always, []part{
+	return append(append(always, s.outsideParts()...), []part{
 		{"logged run", c.Logged}, {"synchronous run", c.Executed}, {"fired run", c.Fired}, {"accepted delivery", c.Delivered}, {"delivery answered at the end", c.Waited},
-		{"duplicate delivery", c.Duplicates}, {"answer of a person", c.Answers}, {"decision on an unknown outcome", c.UnknownOutcome},
+		{"duplicate delivery", c.Duplicates}, {"key with another body", c.Conflicts}, {"firing delivered again", c.Redelivered}, {"firing explained", c.Explained}, {"answer of a person", c.Answers}, {"decision on an unknown outcome", c.UnknownOutcome},
 		{"cancelled run", c.Cancelled}, {"retried run", c.Retried}, {"failed run", c.Failed}, {"changed blueprint", c.Updates},
 		{"item", c.Items}, {"script", c.Scripts}, {"sub-run", c.SubRuns}, {"heard event", c.Heard},
 		{"call with a token", c.Guarded}, {"redirected call", c.Landed}, {"call with OAuth", c.Metered}, {"OAuth token", c.Tokens}, {"question to a model", c.Questions}, {"tool call", c.Tools}, {"mail", c.Mails}, {"post", c.Posts},

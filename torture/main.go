@@ -10,7 +10,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -163,9 +162,12 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 		s.ticking, s.shapes = newTicking(o.seed, address)
 		s.book.clockSteps = true
 	} else {
-		s.shapes, s.links = shapes(address), newLinks(o.seed, s.sites)
+		s.shapes, s.links, s.sources = shapes(address), newLinks(o.seed, s.sites), sources(address)
+		for _, one := range s.sources {
+			s.shapes = append(s.shapes, one.shape)
+		}
 	}
-	s.shapes = slices.DeleteFunc(s.shapes, func(one *shape) bool { return slices.Contains(o.without, one.name) && s.ticking == nil })
+	s.leaveOut(o.without)
 	played, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.first {

@@ -80,10 +80,13 @@ func (r *report) text() string {
 		fmt.Fprintf(&b, "  begun     %d logged, %d synchronous, %d fired, %d deliveries accepted, %d answered at the end\n", f.Logged, f.Executed, f.Fired, f.Delivered, f.Waited)
 		fmt.Fprintf(&b, "  beside    %d changes of a blueprint, %d subscriptions with %d events, %d second servers\n", f.Updates, f.Streams, f.Events, f.Intruders)
 		fmt.Fprintf(&b, "  within    %d items, %d sub-runs, %d events heard, %d scripts\n", f.Items, f.SubRuns, f.Heard, f.Scripts)
+		if f.Signed+f.Letters+f.Told+f.Laned > 0 {
+			b.WriteString(f.outside())
+		}
 		fmt.Fprintf(&b, "  services  %d calls with a token, %d redirected, %d with OAuth (%d tokens); %d questions to a model, %d tool calls, %d mails, %d posts\n", f.Guarded, f.Landed, f.Metered, f.Tokens, f.Questions, f.Tools, f.Mails, f.Posts)
 		fmt.Fprintf(&b, "  access    connections listed %d times, tested %d, changed %d; %d texts searched for secrets\n", f.LinkLooks, f.LinkTests, f.LinkChanges, f.Searched)
 		fmt.Fprintf(&b, "  people    %d answers, %d unknown outcomes decided\n", f.Answers, f.UnknownOutcome)
-		fmt.Fprintf(&b, "  repeats   %d deliveries answered as duplicates; of %d calls %d were repetitions\n", f.Duplicates, f.Calls, f.CallsRepeated)
+		fmt.Fprintf(&b, "  repeats   %d deliveries answered as duplicates, %d keys refused for another body; of %d calls %d were repetitions\n", f.Duplicates, f.Conflicts, f.Calls, f.CallsRepeated)
 	}
 	if len(r.Violations) == 0 {
 		b.WriteString("every invariant held\n")
@@ -94,5 +97,14 @@ func (r *report) text() string {
 	if r.Folder != "" {
 		fmt.Fprintf(&b, "kept      %s\n", r.Folder)
 	}
+	return b.String()
+}
+
+// outside tells of what came from outside.
+func (f *figures) outside() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  outside   %d signed deliveries (%d with the secret before, %d replaced), %d signed wrongly, %d of Slack, %d left out by a filter; %d letters (%d cut off), %d attachments read\n", f.Signed, f.OldSecrets, f.Rotations, f.Wrong, f.Slack, f.Skipped, f.Letters, f.Cut, f.Files)
+	fmt.Fprintf(&b, "  told of   %d ends and %d changes heard; %d firings delivered again, %d explained\n", f.Told, f.Changes, f.Redelivered, f.Explained)
+	fmt.Fprintf(&b, "  limits    %d runs that wait for others, which met their limit %d times; %d that made room\n", f.Laned, f.Met, f.Displaced)
 	return b.String()
 }

@@ -68,6 +68,7 @@ type run struct {
 	retries   map[string]int  // node -> how often a repetition was asked for, heard or not
 	answered  map[string]bool // nodes whose answer was acknowledged
 	cancelled bool            // a cancellation was acknowledged
+	doomed    bool            // one was sent
 	left      bool            // the person whom it asks never answers
 	mustEnd   string          // it was answered with this end
 	least     int             // the edition that was published before it began; 0 = any

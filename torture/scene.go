@@ -23,6 +23,11 @@ type scene struct {
 	shapes []*shape
 	sites  sites  // of the ledger
 	links  *links // nil = none
+
+	sources []*source
+	senders []*sender
+	post    *post
+	repeats *repeats
 	// Of a scene under a virtual clock; else nil.
 	ticking *ticking
 
@@ -38,7 +43,7 @@ type scene struct {
 // newScene makes a scene in a folder that exists. Progress and violations are
 // told to the screen.
 func newScene(o options, name, folder string, screen *screen) *scene {
-	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, screen), screen: screen, door: newDoor(), began: now()}
+	return &scene{options: o, name: name, folder: folder, random: rand.New(rand.NewPCG(o.seed, 0)), book: newBook(name, screen), screen: screen, door: newDoor(), post: &post{}, repeats: newRepeats(), began: now()}
 }
 
 // client makes a client with a number of its own.
@@ -57,7 +62,11 @@ const (
 
 // arguments are those of every server on the database.
 func (s *scene) arguments() []string {
-	return []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
+	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
+	if s.has("letter") {
+		args = append(args, "--smtp-addr", "127.0.0.1:0", "--ready-file", s.readyFile())
+	}
+	return args
 }
 
 func (s *scene) launch() (*harness.Process, error) {
@@ -91,6 +100,9 @@ func (s *scene) up(ctx context.Context) (*harness.Process, error) {
 	if s.ticking != nil {
 		s.ticking.reached(s.ticking.given)
 	}
+	if err := s.openPost(ctx, p); err != nil {
+		return nil, err
+	}
 	s.door.Open(address)
 	return p, nil
 }
@@ -99,6 +111,7 @@ func (s *scene) up(ctx context.Context) (*harness.Process, error) {
 // end well, whatever it was at, while clients still knock.
 func (s *scene) down(p *harness.Process, polite bool) {
 	from := now()
+	defer s.post.open("")
 	if polite {
 		if err := p.Stop(mostToStop); err != nil {
 			s.book.violated("up", "", "asked to end, the server did not end well: %v; its log is %s", err, s.serverLog())
@@ -106,6 +119,7 @@ func (s *scene) down(p *harness.Process, polite bool) {
 		s.stops++
 	} else {
 		s.door.Open("")
+		s.post.open("")
 		p.Kill()
 		s.kills++
 	}
@@ -115,9 +129,9 @@ func (s *scene) down(p *harness.Process, polite bool) {
 	s.book.mu.Unlock()
 }
 
-// restarted notes when the process after the latest kill began.
-func (s *scene) restarted(p *harness.Process) {
-	s.book.outages[len(s.book.outages)-1].to = p.Started
+// restarted notes that the process after the latest kill is ready, or dies too.
+func (s *scene) restarted() {
+	s.book.outages[len(s.book.outages)-1].to = now()
 }
 
 // play loads and kills until there were enough kills, and then lets all settle.
@@ -135,6 +149,11 @@ func (s *scene) play(ctx context.Context) error {
 	}
 	for _, shape := range s.shapes {
 		if err := shape.create(ctx, s.door, names); err != nil {
+			return err
+		}
+	}
+	for _, source := range s.sources {
+		if err := source.create(ctx, s.door); err != nil {
 			return err
 		}
 	}
@@ -168,6 +187,7 @@ func (s *scene) play(ctx context.Context) error {
 		c := s.client(700)
 		clients.Go(func() { s.links.work(ctx, loaded, c) })
 	}
+	s.sendAll(ctx, loaded, &clients)
 	keeper := s.client(800)
 	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
 		if !harness.Pause(ctx, s.life()) {
@@ -241,15 +261,13 @@ func (s *scene) replace(ctx context.Context, p *harness.Process) (*harness.Proce
 		if err != nil {
 			return nil, err
 		}
-		s.restarted(next)
 		harness.Pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
+		s.restarted()
 		s.early++
 		p = next
 	}
 	next, err := s.up(ctx)
-	if next != nil {
-		s.restarted(next)
-	}
+	s.restarted()
 	return next, err
 }
 

@@ -38,11 +38,13 @@ func (v *verdict) good() bool { return v.Failure == "" && v.Caught == (v.Bug != 
 // signs are the invariants that a bug may be found by. By any other, something
 // else was found.
 var signs = map[planted.Bug][]string{
-	planted.AckBeforeCommit: {"I1"},
+	planted.AckBeforeCommit: {"I1", "I7"},
 	planted.NoRecovery:      {"I2"},
 	planted.JournalAfterAct: {"I1", "I4"},
 	planted.NoFiringKey:     {"I7"},
 	planted.StatusRewritten: {"I5"},
+	planted.EventForgotten:  {"I7"},
+	planted.LimitForgotten:  {"I16"},
 }
 
 // selftest looks whether the harnesses find what they are for, and gives the

@@ -24,9 +24,10 @@ func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Proces
 	if s.ticking != nil {
 		s.ticking.rest(ctx, c)
 	}
+	s.finish(ctx)
 	c.list(ctx, 0)
 	faultless, changed, before := now(), now(), ""
-	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
+	for (len(s.book.opened()) > 0 || c.list(ctx, 0) > 0 || s.ticking == nil && s.book.unheard(s.has) > 0) && now().Sub(faultless) < mostToSettle && now().Sub(changed) < mostQuiet {
 		s.progress("settling")
 		standing := ""
 		c.list(ctx, 100) // runs that these begin
@@ -67,18 +68,19 @@ func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Proces
 	if shape := s.edited(); shape != nil {
 		c.judgeStored(ctx, shape)
 	}
-	heard := map[string]string{}
+	raised := map[string]string{}
 	for _, shape := range s.shapes {
 		for _, trigger := range shape.triggers() {
 			started := c.firings(ctx, shape, trigger)
-			if trigger == shape.event {
-				maps.Copy(heard, started)
+			if trigger == shape.event && shape.hears == heard {
+				maps.Copy(raised, started)
 			}
 		}
 	}
-	s.book.judgeEvents(heard)
+	s.book.judgeEvents(raised)
 	s.book.judgeFamilies()
-	s.book.count(func(n *counts) { n.Heard += len(heard) })
+	s.judgeSources(ctx, c)
+	s.book.count(func(n *counts) { n.Heard += len(raised) })
 	if s.links != nil {
 		s.links.look(ctx, c, true)
 		for _, one := range s.links.all {
@@ -158,10 +160,13 @@ func (c *client) history(ctx context.Context, trigger string) []any {
 // were told of a delivery is what it says. It gives the executions by key.
 func (c *client) firings(ctx context.Context, s *shape, trigger string) (started map[string]string) {
 	started = map[string]string{}
-	runs := map[string]bool{}
+	runs, refused := map[string]bool{}, map[string]int{}
 	for _, row := range c.history(ctx, trigger) {
 		key, _ := harness.At(row, "key").(string)
 		execution, _ := harness.At(row, "executionId").(string)
+		if harness.At(row, "decision") == "refused" {
+			refused[key]++
+		}
 		if harness.At(row, "decision") != "started" {
 			continue
 		}
@@ -176,6 +181,9 @@ func (c *client) firings(ctx context.Context, s *shape, trigger string) (started
 	for _, d := range c.book.deliveries {
 		if d.trigger == trigger && d.execution != "" && started[d.id] != d.execution {
 			c.book.violated("I7", d.execution, "delivery %s of trigger %s was acknowledged, and the ledger says it started %q", d.id, trigger, started[d.id])
+		}
+		if d.trigger == trigger && refused[d.id] < d.refused {
+			c.book.violated("I15", d.execution, "key %s of trigger %s was refused %d times, and the ledger says %d", d.id, trigger, d.refused, refused[d.id])
 		}
 	}
 	return started

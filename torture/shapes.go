@@ -19,8 +19,10 @@ type shape struct {
 	nodes  []any
 	edges  []any
 
-	hears string // the event that starts it
-	asks  bool   // it asks people
+	hears    string // the event that starts it
+	narrowed string // and the shape of which it must be; "" = of any
+	asks     bool   // it asks people
+	spared   bool   // nobody cancels its runs or begins them anew
 
 	id       string              // as stored
 	webhooks map[string]string   // mode -> trigger
@@ -34,7 +36,8 @@ type shape struct {
 	// Of the shape whose blueprint changes; mu guards nodes too.
 	mu        sync.Mutex
 	published int // the latest edition that was acknowledged
-	tried     int // the latest that was sent
+	tried     int // the latest that was sent, or would have been
+	unsent    int // how many were not, because there was no server
 }
 
 func node(id, kind string, config object, more ...any) object {
@@ -92,7 +95,7 @@ func shapes(ledger string) []*shape {
 		{name: "parallel", weight: 3, modes: []string{""}, nodes: []any{before, call("left", ""), call("right", "flaky", "retry", retry), wait("pause"), call("once", "", "effect", "once"), node("join", "merge", object{}), after},
 			edges: []any{edge("before", "left"), edge("before", "right"), edge("before", "pause"), edge("pause", "once"), edge("left", "join"), edge("right", "join"), edge("once", "join"), edge("join", "after")}},
 	}
-	list = append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...)
+	list = append(append(append(list, manyShapes(ledger)...), serviceShapes(ledger)...), hearingShapes(ledger)...)
 	for _, s := range list {
 		s.derive()
 	}
@@ -168,6 +171,7 @@ func (s *shape) create(ctx context.Context, d *harness.Client, names map[string]
 	}
 	names["#"+s.name] = s.id
 	trigger := func(kind string, config object) (string, error) {
+		config["breaker"] = false // some fail, and go on being knocked at
 		return d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.id, "triggerType": kind, "config": config})
 	}
 	for _, mode := range s.modes {
@@ -182,7 +186,11 @@ func (s *shape) create(ctx context.Context, d *harness.Client, names map[string]
 		s.webhooks[mode] = id
 	}
 	if s.hears != "" {
-		s.event, err = trigger("event", object{"event": s.hears})
+		config := object{"event": s.hears}
+		if s.narrowed != "" {
+			config["blueprintId"] = names["#"+s.narrowed]
+		}
+		s.event, err = trigger("event", config)
 		return err
 	}
 	if len(s.modes) == 0 {

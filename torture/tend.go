@@ -19,17 +19,20 @@ func (c *client) tend(ctx context.Context, r *run, last bool) {
 		c.book.violated("I1", r.id, "its cancellation was acknowledged, and it completed")
 	case rec.terminal() || rec.Status == "not_found":
 		c.book.close(r)
-		if old == "" && rec.Status == "failed" && !last && c.random.IntN(3) == 0 {
+		if old == "" && rec.Status == "failed" && !last && !r.isSpared() && c.random.IntN(3) == 0 {
 			c.retry(ctx, r)
 		}
 	case rec.Status == "paused":
 		for _, w := range rec.waiting() {
 			c.reply(ctx, r, w, last)
 		}
-	case !last && c.random.IntN(60) == 0:
+	case !last && !r.isSpared() && c.random.IntN(60) == 0:
 		c.cancel(ctx, r)
 	}
 }
+
+// isSpared tells whether nobody cancels a run or begins it anew.
+func (r *run) isSpared() bool { return r.shape != nil && r.shape.spared }
 
 // look reads a run that may have ended, and checks it.
 func (c *client) look(ctx context.Context, r *run) {
@@ -93,6 +96,7 @@ func (c *client) reply(ctx context.Context, r *run, w awaits, last bool) {
 }
 
 func (c *client) cancel(ctx context.Context, r *run) {
+	r.doomed = true
 	a := c.door.Mutate(ctx, "execution.cancel", object{"executionId": r.id, "reason": "torture"})
 	if !c.heard(a, "cancel of "+r.id) {
 		return

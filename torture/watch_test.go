@@ -189,11 +189,17 @@ func TestJudgeIntruder(t *testing.T) {
 func TestJudgeWork(t *testing.T) {
 	full := counts{Requests: 100, Acknowledged: 1000, Completed: 500, Failed: 1, Duplicates: 1, Answers: 1, UnknownOutcome: 1, Cancelled: 1, Retried: 1,
 		Logged: 1, Executed: 1, Fired: 1, Delivered: 1, Waited: 1, Updates: 1, Streams: 1, Events: 1, Intruders: 1, Ticks: 1,
-		Items: 1, Scripts: 1, SubRuns: 1, Heard: 1, Guarded: 1, Landed: 1, Metered: 1, Tokens: 1, Questions: 1, Tools: 1, Mails: 1, Posts: 1, LinkLooks: 1, LinkTests: 1, LinkChanges: 1}
+		Items: 1, Scripts: 1, SubRuns: 1, Heard: 1, Guarded: 1, Landed: 1, Metered: 1, Tokens: 1, Questions: 1, Tools: 1, Mails: 1, Posts: 1, LinkLooks: 1, LinkTests: 1, LinkChanges: 1,
+		Signed: 1, OldSecrets: 1, Wrong: 1, Rotations: 1, Slack: 1, Skipped: 1, Letters: 1, Cut: 1, Files: 1, Told: 1, Changes: 1, Redelivered: 1, Laned: 1, Met: 1, Displaced: 1, Explained: 1, Conflicts: 1}
 	judge := func(starts int, virtual bool, change func(*counts)) string {
 		s := newScene(options{}, "test", t.TempDir(), newScreen(io.Discard, 0))
 		if virtual {
 			s.ticking = &ticking{}
+		}
+		s.shapes = hearingShapes("")
+		for i, one := range sources("") {
+			s.sources, s.shapes = append(s.sources, one), append(s.shapes, one.shape)
+			s.book.runs[fmt.Sprint(i)] = &run{shape: one.shape}
 		}
 		s.book.counts = full
 		change(&s.book.counts)
@@ -234,6 +240,17 @@ func TestJudgeWork(t *testing.T) {
 		{"no scripts", func(c *counts) { c.Scripts = 0 }, "I10", ""},
 		{"no sub-runs", func(c *counts) { c.SubRuns = 0 }, "I10", ""},
 		{"no events", func(c *counts) { c.Heard = 0 }, "I10", ""},
+		{"nothing signed", func(c *counts) { c.Signed = 0 }, "I10", ""},
+		{"no secret replaced", func(c *counts) { c.Rotations = 0 }, "I10", ""},
+		{"nothing signed wrongly", func(c *counts) { c.Wrong = 0 }, "I10", ""},
+		{"nothing left out", func(c *counts) { c.Skipped = 0 }, "I10", ""},
+		{"no letters", func(c *counts) { c.Letters = 0 }, "I10", ""},
+		{"no attachments", func(c *counts) { c.Files = 0 }, "I10", ""},
+		{"no end heard", func(c *counts) { c.Told = 0 }, "I10", ""},
+		{"no change heard", func(c *counts) { c.Changes = 0 }, "I10", ""},
+		{"nothing delivered again", func(c *counts) { c.Redelivered = 0 }, "I10", ""},
+		{"no limit met", func(c *counts) { c.Met = 0 }, "I10", ""},
+		{"nobody makes room", func(c *counts) { c.Displaced = 0 }, "I10", ""},
 		{"no redirects", func(c *counts) { c.Landed = 0 }, "I10", ""},
 		{"no OAuth", func(c *counts) { c.Metered = 0 }, "I10", ""},
 		{"no mail", func(c *counts) { c.Mails = 0 }, "I10", ""},

@@ -27,14 +27,16 @@ type activation struct {
 	firing   *blueprint.Firing
 	input    any
 	headers  map[string]any
-	depth    int  // how many events led here
-	keyed    bool // the key came from outside and may come again
+	depth    int    // how many events led here
+	keyed    bool   // the key came from outside and may come again
+	bodyID   string // of a delivery that says in its body which one it is; filled in by judge
 	patience time.Duration
 	run      Run // once it has been fired
 
 	// Of a tick.
 	coalesced *blueprint.Firing
 	cursor    blueprint.Time
+	events    []blueprint.Event // raised when it starts
 }
 
 // newFiring makes a ledger row that is received now. Its key is its own id
@@ -48,11 +50,13 @@ func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprin
 // begin hands an activation to the runner. The run is not durable yet.
 func (t *Service) begin(a *activation) (Run, error) {
 	b := a.binding
-	return t.Runner.Start(&blueprint.StartRequest{
+	run, err := t.Runner.Start(&blueprint.StartRequest{
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth},
-		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor,
+		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
+		Lane: laneOf(&b.Trigger),
 	}, a.patience)
+	return run, crowded(err)
 }
 
 // start begins a run and returns once it is durable together with its ledger
@@ -112,6 +116,12 @@ func (t *Service) recordDuplicate(ctx context.Context, firing *blueprint.Firing,
 // recordRefused stores the row of a firing that was not allowed or not valid.
 func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, reason string) {
 	firing.Decision, firing.ExecutionID, firing.Reason = blueprint.DecisionRefused, nil, shorten(reason)
+	t.record(ctx, firing)
+}
+
+// recordSkipped stores the row of a firing that a filter left out.
+func (t *Service) recordSkipped(ctx context.Context, firing *blueprint.Firing, reason string) {
+	firing.Decision, firing.ExecutionID, firing.Reason = blueprint.DecisionSkipped, nil, shorten(reason)
 	t.record(ctx, firing)
 }
 

@@ -17,6 +17,14 @@ type firedAnswer struct {
 	FiringID    string `json:"firingId"`
 }
 
+// skippedAnswer is the answer to a delivery that was left out by a rule.
+type skippedAnswer struct {
+	Success  bool   `json:"success"`
+	Skipped  bool   `json:"skipped"`
+	Reason   string `json:"reason"`
+	FiringID string `json:"firingId"`
+}
+
 // errorAnswer is the answer to a delivery that failed. The ids are there when
 // a run was started.
 type errorAnswer struct {

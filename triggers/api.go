@@ -24,7 +24,8 @@ import (
 // of another type, CodeBadRequest when it is not active, CodeForbidden when its
 // creator has lost access, CodePayloadTooLarge, CodeUnsupportedMedia,
 // CodeBadRequest for the body, CodeConflict for a key that was used with
-// another body, CodeUnavailable.
+// another body, or when the trigger's limit leaves no room, CodeTooManyRequests,
+// CodeUnavailable.
 func (t *Service) ServeAPI(w http.ResponseWriter, r *http.Request, principal blueprint.Principal) error {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method != http.MethodPost {

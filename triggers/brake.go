@@ -40,13 +40,14 @@ type bucket struct {
 	at    time.Time // when these were right
 	count int       // deliveries without a row
 	last  string    // why the last of them was refused
+	from  blueprint.Source
 	timer *clock.Timer
 }
 
 // mayRecord tells whether a refused delivery gets a row of its own. When it
 // does not, it has been counted. A body for which there is no room is dropped.
-func (t *Service) mayRecord(triggerID, reason string, d *blueprint.Delivery) bool {
-	now := t.Clock.Now()
+func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
+	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery
 	t.brake.mu.Lock()
 	defer t.brake.mu.Unlock()
 	b := t.brake.buckets[triggerID]
@@ -72,7 +73,7 @@ func (t *Service) mayRecord(triggerID, reason string, d *blueprint.Delivery) boo
 		return true
 	}
 	b.count++
-	b.last = reason
+	b.last, b.from = reason, firing.Source
 	if b.timer == nil && !t.brake.stopped {
 		t.brake.pending.Add(1)
 		b.timer = t.Clock.At(now.Add(countDelay), func() {
@@ -86,11 +87,11 @@ func (t *Service) mayRecord(triggerID, reason string, d *blueprint.Delivery) boo
 // recordCount stores the row for the deliveries that have none.
 func (t *Service) recordCount(triggerID string, b *bucket) {
 	t.brake.mu.Lock()
-	count, last := b.count, b.last
+	count, last, from := b.count, b.last, b.from
 	b.count, b.timer = 0, nil
 	t.brake.mu.Unlock()
 	if count > 0 {
-		firing := t.newFiring(triggerID, blueprint.SourceWebhook)
+		firing := t.newFiring(triggerID, from)
 		t.recordRefused(context.Background(), firing, fmt.Sprintf("%d more deliveries were refused and have no rows of their own; the last: %s", count, last))
 	}
 }

@@ -9,11 +9,10 @@ import (
 	"blueprintd/blueprint/schema"
 )
 
-// builtIn are the events of the service itself. A trigger may listen to them
-// already; none is raised so far.
+// builtIn are the events of the service itself.
 var builtIn = []string{
-	"execution.completed", "execution.failed", "execution.paused",
-	"blueprint.created", "blueprint.updated", "blueprint.published", "trigger.missed",
+	blueprint.EventExecutionCompleted, blueprint.EventExecutionFailed, blueprint.EventExecutionPaused,
+	blueprint.EventBlueprintCreated, blueprint.EventBlueprintUpdated, blueprint.EventBlueprintPublished, blueprint.EventTriggerMissed,
 }
 
 const (
@@ -30,16 +29,19 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	case blueprint.TriggerScheduled:
 		_, c.issues = readSchedule(config)
 	case blueprint.TriggerWebhook:
-		c.secret("secret")
+		c.secrets(kind)
 		c.choice("respond", "accept", "wait")
+		c.preset()
 	case blueprint.TriggerSlack:
 		c.required("signingSecret")
-		c.secret("signingSecret")
-		c.text("channel", maxText)
+		c.secrets(kind)
 		c.text("eventType", maxText)
+		c.uuid("connectionId")
+		c.channel()
 	case blueprint.TriggerEmail:
 		c.senders("allowFrom")
 		c.choice("attachments", "store", "ignore")
+		c.flag("requireAuth")
 	case blueprint.TriggerEvent:
 		c.required("event")
 		c.event("event")
@@ -51,6 +53,8 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	default:
 		c.refuse("is no config of a known trigger type")
 	}
+	c.concurrency()
+	c.flag("breaker")
 	return c.issues
 }
 
@@ -98,6 +102,12 @@ func (c *checker) secret(key string) {
 func (c *checker) choice(key string, choices ...string) {
 	if text, ok := c.text(key, maxText); ok && !slices.Contains(choices, text) {
 		c.refuse("must be one of "+strings.Join(choices, ", "), key)
+	}
+}
+
+func (c *checker) flag(key string) {
+	if _, ok := c.config[key].(bool); !ok && c.config[key] != nil {
+		c.refuse("must be true or false", key)
 	}
 }
 

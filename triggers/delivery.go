@@ -90,6 +90,10 @@ func (t *Service) judge(a *activation, of blueprint.Source, at time.Time) *refus
 	switch of {
 	case blueprint.SourceWebhook:
 		return t.judgeWebhook(a, at)
+	case blueprint.SourceSlack:
+		return t.judgeSlack(a, at)
+	case blueprint.SourceEmail:
+		return t.judgeRawMail(a, at)
 	case blueprint.SourceAPI:
 		return t.judgeCall(a)
 	default:

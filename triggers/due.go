@@ -48,6 +48,11 @@ func (s *step) end() time.Time {
 	return s.at
 }
 
+// stale tells whether the tick of a step that was on time is so no more.
+func (s *step) stale(now time.Time) bool {
+	return !s.at.IsZero() && !s.late && now.Sub(s.at) >= onTime
+}
+
 // due decides what becomes of every tick after a cursor, up to now. A tick was
 // missed when the server was not up at that instant, or when it is too late by
 // now; up is since when the server has been up.

@@ -19,26 +19,20 @@ import (
 // (CodeUnavailable, CodeInternal): raised again under the same Key, the event
 // reaches these and nobody twice.
 func (t *Service) Emit(ctx context.Context, e blueprint.Event) (delivered int, err error) {
-	all, err := t.Store.ActiveTriggers(ctx, blueprint.TriggerEvent)
+	ids, err := t.Store.Listeners(ctx, e.OrganizationID, e.Name)
 	if err != nil {
 		return 0, err
 	}
 	var batch []*activation
-	for i := range all {
-		if all[i].Config["event"] != e.Name {
-			continue
-		}
-		binding, failed := t.Store.Binding(ctx, all[i].ID)
-		switch {
-		case blueprint.CodeOf(failed) == blueprint.CodeNotFound: // deleted a moment ago
-			continue
-		case failed != nil:
+	for _, id := range ids {
+		a, failed := t.hearing(ctx, &e, id)
+		if failed != nil {
 			err = errors.Join(err, failed)
 			continue
-		case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || binding.Trigger.Config["event"] != e.Name:
+		}
+		if a == nil {
 			continue
 		}
-		a := t.hearing(&e, binding)
 		if decision, reason := deaf(&e, a); decision != "" {
 			a.firing.Decision, a.firing.Reason = decision, reason
 			t.record(ctx, a.firing)
@@ -53,8 +47,18 @@ func (t *Service) Emit(ctx context.Context, e blueprint.Event) (delivered int, e
 	return delivered + started, errors.Join(err, failed)
 }
 
-// hearing makes an activation of an event for one trigger.
-func (t *Service) hearing(e *blueprint.Event, binding *blueprint.Binding) *activation {
+// hearing makes an activation of an event for one trigger; nil when that does not
+// listen to it any more.
+func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID string) (*activation, error) {
+	binding, err := t.Store.Binding(ctx, triggerID)
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound: // deleted a moment ago
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || binding.Trigger.Config["event"] != e.Name:
+		return nil, nil
+	}
 	a := &activation{
 		binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceEvent),
 		keyed: true, patience: atOnce, depth: e.Depth + 1,
@@ -67,7 +71,7 @@ func (t *Service) hearing(e *blueprint.Event, binding *blueprint.Binding) *activ
 		}
 	}
 	a.input, a.firing.Delivery = input, said(input)
-	return a
+	return a, nil
 }
 
 // deaf tells why a trigger does not start for an event of the name that it
@@ -75,7 +79,7 @@ func (t *Service) hearing(e *blueprint.Event, binding *blueprint.Binding) *activ
 func deaf(e *blueprint.Event, a *activation) (decision blueprint.Decision, reason string) {
 	wanted, _ := a.binding.Trigger.Config["blueprintId"].(string)
 	switch {
-	case a.binding.Trigger.BlueprintID == e.BlueprintID:
+	case a.binding.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
 		return blueprint.DecisionSkipped, "a blueprint does not hear its own executions"
 	case wanted != "" && !strings.EqualFold(wanted, e.BlueprintID):
 		return blueprint.DecisionSkipped, "the event is of blueprint " + e.BlueprintID + "; the trigger listens to " + wanted
@@ -85,6 +89,12 @@ func deaf(e *blueprint.Event, a *activation) (decision blueprint.Decision, reaso
 		return blueprint.DecisionRefused, fmt.Sprintf("%d events led here, each caused by the one before; the most is %d", a.depth, blueprint.MaxEventDepth)
 	}
 	return "", ""
+}
+
+// ofRun tells whether an event is one that runs cause, and that a blueprint which
+// heard its own would cause again and again.
+func ofRun(name string) bool {
+	return blueprint.IsCustomEvent(name) || strings.HasPrefix(name, "execution.")
 }
 
 // hear starts a batch: first all runs are begun, then they are waited for, so
@@ -101,11 +111,20 @@ func (t *Service) hear(ctx context.Context, batch []*activation) (started int, e
 			started++
 			continue
 		}
-		answer := t.failure(a.firing.TriggerID, failed)
-		t.recordRefused(ctx, a.firing, answer.Message)
-		if answer.Code == blueprint.CodeUnavailable || answer.Code == blueprint.CodeInternal {
+		decision, reason := t.unheard(a, failed)
+		a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = decision, nil, shorten(reason)
+		t.record(ctx, a.firing)
+		if answer := shown(failed); isPassing(answer) || answer.Code == blueprint.CodeInternal {
 			err = answer // one of them is enough to try again
 		}
 	}
 	return started, err
+}
+
+// unheard tells what becomes of a firing whose run could not be started.
+func (t *Service) unheard(a *activation, err error) (decision blueprint.Decision, reason string) {
+	if isLeftOut(err) {
+		return blueprint.DecisionSkipped, shown(crowded(err)).Message
+	}
+	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).Message
 }

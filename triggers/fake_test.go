@@ -33,6 +33,7 @@ type memory struct {
 	order    []string
 	cursors  map[string]blueprint.Time
 	rows     []blueprint.Firing
+	events   []blueprint.Event
 	readings []int64                   // of the schedules: since which generation
 	requests []*blueprint.StartRequest // of runs that exist
 	patience []time.Duration
@@ -43,6 +44,8 @@ type memory struct {
 	// refuseStart fails Start itself, as a full queue does.
 	refuseStart func(request *blueprint.StartRequest) error
 	readError   error
+	outbox      []blueprint.OutboxEvent
+	keepEvents  error // what EventsTold fails with
 	// result makes the run of a request; nil is one that has ended.
 	result func(request *blueprint.StartRequest) *fakeRun
 }
@@ -130,7 +133,22 @@ func (m *memory) Schedules(_ context.Context, since int64) (list []blueprint.Sch
 	return list, since + 1, nil
 }
 
-func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint.Firing, cursor blueprint.Time, _ ...blueprint.Event) error {
+func (m *memory) SchedulesAfter(_ context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.readError != nil {
+		return nil, last, m.readError
+	}
+	for next = last; int(next) < len(m.order) && len(page) < limit; next++ {
+		id := m.order[next]
+		if b := m.bindings[id]; b != nil && b.Trigger.Type == blueprint.TriggerScheduled && b.Trigger.IsActive {
+			page = append(page, blueprint.Schedule{Trigger: b.Trigger, Cursor: m.cursors[id], OrganizationID: b.Definition.OrganizationID})
+		}
+	}
+	return page, next, nil
+}
+
+func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range firings {
@@ -141,19 +159,62 @@ func (m *memory) RecordFirings(_ context.Context, id string, firings []blueprint
 		}
 	}
 	m.rows = append(m.rows, firings...)
+	m.events = append(m.events, events...)
 	m.cursors[id] = max(m.cursors[id], cursor)
 	return nil
 }
 
-func (m *memory) ActiveTriggers(_ context.Context, kind blueprint.TriggerType) (list []blueprint.Trigger, err error) {
+func (m *memory) Listeners(_ context.Context, organization, event string) (list []string, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, id := range m.order {
-		if b := m.bindings[id]; b != nil && b.Trigger.Type == kind && b.Trigger.IsActive {
-			list = append(list, b.Trigger)
+		if b := m.bindings[id]; b != nil && b.Trigger.Type == blueprint.TriggerEvent && b.Trigger.IsActive && b.Trigger.Config["event"] == event && b.Definition.OrganizationID == organization {
+			list = append(list, id)
 		}
 	}
 	return list, m.readError
+}
+
+func (m *memory) Events(_ context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.outbox {
+		if e.Seq > after && len(list) < limit {
+			list = append(list, e)
+		}
+	}
+	return list, m.readError
+}
+
+func (m *memory) EventsTold(_ context.Context, keys []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keepEvents != nil {
+		return m.keepEvents
+	}
+	m.outbox = slices.DeleteFunc(m.outbox, func(e blueprint.OutboxEvent) bool { return slices.Contains(keys, e.Key) })
+	return nil
+}
+
+// raise puts an event into the outbox.
+func (m *memory) raise(e blueprint.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seq := int64(1)
+	if n := len(m.outbox); n > 0 {
+		seq = m.outbox[n-1].Seq + 1
+	}
+	m.outbox = append(m.outbox, blueprint.OutboxEvent{Event: e, Seq: seq})
+}
+
+// untold are the keys of the events in the outbox.
+func (m *memory) untold() (keys []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.outbox {
+		keys = append(keys, e.Key)
+	}
+	return keys
 }
 
 func (m *memory) StartedFiring(_ context.Context, id, key string) (*blueprint.Firing, error) {
@@ -194,6 +255,7 @@ func (m *memory) Start(request *blueprint.StartRequest, patience time.Duration) 
 		m.rows = append(m.rows, *request.Coalesced)
 	}
 	m.rows = append(m.rows, *firing)
+	m.events = append(m.events, request.Events...)
 	m.requests = append(m.requests, request)
 	m.patience = append(m.patience, patience)
 	m.cursors[firing.TriggerID] = max(m.cursors[firing.TriggerID], request.Cursor)

@@ -15,26 +15,17 @@ import (
 // Errors: CodeNotFound for an unknown trigger, CodeForbidden for who may not
 // manage the blueprint, CodeBadRequest for an inactive trigger, an input that
 // breaks an api trigger's schema, or a blueprint that cannot run, CodeForbidden
-// when the trigger's creator has lost access, and CodeUnavailable. All but the
-// first two leave a row.
+// when the trigger's creator has lost access, CodeConflict when its limit leaves
+// no room, CodeTooManyRequests, and CodeUnavailable. All but the first two leave
+// a row.
 func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any) (executionID, firingID string, err error) {
-	return t.fireFor(ctx, principal, strings.ToLower(triggerID), input, blueprint.SourceManual, "fired by hand")
-}
-
-// Redeliver runs a firing again that has started a run before: with the input
-// that its run had, as a new firing of source "redelivery". Access and errors
-// are as with Fire.
-func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, first *blueprint.Firing, input any) (executionID, firingID string, err error) {
-	return t.fireFor(ctx, principal, first.TriggerID, input, blueprint.SourceRedelivery, "firing "+first.ID+" again")
-}
-
-func (t *Service) fireFor(ctx context.Context, principal blueprint.Principal, triggerID string, input any, source blueprint.Source, reason string) (executionID, firingID string, err error) {
+	triggerID = strings.ToLower(triggerID)
 	binding, err := t.manageable(ctx, principal, triggerID)
 	if err != nil {
 		return "", "", err
 	}
-	a := &activation{binding: binding, input: input, patience: soon, firing: t.newFiring(triggerID, source)}
-	a.firing.Reason, a.firing.Delivery = reason, said(input)
+	a := &activation{binding: binding, input: input, patience: soon, firing: t.newFiring(triggerID, blueprint.SourceManual)}
+	a.firing.Reason, a.firing.Delivery = "fired by hand", said(input)
 	if err := t.fire(ctx, a); err != nil {
 		return "", "", err
 	}
@@ -79,6 +70,9 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 	switch {
 	case errors.As(err, &duplicate):
 		return duplicate
+	case isLeftOut(err):
+		t.recordSkipped(ctx, a.firing, shown(err).Message)
+		return blueprint.Errorf(blueprint.CodeConflict, "%s", shown(err).Message)
 	case err != nil:
 		t.recordRefused(ctx, a.firing, shown(err).Message)
 		return err
@@ -90,7 +84,7 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 func (t *Service) permit(a *activation) *blueprint.Error {
 	switch {
 	case !a.binding.Trigger.IsActive:
-		return blueprint.Errorf(blueprint.CodeBadRequest, inactiveReason)
+		return off(a.binding)
 	case !a.binding.CanManage:
 		return blueprint.Errorf(blueprint.CodeForbidden, lostAccessReason)
 	}

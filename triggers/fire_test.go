@@ -104,22 +104,6 @@ func TestFireRefused(t *testing.T) {
 	}
 }
 
-func TestRedeliver(t *testing.T) {
-	m := newMemory()
-	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
-	s := newService(m, clock.NewVirtual(begin))
-	deliver(s, id, delivery{body: `{"a":1}`, headers: []string{"webhook-id: 1"}})
-	first := m.lastRow(t)
-	execution, firing, err := s.Redeliver(t.Context(), me, &first, map[string]any{"a": jsonNumber("1")})
-	row := m.lastRow(t)
-	if err != nil || row.Source != blueprint.SourceRedelivery || row.Key != row.ID || firing != row.ID || execution != *row.ExecutionID || execution == *first.ExecutionID || !strings.Contains(row.Reason, first.ID) {
-		t.Errorf("%s %s %v, row %+v", execution, firing, err, row)
-	}
-	if _, _, err := s.Redeliver(t.Context(), nobody, &first, nil); blueprint.CodeOf(err) != blueprint.CodeForbidden {
-		t.Errorf("stranger: %v", err)
-	}
-}
-
 // call sends a request to the API address, with errors written as main does.
 func call(s *Service, who blueprint.Principal, id string, d delivery) *httptest.ResponseRecorder {
 	if d.method == "" {

@@ -66,7 +66,7 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	logger := slog.New(slog.DiscardHandler)
 	s := &server{t: t, clock: clock.NewVirtual(at), gate: make(chan struct{}), begun: make(chan struct{}, 1000)}
 	source := ids.New(nil)
-	s.store, err = store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: source, Logger: logger})
+	s.store, err = store.Open(t.Context(), store.Options{Path: path, Server: true, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: source, Logger: logger, OnEvents: func() { s.triggers.Raised() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -444,7 +444,7 @@ func TestNothingToRun(t *testing.T) {
 func TestScheduleOverMonthsAndRestarts(t *testing.T) {
 	path := file(t)
 	s := serve(t, path, noon)
-	hourly := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *"}, "pass", "fail")
+	hourly := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *", "breaker": false}, "pass", "fail")
 	nightly := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "30 2 * * *", "timezone": "Europe/Berlin", "catchUp": "all"}, "pass")
 	strict := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "15 * * * *", "catchUp": "none"}, "pass")
 	later := noon.AddDate(0, 0, 40)

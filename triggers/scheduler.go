@@ -28,7 +28,7 @@ type scheduler struct {
 	seenReal   time.Time // real time then; only differences to it count
 
 	timer    *clock.Timer
-	timerAt  time.Time // zero when no timer is set
+	timerAt  time.Time // zero when none is set, or it is to be set anew
 	wakes    chan func()
 	callback sync.WaitGroup
 	holds    []func() // of the clock, let go once everything due is decided
@@ -54,19 +54,20 @@ func (t *Service) Changed() {
 	}
 }
 
-// Run fires every schedule until ctx ends, and returns when all that it started
-// has ended. It begins with the ticks that were missed while no server ran. An
-// error says that the schedules could not be read at the start.
+// Run fires every schedule, and tells of the events in the outbox, until ctx
+// ends, and returns when all that it started
+// has ended. It begins with the ticks that were missed while no server ran. A
+// watchdog of its own looks after it meanwhile. An error says that the schedules
+// cannot be read at the start; while that may pass, it is tried again.
 func (t *Service) Run(ctx context.Context) error {
 	s := &scheduler{Service: t, wakes: make(chan func())}
 	defer s.end()
+	defer t.watched(ctx)()
+	defer t.dispatch(ctx)()
 	s.holds = append(s.holds, t.Clock.Hold())
 	s.up = t.Clock.Now()
 	s.observe()
-	if err := s.load(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil
-		}
+	if err := s.first(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
 	anew := time.NewTicker(reread)
@@ -98,6 +99,27 @@ func (t *Service) Run(ctx context.Context) error {
 		if err := s.load(ctx); err != nil && ctx.Err() == nil {
 			t.Logger.Warn("the schedules could not be read; those read before stay in force", "error", err)
 		}
+	}
+}
+
+// first reads the schedules for the first time. The clock stays held until it
+// has, so that none of their ticks is passed over.
+func (s *scheduler) first(ctx context.Context) error {
+	for {
+		err := s.load(ctx)
+		switch {
+		case err == nil, ctx.Err() != nil: // a store that was lost ends ctx
+			return nil
+		case blueprint.CodeOf(err) != blueprint.CodeUnavailable:
+			return err
+		}
+		s.Logger.Warn("the schedules cannot be read yet, so none fires; it is tried again", "error", err, "hint", "look at the disk of the database")
+		again := time.NewTimer(retryDelay)
+		select {
+		case <-ctx.Done():
+		case <-again.C:
+		}
+		again.Stop()
 	}
 }
 
@@ -136,15 +158,25 @@ func (s *scheduler) letGo() {
 }
 
 // observe looks at the clock. One that ran ahead of real time was set forward,
-// or the machine slept: nobody was up in between. A virtual clock always does;
-// but it stops at every tick, which then is not before up.
+// or the machine slept: nobody was up in between. When in between is not known;
+// for as long as real time has gone by since the last look, which is half a
+// minute at most, the server may have been up again, and what was due then is
+// not too late. A virtual clock always runs ahead; but it stops at every tick,
+// which then is not before up.
+//
+// A clock that was set back to before the server was up shows instants of which
+// it has not seen any before: it is up in all of them.
 func (s *scheduler) observe() time.Time {
 	now, real := s.Clock.Now(), time.Now()
-	if !s.seen.IsZero() && now.Sub(s.seen)-real.Sub(s.seenReal) >= jump {
-		s.up = now
+	if passed := real.Sub(s.seenReal); !s.seen.IsZero() && now.Sub(s.seen)-passed >= jump {
+		s.up = now.Add(-min(passed, reread))
+		s.timerAt = time.Time{} // it may sleep on for up to half a minute; it is set anew
 	}
 	if now.Before(s.seen) {
 		s.counts.backwards.Add(1)
+	}
+	if now.Before(s.up) {
+		s.up = now
 	}
 	s.seen, s.seenReal = now, real
 	s.counts.looked.Set(now.UnixMilli())

@@ -3,6 +3,7 @@ package triggers
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -632,15 +633,89 @@ func TestUnreadableScheduleIsSaid(t *testing.T) {
 
 func TestRunWithoutStore(t *testing.T) {
 	m := newMemory()
-	m.readError = unavailable(time.Second)
+	m.readError = io.ErrUnexpectedEOF
 	v := clock.NewVirtual(begin)
 	s := newService(m, v)
 	s.Changed()
-	if err := s.Run(t.Context()); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+	if err := s.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("Run: %v", err)
 	}
 	s.Changed() // nobody will take notice, so nothing is held
 	mover(t, v)(begin.Add(time.Hour))
+}
+
+// A disk that is away at the start is waited for.
+func TestRunWaitsForStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *"), time.Now())
+		m.readError = unavailable(time.Second)
+		var log bytes.Buffer
+		s := newService(m, clock.Real{}, logTo(&log))
+		bring(t, s)() // it stops all the same
+		stop := bring(t, s)
+		pass(25*time.Minute + time.Second)
+		m.mu.Lock()
+		m.readError = nil
+		m.mu.Unlock()
+		pass(5 * time.Minute)
+		if got := tally(m, id); got != "c1ss" || !strings.Contains(log.String(), "it is tried again") {
+			t.Errorf("rows %s, log %s", got, log.String())
+		}
+		stop()
+	})
+}
+
+// A tick that comes while the machine has just woken was not slept through.
+func TestTickSoonAfterWaking(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newMachine(begin)
+		id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *", "catchUp", "none"), begin)
+		stop := bring(t, newService(m, c))
+		defer stop()
+		pass(5*time.Minute + time.Second)
+		c.step(2*time.Hour + 4*time.Minute + 55*time.Second) // it wakes 4 s before a tick, and looks at the clock after it
+		pass(30 * time.Second)
+		if got := tally(m, id); got != "s12s" || m.lastRow(t).Reason != "on time" {
+			t.Errorf("rows %s, %+v", got, m.lastRow(t))
+		}
+	})
+}
+
+// Where the clock was set back to before the server was started, what it shows
+// is shown for the first time.
+func TestClockBackBeforeTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newMachine(begin)
+		stop := bring(t, newService(m, c))
+		defer stop()
+		c.step(-3 * time.Hour)
+		id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *", "catchUp", "none"), c.Now())
+		pass(time.Hour)
+		if got := tally(m, id); got != "ssssss" || m.lastRow(t).Reason != "on time" || len(m.events) > 0 {
+			t.Errorf("rows %s, events %v", got, m.events)
+		}
+	})
+}
+
+// A tick that was on time when it was decided, but for which the disk had no
+// time until much later, was missed.
+func TestTickHeldUp(t *testing.T) {
+	for catchUp, want := range map[string]string{"latest": "c2s", "all": "sss", "none": "s3"} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMemory()
+			id := m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *", "catchUp", catchUp), time.Now())
+			store := stuck{m, make(chan struct{})}
+			stop := bring(t, newService(m, clock.Real{}, func(o *Options) { o.Store = store }))
+			defer stop()
+			pass(35 * time.Minute)
+			close(store.let)
+			synctest.Wait()
+			if got := tally(m, id); got != want || m.lastRow(t).Reason == "on time" {
+				t.Errorf("%s: rows %s, want %s; %+v", catchUp, got, want, m.lastRow(t))
+			}
+		})
+	}
 }
 
 func TestScheduleListUnreadableLater(t *testing.T) {

@@ -26,6 +26,11 @@ type Store interface {
 	// since a generation, and the present one; since 0, every active one. One
 	// whose IsActive is false is no longer there.
 	Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error)
+	// SchedulesAfter gives a page of at most limit active schedules, oldest first:
+	// those after the one that last names, 0 for the first page, each with its
+	// organization; one whose config cannot be read without it. An empty page is
+	// the end.
+	SchedulesAfter(ctx context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error)
 	// RecordFirings stores rows that start nothing, moves the schedule's cursor
 	// and raises events, all or nothing. The cursor never goes back; zero leaves
 	// it.
@@ -33,8 +38,21 @@ type Store interface {
 	// StartedFiring gives the row of the firing that started a run with a key,
 	// or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
-	// ActiveTriggers lists the active triggers of a type, oldest first.
-	ActiveTriggers(ctx context.Context, kind blueprint.TriggerType) ([]blueprint.Trigger, error)
+	// FiringWithDelivery gives a row of the ledger with what came, to who can
+	// manage its trigger's blueprint; for anybody else it is CodeNotFound.
+	FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (blueprint.Firing, error)
+	// FiringsToRedeliver lists, oldest first, the rows of a trigger's ledger that
+	// a filter lets through, but for redeliveries and, unless again is set, those
+	// that were run again without failing; and how many there are in all. It
+	// needs AccessManage: CodeNotFound, or CodeForbidden.
+	FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, again bool, limit int) (list []blueprint.Firing, matched int, err error)
+	// Listeners lists the active triggers of an organization that listen to an
+	// event, oldest first.
+	Listeners(ctx context.Context, organizationID, event string) ([]string, error)
+	// Events lists what is in the outbox behind a place, oldest first, and
+	// EventsTold takes events out of it, by their keys.
+	Events(ctx context.Context, after int64, limit int) ([]blueprint.OutboxEvent, error)
+	EventsTold(ctx context.Context, keys []string) error
 }
 
 // Runner starts runs.
@@ -60,7 +78,16 @@ type Run interface {
 	Response() *blueprint.Response
 }
 
-// Options are what a Service needs. All but the last two are required.
+// Channels knows the names of Slack's channels. It is safe for concurrent use.
+type Channels interface {
+	// ChannelName gives the name of a channel, without #, as the bot of a
+	// connection sees it that the user must be allowed to use; "" for one that
+	// has none, as a talk of two people. A *blueprint.Error or *blueprint.Failure
+	// says why it cannot be known, in words that hold no secret.
+	ChannelName(ctx context.Context, userID, connectionID, channelID string) (string, error)
+}
+
+// Options are what a Service needs. Those up to Logger are required.
 type Options struct {
 	Store  Store
 	Runner Runner
@@ -72,6 +99,11 @@ type Options struct {
 	// SyncTimeout is how long a webhook caller waits for a run; 0 = 30 s. It is
 	// real time.
 	SyncTimeout time.Duration
+	// Channels are asked by Slack triggers that name their channel; nil = nobody
+	// knows the names.
+	Channels Channels
+	// Mail is for email triggers.
+	Mail MailOptions
 }
 
 // Service starts executions: by schedule, by webhook, by event, by hand,
@@ -83,6 +115,9 @@ type Service struct {
 	started atomic.Int64
 	missing atomic.Int64 // firings that the ledger lacks since it last took a row
 	counts  counts
+	overdue overdue
+
+	raised *bell // for events in the outbox
 
 	// What tells the scheduler that schedules have changed.
 	changed  chan struct{} // holds one
@@ -91,8 +126,8 @@ type Service struct {
 	ended    bool     // nobody will
 }
 
-// New makes a service. Webhooks and fire work at once; schedules fire while
-// Run runs.
+// New makes a service. Webhooks and fire work at once; schedules fire, and
+// events of the outbox are told, while Run runs.
 func New(options Options) *Service {
 	if options.MaxBody == 0 {
 		options.MaxBody = 5 << 20
@@ -101,7 +136,7 @@ func New(options Options) *Service {
 		options.SyncTimeout = 30 * time.Second
 	}
 	return &Service{
-		Options: options, changed: make(chan struct{}, 1),
+		Options: options, changed: make(chan struct{}, 1), raised: newBell(),
 		schemas: inputSchemas{compiled: map[string]compiledSchema{}},
 		brake:   brake{buckets: map[string]*bucket{}},
 		counts:  newCounts(),

@@ -3,8 +3,7 @@ package triggers
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
+	"crypto/subtle"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,106 +12,99 @@ import (
 	"blueprintd/blueprint"
 )
 
-// hexSignatures are the headers that carry the hexadecimal HMAC-SHA256 of the
-// raw body, in canonical form.
-var hexSignatures = []string{"X-Webhook-Signature", "X-Signature", "X-Hub-Signature-256"}
-
-// The headers of the Standard Webhooks scheme.
-const (
-	standardSignature = "Webhook-Signature"
-	standardID        = "Webhook-Id"
-	standardTimestamp = "Webhook-Timestamp"
-)
-
 // signatureWindow is how far a signed timestamp may lie from the clock, either
 // way.
 const signatureWindow = 5 * time.Minute
 
-// verify tells why the signatures of a delivery do not prove that its sender
-// knows the secret, or "". At least one signature header must be there, and
-// every one that is there must be right.
-func verify(secret string, d *blueprint.Delivery, now time.Time) string {
-	seen := false
-	for _, name := range hexSignatures {
-		values := header(d, name)
-		if values == nil {
-			continue
-		}
-		seen = true
-		if reason := verifyHex(secret, values, d.Body); reason != "" {
-			return name + " " + reason
-		}
-	}
-	if values := header(d, standardSignature); values != nil {
-		seen = true
-		if reason := verifyStandard(secret, values, d, now); reason != "" {
-			return reason
-		}
-	}
-	if !seen {
-		return "the signature is missing: send X-Webhook-Signature with the hexadecimal HMAC-SHA256 of the body, or the headers of Standard Webhooks"
-	}
-	return ""
+// scheme is a way to prove with a secret who the sender is: a header with an
+// HMAC-SHA256 of the body and of what stands before it.
+type scheme struct {
+	header string // as its inventor writes it
+	form   string // of the header, in words
+	// key makes the key of a secret; nil takes its bytes.
+	key func(secret string) []byte
+	// read takes the header apart, or says in words that follow its name what
+	// is wrong with it.
+	read func(value string, d *blueprint.Delivery) (claim, string)
+	// write gives a signature as the header has it.
+	write func(mac []byte) string
+}
+
+// claim is what a signature header says.
+type claim struct {
+	before string   // what was signed before the body
+	stamp  string   // when, in seconds since 1970
+	timer  string   // what has the stamp, as one calls it; "" = the scheme has none
+	given  []string // signatures, one of which must be right
 }
 
 const mismatch = "does not match: the body or the secret differs from what the sender signed"
 
-func verifyHex(secret string, values []string, body []byte) string {
+// verify tells why the signatures of a delivery do not prove that its sender
+// knows the secret, and which scheme failed; "" and nil when they do. At least
+// one of the schemes must be there, and every one that is there must be right.
+// The scheme is nil when none of several is there.
+func verify(schemes []*scheme, secret string, d *blueprint.Delivery, at time.Time) (failed *scheme, reason string) {
+	seen := false
+	for _, s := range schemes {
+		values := header(d, s.header)
+		if values == nil {
+			continue
+		}
+		seen = true
+		if reason := s.verify(values, secret, d, at); reason != "" {
+			return s, s.header + " " + reason
+		}
+	}
+	switch {
+	case seen:
+		return nil, ""
+	case len(schemes) == 1:
+		return schemes[0], "the signature is missing: " + schemes[0].header + " must be there, with " + schemes[0].form
+	}
+	return nil, "the signature is missing: send X-Webhook-Signature with the hexadecimal HMAC-SHA256 of the body, or the headers of Standard Webhooks"
+}
+
+// verify looks at one header. Its reason follows the header's name.
+func (s *scheme) verify(values []string, secret string, d *blueprint.Delivery, at time.Time) string {
 	if len(values) != 1 {
 		return "was sent more than once"
 	}
-	text := values[0]
-	if prefix := "sha256="; len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix) {
-		text = text[len(prefix):]
+	c, reason := s.read(values[0], d)
+	if reason == "" {
+		reason = c.stale(at)
 	}
-	given, err := hex.DecodeString(text)
-	if err != nil || len(given) != sha256.Size {
-		return "is not one HMAC-SHA256 of 64 hexadecimal digits"
+	if reason != "" {
+		return reason
 	}
-	if !hmac.Equal(given, digest([]byte(secret), body)) {
+	key := []byte(secret)
+	if s.key != nil {
+		key = s.key(secret)
+	}
+	expected := []byte(s.write(digest(key, []byte(c.before), d.Body)))
+	matches := 0
+	for _, given := range c.given {
+		matches |= subtle.ConstantTimeCompare([]byte(given), expected)
+	}
+	if matches == 0 {
 		return mismatch
 	}
 	return ""
 }
 
-func verifyStandard(secret string, values []string, d *blueprint.Delivery, now time.Time) string {
-	if len(values) != 1 {
-		return standardSignature + " was sent more than once"
+// stale tells why the time that was signed does not do.
+func (c *claim) stale(at time.Time) string {
+	if c.timer == "" {
+		return ""
 	}
-	id, timestamp := header(d, standardID), header(d, standardTimestamp)
-	if len(id) != 1 || id[0] == "" || len(timestamp) != 1 {
-		return "Webhook-Signature needs Webhook-Id and Webhook-Timestamp, once each"
+	sent, err := strconv.ParseUint(c.stamp, 10, 40)
+	if err != nil || strings.HasPrefix(c.stamp, "+") {
+		return "has no time: " + c.timer + " is not a number of seconds since 1970"
 	}
-	sent, err := strconv.ParseUint(timestamp[0], 10, 40)
-	if err != nil || strings.HasPrefix(timestamp[0], "+") {
-		return "Webhook-Timestamp is not a number of seconds since 1970"
-	}
-	if away := now.Sub(time.Unix(int64(sent), 0)); away > signatureWindow || away < -signatureWindow {
-		return fmt.Sprintf("Webhook-Timestamp is %s from the server's clock; at most %s are allowed", away.Abs().Round(time.Second), signatureWindow)
-	}
-	signed := digest(standardKey(secret), []byte(id[0]), []byte("."), []byte(timestamp[0]), []byte("."), d.Body)
-	expected := []byte(base64.StdEncoding.EncodeToString(signed))
-	matches := false
-	for _, entry := range strings.Fields(values[0]) {
-		if version, given, _ := strings.Cut(entry, ","); version == "v1" && hmac.Equal([]byte(given), expected) {
-			matches = true
-		}
-	}
-	if !matches {
-		return standardSignature + " " + mismatch
+	if away := at.Sub(time.Unix(int64(sent), 0)); away > signatureWindow || away < -signatureWindow {
+		return fmt.Sprintf("is of another time: %s is %s from the server's clock; at most %s are allowed", c.timer, away.Abs().Round(time.Second), signatureWindow)
 	}
 	return ""
-}
-
-// standardKey gives the key of Standard Webhooks: the bytes that whsec_ and
-// base64 stand for, or else the secret as it is.
-func standardKey(secret string) []byte {
-	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
-		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
-			return key
-		}
-	}
-	return []byte(secret)
 }
 
 func digest(key []byte, parts ...[]byte) []byte {

@@ -25,6 +25,20 @@ type Stats struct {
 	// Backwards is how often the clock turned out to stand before where it had
 	// been seen.
 	Backwards int64
+	// Missed are the ticks for which no run was started when they were due,
+	// those that are overdue included.
+	Missed int64
+	// Overdue are the active schedules that the watchdog finds silent: with a
+	// tick that was due and about which nothing is decided, or unreadable.
+	Overdue int64
+	// Watched is when the watchdog last looked at all schedules, on the service's
+	// clock; 0 is never. WatchError is why it could not the last time, "" when it
+	// could.
+	Watched    blueprint.Time
+	WatchError string
+	// Untold are the events that could not be told to all who listen to them, and
+	// are told again later.
+	Untold int64
 }
 
 // FiringCount is how many firings of a source there were on which was so
@@ -41,7 +55,10 @@ func (t *Service) Stats() Stats {
 	stats := Stats{
 		Webhooks: map[int]int64{}, Schedules: c.schedules.Value(), Lag: time.Duration(c.lag.Value()) * time.Millisecond,
 		Looked: blueprint.Time(c.looked.Value()), Next: blueprint.Time(c.next.Value()), Backwards: c.backwards.Value(),
+		Missed: c.missed.Value(), Watched: blueprint.Time(c.watched.Value()),
 	}
+	stats.Untold = c.waiting.Value()
+	stats.Overdue, stats.WatchError = t.overdue.state()
 	c.firings.Each(func(source, decision string, count int64) {
 		stats.Firings = append(stats.Firings, FiringCount{blueprint.Source(source), blueprint.Decision(decision), count})
 	})
@@ -64,7 +81,10 @@ type counts struct {
 	firings                      *metrics.Counters
 	answers                      [mostStatus - leastStatus + 1]metrics.Counter
 	schedules, lag, looked, next metrics.Gauge // instants and spans in milliseconds
-	backwards                    metrics.Counter
+	waiting                      metrics.Gauge // events
+	watched                      metrics.Gauge
+	backwards, missed            metrics.Counter
+	postponed                    metrics.Counter // ticks that were put off
 }
 
 func newCounts() counts {

@@ -84,9 +84,12 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 		switch {
 		case binding == nil:
 			continue
+		case now.stale(s.Clock.Now()):
+			one.steps = nil // the disk was away for so long that the tick was missed; decide anew
+			continue
 		case now.at.IsZero():
 			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.String()+`; catchUp is "none"`)
-			s.settle(ctx, one, now, *row)
+			s.settle(ctx, one, now, now.unmet(false).events(s.Service, binding, missedSkipped, row.Reason), *row)
 			continue
 		}
 		if p, ok := s.startTick(ctx, one, now, binding); ok {
@@ -99,7 +102,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 		if err == nil {
 			s.started.Add(1)
 			s.counts.tick(p.activation)
-			p.one.done(p.step)
+			s.decided(p.one, p.step, p.step.unmet(true))
 			continue
 		}
 		s.failed(ctx, p.one, p.step, p.activation, err)
@@ -124,6 +127,7 @@ func (s *scheduler) standing(ctx context.Context, one *scheduled) *blueprint.Bin
 	case err != nil || !binding.Trigger.IsActive || !one.sameTiming(&binding.Trigger):
 		// It was changed a moment ago. If it still stands there when the schedules have been read again, it has to wait.
 		s.stale, one.steps, one.retry = true, nil, s.Clock.Now().Add(retryDelay)
+		s.counts.postponed.Add(1)
 		return nil
 	}
 	return binding
@@ -141,9 +145,10 @@ func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, bi
 		a.coalesced = s.leftRow(one, now.left, blueprint.DecisionCoalesced, now.left.String()+"; the one of "+instant(now.at)+" stands in")
 	}
 	if !binding.CanManage {
-		s.refuse(ctx, one, now, a, lostAccessReason)
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, lostAccessReason)
 		return pending{}, false
 	}
+	a.events = now.lateEvents(s.Service, a)
 	run, err := s.begin(a)
 	if err != nil {
 		s.failed(ctx, one, now, a, err)
@@ -170,31 +175,36 @@ func (s *scheduler) leftRow(one *scheduled, left *lot, decision blueprint.Decisi
 // failed decides what becomes of a tick whose run could not be started.
 func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *activation, err error) {
 	var duplicate *blueprint.DuplicateFiringError
+	var full *blueprint.LaneFullError
 	switch {
 	case errors.As(err, &duplicate):
 		a.firing.Decision, a.firing.ExecutionID = blueprint.DecisionDuplicate, &duplicate.ExecutionID
 		a.firing.Reason = "this tick started " + duplicate.ExecutionID + " before"
-		s.settle(ctx, one, now, *a.firing)
-	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
+		s.settle(ctx, one, now, nil, *a.firing)
+	case errors.As(err, &full):
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionSkipped, full.Error())
+	case isPassing(err):
 		s.later(one, err)
 	default:
-		s.refuse(ctx, one, now, a, s.failure(one.trigger.ID, err).Message)
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, s.failure(one.trigger.ID, err).Message)
 	}
 }
 
-// refuse records that a tick did not run and will not.
-func (s *scheduler) refuse(ctx context.Context, one *scheduled, now *step, a *activation, reason string) {
-	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = blueprint.DecisionRefused, nil, shorten(reason)
+// leaveOut records that a tick did not run and will not.
+func (s *scheduler) leaveOut(ctx context.Context, one *scheduled, now *step, a *activation, decision blueprint.Decision, reason string) {
+	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = decision, nil, shorten(reason)
+	events := now.unmet(false).events(s.Service, a.binding, string(decision), a.firing.Reason)
 	if a.coalesced == nil {
-		s.settle(ctx, one, now, *a.firing)
+		s.settle(ctx, one, now, events, *a.firing)
 	} else {
-		s.settle(ctx, one, now, *a.coalesced, *a.firing)
+		s.settle(ctx, one, now, events, *a.coalesced, *a.firing)
 	}
 }
 
-// settle stores the rows of a step that starts nothing.
-func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, rows ...blueprint.Firing) {
-	err := s.Store.RecordFirings(context.WithoutCancel(ctx), one.trigger.ID, rows, blueprint.TimeOf(now.end()))
+// settle stores the rows of a step that starts nothing, and raises what became
+// true with it.
+func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, events []blueprint.Event, rows ...blueprint.Firing) {
+	err := s.Store.RecordFirings(context.WithoutCancel(ctx), one.trigger.ID, rows, blueprint.TimeOf(now.end()), events...)
 	if err != nil {
 		s.later(one, err)
 		return
@@ -202,11 +212,17 @@ func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, rows 
 	for i := range rows {
 		s.counts.firings.Add(string(rows[i].Source), string(rows[i].Decision))
 	}
-	one.done(now)
+	var unmet *lot
+	if len(events) > 0 {
+		unmet = now.unmet(false)
+	}
+	s.decided(one, now, unmet)
 }
 
-// done takes note of a step that is on the disk.
-func (one *scheduled) done(now *step) {
+// decided takes note of a step that is on the disk, and of its ticks for which no
+// run was started when they were due.
+func (s *scheduler) decided(one *scheduled, now *step, unmet *lot) {
+	s.met(one.trigger.ID, now, unmet)
 	one.steps = one.steps[1:]
 	one.stand(now.end())
 }
@@ -214,6 +230,7 @@ func (one *scheduled) done(now *step) {
 // later gives a schedule up for a while. Its cursor stays, so nothing is lost.
 func (s *scheduler) later(one *scheduled, err error) {
 	one.steps = nil
+	s.counts.postponed.Add(1)
 	delay := retryDelay
 	var known *blueprint.Error
 	if errors.As(err, &known) && known.RetryAfter > 0 {

@@ -17,7 +17,21 @@ var deliveryHeaders = []string{"Webhook-Id", "X-Github-Delivery", "Idempotency-K
 type refusal struct {
 	answer *blueprint.Error // nil = nothing is wrong with it: a filter left it out
 	reason string           // "" = the answer's message
+	reply  any              // JSON for the sender of what was left out; nil = the usual
 }
+
+// door is an address to which deliveries come from outside, for triggers of one
+// type.
+type door struct {
+	kind   blueprint.TriggerType
+	source blueprint.Source
+	status int // of the answer to what started a run
+}
+
+var (
+	webhookDoor = door{blueprint.TriggerWebhook, blueprint.SourceWebhook, http.StatusAccepted}
+	slackDoor   = door{blueprint.TriggerSlack, blueprint.SourceSlack, http.StatusOK}
+)
 
 // noWebhook is the answer to whoever knocks where no webhook is open. It is
 // the same for every cause, so that it tells a stranger nothing.
@@ -27,9 +41,11 @@ func noWebhook() *blueprint.Error {
 
 // Webhook serves POST /webhooks/blueprint/{triggerId}, whose path value
 // triggerId it reads; the package comment says how.
-func (t *Service) Webhook() http.Handler { return t.counted(t.serveWebhook) }
+func (t *Service) Webhook() http.Handler {
+	return t.counted(func(w http.ResponseWriter, r *http.Request) { t.serveDelivery(w, r, webhookDoor) })
+}
 
-func (t *Service) serveWebhook(w http.ResponseWriter, r *http.Request) {
+func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door door) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
 		writeError(w, blueprint.Errorf(blueprint.CodeMethodNotSupported, "a webhook takes POST only"))
@@ -49,15 +65,14 @@ func (t *Service) serveWebhook(w http.ResponseWriter, r *http.Request) {
 		writeError(w, t.failure(id, err))
 		return
 	}
-	a := &activation{binding: binding, firing: t.newFiring(id, blueprint.SourceWebhook)}
-	if refused := t.receive(a, r); refused != nil {
-		t.refuseDelivery(r.Context(), a.firing, refused)
-		writeError(w, refused.answer)
+	a := &activation{binding: binding, firing: t.newFiring(id, door.source)}
+	if refused := t.receive(a, r, door); refused != nil {
+		t.turnAway(w, r, a, refused)
 		return
 	}
-	waits := binding.Trigger.Config["respond"] == "wait"
+	waits := door == webhookDoor && binding.Trigger.Config["respond"] == "wait"
 	switch {
-	case a.keyed:
+	case a.keyed, door == slackDoor:
 		a.patience = atOnce
 	case waits:
 		a.patience = atEnd
@@ -69,30 +84,60 @@ func (t *Service) serveWebhook(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.As(err, &duplicate):
 		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
+	case isLeftOut(err):
+		t.turnAway(w, r, a, &refusal{reason: shown(err).Message})
 	case err != nil:
 		answer := t.failure(id, err)
 		if answer.Code == blueprint.CodeNotFound { // deleted a moment ago
 			answer = noWebhook()
 		}
-		t.refuseDelivery(r.Context(), a.firing, &refusal{answer: answer})
-		writeError(w, answer)
+		t.turnAway(w, r, a, &refusal{answer: answer})
 	case waits:
 		t.answerRun(w, r, run, a.firing)
 	default:
-		writeFired(w, http.StatusAccepted, *a.firing.ExecutionID, a.firing.ID)
+		writeFired(w, door.status, *a.firing.ExecutionID, a.firing.ID)
 	}
+}
+
+// turnAway records and answers a delivery that starts nothing. One that comes
+// again is told of its run even when a filter would leave it out by now.
+func (t *Service) turnAway(w http.ResponseWriter, r *http.Request, a *activation, refused *refusal) {
+	if refused.answer != nil {
+		t.refuseDelivery(r.Context(), a.firing, refused)
+		if a.firing.Source == blueprint.SourceSlack && isHopeless(refused.answer.Code) {
+			w.Header().Set("X-Slack-No-Retry", "1")
+		}
+		writeError(w, refused.answer)
+		return
+	}
+	if first := t.earlier(r.Context(), a); first != nil {
+		t.recordDuplicate(r.Context(), a.firing, first)
+		writeFired(w, http.StatusOK, first.ExecutionID, first.FiringID)
+		return
+	}
+	t.recordSkipped(r.Context(), a.firing, refused.reason)
+	if refused.reply == nil {
+		refused.reply = skippedAnswer{true, true, a.firing.Reason, a.firing.ID}
+	}
+	writeJSON(w, http.StatusOK, refused.reply)
+}
+
+// isHopeless tells whether a delivery would be refused again however often it
+// came, whatever somebody does about the trigger.
+func isHopeless(code blueprint.Code) bool {
+	return code == blueprint.CodeBadRequest || code == blueprint.CodePayloadTooLarge || code == blueprint.CodeUnsupportedMedia
 }
 
 // receive makes an activation of a delivery, or says why not. The order of the
 // checks is part of the contract with senders.
-func (t *Service) receive(a *activation, r *http.Request) *refusal {
+func (t *Service) receive(a *activation, r *http.Request, door door) *refusal {
 	d := newDelivery(r)
 	a.firing.Delivery = d
 	trigger := &a.binding.Trigger
-	if trigger.Type != blueprint.TriggerWebhook {
+	if trigger.Type != door.kind {
 		// The id is noted, so that the row has it.
 		a.noteID(d)
-		return &refusal{noWebhook(), "the trigger is of type " + string(trigger.Type) + " and has no webhook"}
+		return &refusal{answer: noWebhook(), reason: "the trigger is of type " + string(trigger.Type) + " and has no such address"}
 	}
 	// The body of a delivery to a trigger that is off is read too: who turns it
 	// on again can have it delivered then.
@@ -104,24 +149,25 @@ func (t *Service) receive(a *activation, r *http.Request) *refusal {
 	badKey := a.noteID(d)
 	switch {
 	case !trigger.IsActive:
-		return &refusal{noWebhook(), inactiveReason}
+		return &refusal{answer: noWebhook(), reason: offReason(a.binding)}
 	case !a.binding.CanManage:
-		return &refusal{noWebhook(), lostAccessReason}
+		return &refusal{answer: noWebhook(), reason: lostAccessReason}
 	case refused != nil:
 		return &refusal{answer: refused}
 	}
-	if refused := t.judgeWebhook(a, t.Clock.Now()); refused != nil {
-		return refused
+	judged := t.judge(a, door.source, t.Clock.Now())
+	if a.bodyID != "" {
+		a.firing.Key, a.keyed = a.bodyID, true
 	}
-	if badKey != nil {
+	if judged == nil && badKey != nil {
 		return &refusal{answer: badKey}
 	}
-	return nil
+	return judged
 }
 
 // noteID takes the id of a delivery for the key of its firing.
 func (a *activation) noteID(d *blueprint.Delivery) *blueprint.Error {
-	key, bad := deliveryID(d, deliveryHeaders...)
+	key, bad := deliveryID(d, idHeaders(&a.binding.Trigger)...)
 	if key != "" {
 		a.firing.Key, a.keyed = key, true
 	}
@@ -133,34 +179,22 @@ func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
 	refused := checkContent(d)
 	if refused == nil {
-		refused = t.checkSecret(&a.binding.Trigger, d, a.firing, at)
+		refused = t.checkSecret(&a.binding.Trigger, a.firing, at)
 	}
 	if refused == nil {
 		a.input, refused = parseBody(d.Body)
+	}
+	preset, _ := presetOf(&a.binding.Trigger)
+	if refused == nil && preset != nil && preset.id != "" {
+		a.bodyID, refused = bodyID(a.input, preset.id)
 	}
 	if refused != nil {
 		return &refusal{answer: refused}
 	}
 	a.headers = headersOf(d)
-	return nil
-}
-
-// checkSecret verifies the signature when the trigger has a secret, and notes
-// in the firing what it went by.
-func (t *Service) checkSecret(trigger *blueprint.Trigger, d *blueprint.Delivery, firing *blueprint.Firing, at time.Time) *blueprint.Error {
-	value := trigger.Config["secret"]
-	if value == nil {
-		firing.Reason = "the trigger has no secret, so no signature was looked at"
-		return nil
+	if preset != nil && preset.greets {
+		return greeting(a.input)
 	}
-	secret, _ := value.(string)
-	if strings.TrimSpace(secret) == "" {
-		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's secret cannot be used: set another")
-	}
-	if reason := verify(secret, d, at); reason != "" {
-		return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason)
-	}
-	firing.Reason = "the signature is right"
 	return nil
 }
 
@@ -176,7 +210,7 @@ func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, 
 	if reason == "" {
 		reason = refused.answer.Message
 	}
-	if t.mayRecord(firing.TriggerID, reason, firing.Delivery) {
+	if t.mayRecord(firing, reason) {
 		t.recordRefused(ctx, firing, reason)
 	}
 }

@@ -45,6 +45,7 @@ func deliver(s *Service, id string, d delivery) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	mux := http.NewServeMux()
 	mux.Handle("/webhooks/blueprint/{triggerId}", s.Webhook())
+	mux.Handle("/webhooks/slack/{triggerId}", s.Slack())
 	mux.ServeHTTP(w, r)
 	return w
 }

@@ -165,7 +165,8 @@ func TestCheck(t *testing.T) {
 		{"http-request", `{"url":"http://a","expectStatus":"ok"}`, `expectStatus: must be a status from 100 to 599, a form such as "2xx", or a list of them`},
 		{"http-request", `{"url":"http://a","expectStatus":[]}`, `expectStatus: must be a status from 100 to 599, a form such as "2xx", or a list of them`},
 		{"http-request", `{"url":"http://a","connectionId":"x"}`, "connectionId: must be the id of a connection, a UUID"},
-		{"http-request", `{"url":"http://a","body":"x","multipart":[{"name":"f","fileId":"y"}]}`, "multipart: must not stand beside body\nmultipart[0].fileId: files cannot be sent yet"},
+		{"http-request", `{"url":"http://a","body":"x","multipart":[{"name":"f","fileId":"y"}]}`, "multipart: must not stand beside body"},
+		{"http-request", `{"url":"http://a","multipart":[{"name":"f","fileId":"{{x}}","value":1}]}`, "multipart[0].fileId: must not stand beside value"},
 	}
 	for _, test := range tests {
 		t.Run(test.kind+" "+test.config, func(t *testing.T) {

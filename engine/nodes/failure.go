@@ -20,6 +20,7 @@ const (
 	codeTooLarge    = "too_large"
 	codeRedirects   = "too_many_redirects"
 	codeCertificate = "tls_failed"
+	codeFile        = "file_unavailable"
 )
 
 // badConfig is the failure of a node whose config does not fit once its

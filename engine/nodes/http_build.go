@@ -37,7 +37,11 @@ func newRequest(ctx context.Context, d Dependencies, task *blueprint.Task, c *ht
 		header.Set("Idempotency-Key", task.IdempotencyKey)
 	}
 	setHeaders(header, c.Headers)
-	body, kind, err := requestBody(c, header.Get("Content-Type"), task.IdempotencyKey)
+	files, err := openFiles(ctx, d, task, c.Multipart)
+	if err != nil {
+		return nil, err
+	}
+	body, kind, err := requestBody(c, files, header.Get("Content-Type"), task.IdempotencyKey)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +150,9 @@ func formValues(object map[string]any) url.Values {
 }
 
 // requestBody gives the body and the content type that belongs to it.
-func requestBody(c *httpConfig, chosen, seed string) (body []byte, kind string, err error) {
+func requestBody(c *httpConfig, files []partFile, chosen, seed string) (body []byte, kind string, err error) {
 	if c.Multipart != nil {
-		return multipartBody(c.Multipart, seed)
+		return multipartBody(c.Multipart, files, seed)
 	}
 	switch value := c.Body.Value.(type) {
 	case nil:
@@ -169,11 +173,13 @@ func requestBody(c *httpConfig, chosen, seed string) (body []byte, kind string, 
 
 // multipartBody writes the parts. The boundary depends on all of them, so no
 // content can hold it, and the same request has the same bytes.
-func multipartBody(parts []httpPart, seed string) ([]byte, string, error) {
+func multipartBody(parts []httpPart, files []partFile, seed string) ([]byte, string, error) {
 	digest := sha256.New()
 	digest.Write([]byte(seed))
-	for _, part := range parts {
+	for i, part := range parts {
 		content := sha256.Sum256([]byte(part.Name + "\x00" + part.Filename + "\x00" + render(part.Value.Value)))
+		digest.Write(content[:])
+		content = sha256.Sum256(files[i].content)
 		digest.Write(content[:])
 	}
 	var buffer bytes.Buffer
@@ -181,19 +187,27 @@ func multipartBody(parts []httpPart, seed string) ([]byte, string, error) {
 	if err := writer.SetBoundary("part-" + hex.EncodeToString(digest.Sum(nil)[:24])); err != nil {
 		return nil, "", badConfigf("multipart", "cannot be written")
 	}
-	for _, part := range parts {
+	for i, part := range parts {
+		data, kind := files[i].content, files[i].kind
+		if part.FileID == "" {
+			data, kind = []byte(render(part.Value.Value)), ""
+		} else if part.Filename == "" {
+			part.Filename = files[i].name
+		}
 		header := textproto.MIMEHeader{"Content-Disposition": {`form-data; name="` + escapeParameter(part.Name) + `"`}}
 		if part.Filename != "" {
 			header["Content-Disposition"][0] += `; filename="` + escapeParameter(part.Filename) + `"`
 		}
-		if _, isText := part.Value.Value.(string); !isText {
+		if _, isText := part.Value.Value.(string); kind != "" {
+			header.Set("Content-Type", kind)
+		} else if !isText {
 			header.Set("Content-Type", "application/json")
 		} else if part.Filename != "" {
 			header.Set("Content-Type", "application/octet-stream")
 		}
 		content, err := writer.CreatePart(header)
 		if err == nil {
-			_, err = content.Write([]byte(render(part.Value.Value)))
+			_, err = content.Write(data)
 		}
 		if err != nil {
 			return nil, "", badConfigf("multipart", "cannot be written")

@@ -27,8 +27,8 @@ type httpConfig struct {
 type httpPart struct {
 	Name     string   `key:"name" required:"true" doc:"The name of the field."`
 	Value    anyValue `key:"value" doc:"The content: a string as it is, anything else as JSON."`
-	FileID   string   `key:"fileId" doc:"A stored file to send as the content."`
-	Filename string   `key:"filename" doc:"The name of a file, when the part is one."`
+	FileID   string   `key:"fileId" doc:"The id of a file to send as the content, such as {{inputData.attachments[0].id}}: one that came with what started the run."`
+	Filename string   `key:"filename" doc:"The name of a file, when the part is one; a stored file has its own unless one is given."`
 }
 
 const (
@@ -79,8 +79,9 @@ func checkHTTP(c *httpConfig, r *report) {
 	}
 	for i, part := range c.Multipart {
 		switch {
+		case part.FileID != "" && part.Value.Given:
+			r.issue("must not stand beside value", "multipart", i, "fileId")
 		case part.FileID != "":
-			r.issue("files cannot be sent yet", "multipart", i, "fileId")
 		case !part.Value.Given && !r.static:
 			r.issue("required", "multipart", i, "value")
 		}

@@ -56,6 +56,7 @@
 package nodes
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -75,6 +76,9 @@ type Dependencies struct {
 	MCP *mcp.Client
 	// Scripts runs the code of blueprints; nil means that it cannot be run.
 	Scripts *sandbox.Pool
+	// Files opens a file that came with what started a run: CodeNotFound when
+	// there is none of that id. Nil means that there are none.
+	Files func(ctx context.Context, executionID, fileID string) (file blueprint.File, content []byte, err error)
 	// Clock tells the time to reckon with; nil means the machine's.
 	Clock clock.Clock
 	// UserAgent names this program to other servers; "" means "blueprintd".

@@ -21,6 +21,7 @@
 //	readers  connections that ask for much and read nothing of it
 //	bodies   connections that each send a large body, at once or slowly
 //	queue    more runs than may wait, by number and by the size of their input
+//	noisy    one trigger that is flooded, beside others that are not
 //	limit    a client beyond its rate, and one that waits as it is told
 //	stop     SIGTERM under load, again and again
 //

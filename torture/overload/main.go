@@ -36,7 +36,7 @@ type act struct {
 // scenes are all there are, in their order.
 var scenes = []act{
 	{"idle", (*stage).playIdle}, {"crowd", (*stage).playCrowd}, {"senders", (*stage).playSenders}, {"readers", (*stage).playReaders},
-	{"bodies", (*stage).playBodies}, {"queue", (*stage).playQueue}, {"limit", (*stage).playLimit}, {"stop", (*stage).playStops},
+	{"bodies", (*stage).playBodies}, {"queue", (*stage).playQueue}, {"noisy", (*stage).playNoisy}, {"limit", (*stage).playLimit}, {"stop", (*stage).playStops},
 }
 
 func main() {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/engine"
+	"blueprintd/ids"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+func commandWhy() *cli.Command {
+	return &cli.Command{
+		Name: "why", Usage: "tell what happened and why, from the ledger; works while the server runs",
+		Subcommands: []*cli.Command{{
+			Name: "trigger", Usage: "tell what happened to a trigger and why", ArgsUsage: "ID",
+			Flags: append(databaseFlags(),
+				&cli.StringFlag{Name: "at", Usage: "what happened at that `TIME`: RFC 3339, or as \"2026-03-01 12:00\" in the trigger's time zone"},
+				&cli.BoolFlag{Name: "json", Usage: "print JSON instead of words"}),
+			Action: whyTrigger,
+		}},
+	}
+}
+
+// The most of what why tells.
+const (
+	whyRows    = 10
+	whyRowsAt  = 100
+	whyReasons = 12
+)
+
+func whyTrigger(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage("blueprintd why trigger 3f0e...", "why trigger takes one trigger id")
+	}
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		story, err := s.TriggerStory(ctx, strings.ToLower(c.Args().First()))
+		if err != nil {
+			return hinted(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
+		}
+		told, err := answerWhy(c, s, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now()})
+		if err != nil {
+			return err
+		}
+		if c.Bool("json") {
+			return printJSON(c, told)
+		}
+		return printWhy(c.App.Writer, told)
+	})
+}
+
+// answerWhy reads what an inquiry needs, and asks.
+func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.Why, error) {
+	ctx, trigger, owner := c.Context, &q.Story.Trigger, q.Story.Owner
+	ask, err := q.Present, error(nil)
+	switch {
+	case !c.IsSet("at"):
+		if q.Counts, err = s.ReasonCounts(ctx, owner, trigger.ID, blueprint.TimeOf(q.Now.Add(-triggers.Day)), whyReasons); err == nil {
+			q.Rows, err = s.Ledger(ctx, owner, trigger.ID, blueprint.FiringFilter{}, whyRows)
+		}
+	default:
+		at, refused := triggers.ReadInstant(c.String("at"), trigger)
+		if refused != nil {
+			_, message, hint := explain(refused)
+			return nil, usage(hint, "%s: %s", given(c, "at"), message)
+		}
+		ask = func() *triggers.Why { return q.At(at) }
+		if trigger.Type == blueprint.TriggerScheduled {
+			q.Rows, err = s.TickRows(ctx, owner, trigger.ID, at-at%60_000)
+		} else {
+			const around = blueprint.Time(triggers.Around / time.Millisecond)
+			q.Rows, err = s.Ledger(ctx, owner, trigger.ID, blueprint.FiringFilter{From: max(at-around, 1), To: at + around + 1}, whyRowsAt)
+		}
+	}
+	if err == nil {
+		err = lookUpFailures(ctx, s, owner, q.Rows)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ask(), nil
+}
+
+// lookUpFailures says of runs that failed why they did. One whose record cannot
+// be read just failed.
+func lookUpFailures(ctx context.Context, s *store.Store, owner blueprint.Principal, rows []blueprint.LedgerRow) error {
+	reader := engine.New(engine.Options{Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
+	for i := range rows {
+		run := rows[i].Run
+		if run == nil || run.Status != blueprint.StatusFailed {
+			continue
+		}
+		stored, _, err := s.Execution(ctx, owner, run.ExecutionID)
+		if err == nil && stored.Row.Status.Terminal() {
+			var view *blueprint.Execution
+			if view, err = reader.ViewWithin(ctx, stored, 0); err == nil && view.Failure != nil {
+				run.Error = view.Failure.Message
+			}
+		}
+		if code := blueprint.CodeOf(err); err != nil && code != blueprint.CodeNotFound && code != blueprint.CodeInternal {
+			return err
+		}
+	}
+	return nil
+}
+
+// printWhy writes an answer for people.
+func printWhy(out io.Writer, told *triggers.Why) error {
+	var text strings.Builder
+	for _, line := range told.Words {
+		text.WriteString(line + "\n")
+	}
+	if len(told.Rows) > 0 {
+		text.WriteString("\nFrom the ledger:\n")
+	}
+	for i := range told.Rows {
+		row := &told.Rows[i]
+		fmt.Fprintf(&text, "  %s  %s\n  %s%s\n", row.When, row.ID, strings.Repeat(" ", 2), row.Words)
+		if row.Decision == blueprint.DecisionStarted && row.Reason != "" {
+			fmt.Fprintf(&text, "    Why: %s\n", row.Reason)
+		}
+	}
+	if told.Next != "" {
+		text.WriteString("\nNext: " + told.Next + "\n")
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// triggerIDs sets $trigger_TYPE to the id of each trigger of a database:
+// triggers FILE.
+func triggerIDs(script *testscript.TestScript, negated bool, args []string) {
+	if negated || len(args) != 1 {
+		script.Fatalf("usage: triggers FILE")
+	}
+	pool, err := sql.Open("sqlite", "file:"+script.MkAbs(args[0])+"?mode=ro")
+	script.Check(err)
+	defer pool.Close()
+	rows, err := pool.Query("SELECT type, id FROM triggers")
+	script.Check(err)
+	defer rows.Close()
+	for rows.Next() {
+		var kind, id string
+		script.Check(rows.Scan(&kind, &id))
+		script.Setenv("trigger_"+kind, id)
+	}
+	script.Check(rows.Err())
+}
+
+// TestWhyBesideAServer asks the real binary while the server runs, and again
+// when it has stopped. No secret and no signature is ever in what it says.
+func TestWhyBesideAServer(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "my.db")
+	p := startServer(t, "--db", database)
+	const secret, signature = "planted-secret-of-a-webhook", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+	id := p.create("Ledger", node("a", "transform", object{"expression": "inputData.n + 1"}))
+	made := p.mutate("blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": secret}})
+	trigger := at(made, "id").(string)
+	post := func(body, signature string) {
+		t.Helper()
+		if status, answer := p.post("/webhooks/blueprint/"+trigger, "planted-authorization", json.RawMessage(body), "X-Webhook-Signature", signature, "X-Note", secret); status != 202 && status != 401 {
+			t.Fatalf("%d %v", status, answer)
+		}
+	}
+	post(`{"n":1}`, hexHMAC(secret, `{"n":1}`))
+	post(`{"n":"x"}`, hexHMAC(secret, `{"n":"x"}`))
+	post(`{"n":3}`, signature)
+	why := func(args ...string) string {
+		t.Helper()
+		path, err := binary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(path, append([]string{"why", "trigger", trigger, "--db", database}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, hidden := range []string{secret, signature, "planted"} {
+			if strings.Contains(string(out), hidden) {
+				t.Errorf("%q is in %s", hidden, out)
+			}
+		}
+		return string(out)
+	}
+	ended := func() bool {
+		return strings.Contains(why(), "which failed") && strings.Contains(why(), "which completed")
+	}
+	for deadline := time.Now().Add(time.Minute); !ended(); {
+		if time.Now().After(deadline) {
+			t.Fatal(why())
+		}
+	}
+	said := why()
+	p.stop()
+	for _, text := range []string{said, why(), why("--at", time.Now().UTC().Format(time.RFC3339)), why("--json")} {
+		if !containsAll(text, "It is active", "which failed: expression", "was refused, and nothing ran: X-Webhook-Signature does not match", "the signature is right") {
+			t.Errorf("%s", text)
+		}
+	}
+	if !containsAll(said, "In the last 24 hours the ledger took 3 rows:", "2 started", "1 refused: X-Webhook-Signature does not match", "Next: blueprintTriggers.explain") {
+		t.Errorf("%s", said)
+	}
+	if text := why("--at", "2001-01-01 12:00"); !containsAll(text, "did not exist yet", "Nothing arrived") {
+		t.Errorf("%s", text)
+	}
+}
+
+func hexHMAC(secret, body string) string {
+	made := hmac.New(sha256.New, []byte(secret))
+	made.Write([]byte(body))
+	return hex.EncodeToString(made.Sum(nil))
+}

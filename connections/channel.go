@@ -1,0 +1,89 @@
+package connections
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+const (
+	// namesKept is how long a channel's name is believed, by the clock.
+	namesKept = 10 * time.Minute
+	// nameTimeout bounds a question for a name, in real time.
+	nameTimeout = 10 * time.Second
+)
+
+// channelName is what a channel is called, and until when that is believed.
+type channelName struct {
+	name  string
+	until time.Time
+}
+
+// ChannelName gives the name of a Slack channel, without #, as the bot of a
+// connection sees it; "" for one that has none, as a talk of two people. Names
+// are kept for ten minutes; who may use the connection is looked up each time.
+// One who leaves early leaves the question open, so that who comes again finds
+// its answer.
+//
+// Errors are those of Open, and *blueprint.Failure when Slack does not say.
+func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channelID string) (string, error) {
+	open, err := s.Open(ctx, blueprint.ConnectionUse{ConnectionID: connectionID, UserID: userID})
+	if err != nil {
+		return "", err
+	}
+	if open.Type != blueprint.ConnectionSlack {
+		return "", unusable("the connection %q is of the type %s; one of the type slack is needed", open.Name, open.Type)
+	}
+	key := fmt.Sprintf("channel %s %x %s", open.ID, hashOf(BaseURL(open.Type, open.Config)+"\n"+textAt(open.Config, "botToken")), channelID)
+	if known, ok := kept(s, s.names, key); ok && s.Clock.Now().Before(known.until) {
+		return known.name, nil
+	}
+	answer := s.flights.DoChan(key, func() (any, error) {
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), nameTimeout)
+		defer cancel()
+		name, err := s.askChannel(asking, open, channelID)
+		if err == nil {
+			keep(s, s.names, key, channelName{name, s.Clock.Now().Add(namesKept)})
+		}
+		return name, err
+	})
+	select {
+	case got := <-answer:
+		name, _ := got.Val.(string)
+		return name, got.Err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// askChannel asks Slack what a channel is called.
+func (s *Service) askChannel(ctx context.Context, open *blueprint.OpenConnection, channelID string) (string, error) {
+	response, body, err := s.send(ctx, open, http.MethodGet, BaseURL(open.Type, open.Config)+"/conversations.info?channel="+url.QueryEscape(channelID))
+	if err != nil {
+		return "", err
+	}
+	host := response.Request.URL.Host
+	var answer struct {
+		OK      bool   `json:"ok"`
+		Error   string `json:"error"`
+		Channel struct {
+			Name string `json:"name"`
+		} `json:"channel"`
+	}
+	switch {
+	case response.StatusCode == http.StatusTooManyRequests:
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " was asked too often"}
+	case response.StatusCode != http.StatusOK:
+		return "", disagrees(host, response.StatusCode)
+	case json.Unmarshal(body, &answer) != nil:
+		return "", &blueprint.Failure{Code: codeConnect, Message: host + " answered with something else than Slack's JSON: check baseUrl"}
+	case !answer.OK:
+		return "", &blueprint.Failure{Code: codeToken, Message: host + " does not say what the channel is called" + slackReason(answer.Error)}
+	}
+	return answer.Channel.Name, nil
+}

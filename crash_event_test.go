@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// started counts the rows of a trigger's ledger that started a run.
+func (p *process) started(triggerID string) (count int) {
+	p.t.Helper()
+	for offset := 0; ; offset += 100 {
+		rows, _ := at(p.query("blueprintTriggers.history", object{"triggerId": triggerID, "limit": 100, "offset": offset}), "firings").([]any)
+		for _, row := range rows {
+			if at(row, "decision") == "started" {
+				count++
+			}
+		}
+		if len(rows) < 100 {
+			return count
+		}
+	}
+}
+
+// TestKilledServerLosesNoEvent kills the real binary while runs end of which
+// others are to hear: each end is heard once.
+func TestKilledServerLosesNoEvent(t *testing.T) {
+	database := t.TempDir() + "/blueprintd.db"
+	s := startServer(t, "--db", database)
+	pure := node("a", "template", object{"text": "{{inputData.n}}"})
+	trigger := func(blueprintID, kind string, config object) string {
+		t.Helper()
+		return at(s.mutate("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": kind, "config": config}), "id").(string)
+	}
+	source := s.create("source", pure)
+	hook := trigger(source, "webhook", object{})
+	hears := trigger(s.create("hears", node("b", "template", object{"text": "{{inputData.data.output.text}}"})), "event", object{"event": "execution.completed", "blueprintId": source})
+	for round := range 3 {
+		var senders sync.WaitGroup
+		var sent atomic.Int64
+		some, host := make(chan struct{}), s.host
+		for sender := range 8 {
+			senders.Go(func() {
+				for n := range 1000 {
+					response, err := http.Post(fmt.Sprintf("%s/webhooks/blueprint/%s", host, hook), "application/json", bytes.NewReader(fmt.Appendf(nil, `{"n":"%d %d"}`, sender, n)))
+					if err != nil {
+						return // it is dead
+					}
+					response.Body.Close()
+					if sent.Add(1) == int64(60+50*round) {
+						close(some)
+					}
+				}
+			})
+		}
+		<-some
+		s.kill()
+		senders.Wait()
+		s = startServer(t, "--db", database)
+	}
+	s.stop()
+	s = startServer(t, "--db", database, "--clock", "virtual=2100-01-01T00:00:00Z")
+	if status, answer := s.post("/clock/advance", testKey, object{"by": "10m"}); status != http.StatusOK {
+		t.Fatalf("%d %v", status, answer)
+	}
+	fired, heard := s.started(hook), s.started(hears)
+	if fired < 60+110+160 || heard != fired {
+		t.Errorf("%d runs ended, %d of their ends were heard", fired, heard)
+	}
+	t.Logf("%d ends", fired)
+	s.stop()
+}

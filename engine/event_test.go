@@ -1,0 +1,193 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+)
+
+// hear notes the events of every commit, as name and data.
+func (w *world) hear() (events *[]blueprint.Event, told func() string) {
+	events = &[]blueprint.Event{}
+	w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+		for _, e := range c.Events {
+			e.Data = decodeText(w, encode(e.Data))
+			*events = append(*events, e)
+		}
+		return nil
+	})
+	return events, func() string {
+		var lines []string
+		for _, e := range *events {
+			lines = append(lines, e.Name+" "+encode(e.Data))
+		}
+		*events = nil
+		return strings.Join(lines, "\n")
+	}
+}
+
+func TestEvents(t *testing.T) {
+	const completed, failed, paused = "execution.completed ", "execution.failed ", "execution.paused "
+	large := strings.Repeat("x", 64<<10)
+	for _, c := range []struct{ name, lines, want string }{
+		{"completed", `a echo {"value": {"n": 1.50}}`, completed + `{"output":{"n":1.50},"status":"completed","triggerId":"t"}`},
+		{"nothing", `a echo`, completed + `{"output":null,"status":"completed","triggerId":"t"}`},
+		{"as large as it may be", `a echo {"value": "` + large[2:] + `"}`, completed + `{"output":"` + large[2:] + `","status":"completed","triggerId":"t"}`},
+		{"too large", `a echo {"value": "` + large[1:] + `"}`, completed + `{"output":null,"outputTooLarge":true,"status":"completed","triggerId":"t"}`},
+		{"far too large", `a echo {"value": "` + large + large + large + `"}`, completed + `{"output":null,"outputTooLarge":true,"status":"completed","triggerId":"t"}`},
+		{"failed", `a fail {"message": "why"}`, failed + `{"error":{"code":"test","message":"failed: why","nodeId":"a"},"status":"failed","triggerId":"t"}`},
+		{"paused", `a ask {"prompt": "Who?"}`, paused + `{"awaitingInput":{"kind":"human","nodeId":"a","prompt":"Who?"},"status":"paused","triggerId":"t"}`},
+		{"two ask at once", "a pass\nb ask {\"prompt\": \"B?\"}\nc ask {\"prompt\": \"C?\"}\na -> b\na -> c", paused + `{"awaitingInput":{"kind":"human","nodeId":"b","prompt":"B?"},"status":"paused","triggerId":"t"}`},
+		{"waits", `a wait {"ms": 1000}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			test(t, func(w *world) {
+				events, told := w.hear()
+				r := request(w.define(c.lines))
+				r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 3}
+				r.Firing = &blueprint.Firing{ID: "f", TriggerID: "t", Key: "k"}
+				r.Events = []blueprint.Event{{Name: "trigger.missed"}}
+				h := w.startWith(r, engine.Soon)
+				w.settle(h.ID)
+				all := *events
+				if got := strings.TrimPrefix(told(), "trigger.missed null"); strings.TrimSpace(got) != c.want {
+					t.Errorf("told %.300s, want %.300s", got, c.want)
+				}
+				if all[0].Name != "trigger.missed" || len(all) > 2 {
+					t.Errorf("%d events, the first %+v", len(all), all[0])
+				}
+				if c.want == "" {
+					return
+				}
+				if e := all[1]; e.OrganizationID != "org" || e.BlueprintID != r.Definition.BlueprintID || e.ExecutionID != h.ID || e.Depth != 3 || e.At != blueprint.TimeOf(epoch) {
+					t.Errorf("%+v", e)
+				}
+			})
+		})
+	}
+}
+
+// What is told can be the input of a run that is delivered again, however deeply
+// the output was nested.
+func TestEventsAreNotTooDeep(t *testing.T) {
+	test(t, func(w *world) {
+		for levels, want := range map[int]bool{125: false, 126: false, 127: true, 200: true} {
+			var input any
+			for range levels {
+				input = []any{input}
+			}
+			var tooLarge bool
+			w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+				for _, e := range c.Events {
+					text := encode(map[string]any{"data": e.Data})
+					_, err := blueprint.Decode([]byte(text))
+					if tooLarge = strings.Contains(text, "outputTooLarge"); err != nil {
+						t.Errorf("%d levels: %v", levels, err)
+					}
+				}
+				return nil
+			})
+			r := request(w.define(`a pass`))
+			r.InputData = input
+			w.settle(w.startWith(r, engine.Soon).ID)
+			if tooLarge != want {
+				t.Errorf("%d levels: too large %v", levels, tooLarge)
+			}
+		}
+	})
+}
+
+// Each pause is told of once, whatever comes between, and an end that somebody
+// wanted is marked as such.
+func TestEventsOfPauses(t *testing.T) {
+	test(t, func(w *world) {
+		_, told := w.hear()
+		expect := func(what, want string) {
+			t.Helper()
+			if got := told(); got != want {
+				t.Errorf("%s: told %s, want %s", what, got, want)
+			}
+		}
+		pause := func(node string) string {
+			return fmt.Sprintf(`execution.paused {"awaitingInput":{"kind":"human","nodeId":%q,"prompt":"?"},"status":"paused"}`, node)
+		}
+		h := w.start(w.define("a ask {\"prompt\": \"?\"}\nb ask {\"prompt\": \"?\"}\nc ask {\"prompt\": \"?\", \"expiresMs\": 60000}\nb -> c"))
+		w.settle(h.ID)
+		expect("two ask", pause("a"))
+		w.answerOK(h.ID, "a", "x")
+		w.settle(h.ID)
+		expect("one is answered and the other still asks", "")
+		w.reboot()
+		w.settle(h.ID)
+		expect("after a start", "")
+		w.answerOK(h.ID, "b", "x")
+		w.settle(h.ID)
+		expect("it asks again", pause("c"))
+		w.advance(time.Hour)
+		w.settle(h.ID)
+		expect("nobody answered", `execution.failed {"error":{"code":"expired","message":"nobody answered in time","nodeId":"c"},"status":"failed"}`)
+
+		cancelled := 0
+		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+			if c.Cancelled && c.Row.Status == blueprint.StatusFailed && len(c.Events) == 1 && encode(c.Events[0].Data) == `{"error":{"nodeId":"","message":"cancelled: enough","code":"cancelled"},"status":"failed"}` {
+				cancelled++
+			}
+			return nil
+		})
+		h = w.start(w.define(`a ask`))
+		w.settle(h.ID)
+		if err := w.Cancel(context.Background(), h.ID, "enough"); err != nil || cancelled != 1 {
+			t.Errorf("%v, %d", err, cancelled)
+		}
+	})
+}
+
+// What others are told holds no secret.
+func TestEventsAreMasked(t *testing.T) {
+	test(t, func(w *world) {
+		events, _ := w.hear()
+		for _, lines := range []string{`a echo {"value": "Bearer {{token}}"}`, `a fail {"message": "{{token}}"}`, `a ask {"prompt": "is it {{token}}?"}`} {
+			w.settle(w.start(w.defineWith(lines, secretVariables)).ID)
+		}
+		if len(*events) != 3 {
+			t.Errorf("%d events", len(*events))
+		}
+		for _, e := range *events {
+			w.noSecret(e.Name, e.Data)
+			if !strings.Contains(encode(e.Data), "***") {
+				t.Errorf("%s tells %s", e.Name, encode(e.Data))
+			}
+		}
+	})
+}
+
+// A run that another one waits for is not told of, and the events that it raises
+// count those that led to that one.
+func TestEventsOfSubRuns(t *testing.T) {
+	testRuns(t, func(w *world) {
+		var depths []int
+		emit := func(_ context.Context, e blueprint.Event) (int, error) {
+			depths = append(depths, e.Depth)
+			return 0, nil
+		}
+		w.Engine.Emit = emit
+		events, _ := w.hear()
+		inner := w.define(`x emit`)
+		outer := w.define(fmt.Sprintf(`y call {"blueprintId": %q}`, inner.BlueprintID))
+		r := request(w.define(fmt.Sprintf("a call {\"blueprintId\": %q}\nb emit", outer.BlueprintID)))
+		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 5}
+		h := w.startWith(r, engine.Soon)
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> 0`)
+		if fmt.Sprint(depths) != "[5 5]" {
+			t.Errorf("depths %v", depths)
+		}
+		if len(*events) != 1 || (*events)[0].ExecutionID != h.ID {
+			t.Errorf("events %+v", *events)
+		}
+	})
+}

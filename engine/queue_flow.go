@@ -1,0 +1,163 @@
+package engine
+
+// flows share the turns and the places in the queue among those who ask for
+// them, so that nobody who asks for very many keeps the others waiting.
+//
+// What one asks for is a flow: the runs of one trigger, or those that one user
+// starts without a trigger. Flows belong to groups, the organizations. Turns
+// go to the group that is furthest from its bound, within it to the flow that
+// has fewest, and in rotation where that is equal; within a flow to who came
+// first. As all the runs of equal flows take about as long, that is in turn.
+//
+// The bounds move with what is free, after "Dynamic queue length thresholds for
+// shared-memory packet switches" (Choudhury and Hahne, 1998): a flow may have
+// at most as many turns as stay free, a group twice as many. So one that is
+// alone has a half of all, a group two thirds, and whoever else comes finds a
+// turn at once; the more there are, the less each has. The same is true of the
+// places in the queue. The engine's mu guards it all.
+type flows struct {
+	turns, taken   int // turns there are, and those of them that somebody has
+	places, queued int // places in the queue
+	groups         map[string]*group
+	order          ranks[*group] // those of whom somebody waits, by how many turns must be free
+}
+
+// group is the flows of one organization that have turns or wait for them.
+type group struct {
+	name          string
+	taken, queued int
+	flows         map[string]*flow
+	order         ranks[*flow] // those of whom somebody waits
+	spot          spot[*group]
+}
+
+// flow is the runs of one trigger or user that have turns or wait for them.
+type flow struct {
+	group *group
+	name  string
+	taken int
+	runs  line[*run] // that wait
+	spot  spot[*flow]
+}
+
+// of gives the flow of a name in a group, which it makes when there is none.
+func (f *flows) of(group_, name string) *flow {
+	g := f.groups[group_]
+	if g == nil {
+		g = &group{name: group_, flows: map[string]*flow{}}
+		g.spot.of = g
+		f.groups[group_] = g
+	}
+	one := g.flows[name]
+	if one == nil {
+		one = &flow{group: g, name: name}
+		one.spot.of = one
+		g.flows[name] = one
+	}
+	return one
+}
+
+// need is how many turns must be free for a flow to have one more.
+func (one *flow) need() int { return one.taken + 1 }
+
+// need is how many must be free for a group, of which somebody waits.
+func (g *group) need() int { return max(g.taken/2+1, g.order.first().of.need()) }
+
+// free is how many turns nobody has.
+func (f *flows) free() int { return f.turns - f.taken }
+
+// hasTurnFor tells whether a flow may have a turn now. While one of it waits, it
+// may not.
+func (f *flows) hasTurnFor(one *flow) bool {
+	return max(one.need(), one.group.taken/2+1) <= f.free()
+}
+
+// hasPlaceFor tells whether one more run of a flow may wait, and whether there
+// is any place.
+func (f *flows) hasPlaceFor(one *flow) (may, any bool) {
+	free := f.places - f.queued
+	return one.runs.length < free && one.group.queued < 2*free, free > 0
+}
+
+// turn counts turns of a flow: one more, or one less.
+func (f *flows) turn(one *flow, change int) {
+	one.taken += change
+	one.group.taken += change
+	f.taken += change
+	f.place(one)
+}
+
+// wait puts a run at the end of its flow.
+func (f *flows) wait(one *flow, s *spot[*run]) {
+	one.runs.join(s)
+	one.group.queued++
+	f.queued++
+	f.place(one)
+}
+
+// leave takes a run out that waits.
+func (f *flows) leave(one *flow, s *spot[*run]) {
+	s.leave()
+	one.group.queued--
+	f.queued--
+	f.place(one)
+}
+
+// place puts a flow and its group to where they now stand, and lets go of one
+// that has nothing and wants nothing. Who stands right stays, or whoever
+// asks often would never be the first.
+func (f *flows) place(one *flow) {
+	g := one.group
+	waits := one.runs.length > 0
+	if one.spot.line != nil && !(waits && one.spot.rank == one.need()) {
+		g.order.leave(&one.spot)
+	}
+	if waits && one.spot.line == nil {
+		g.order.join(&one.spot, one.need())
+	}
+	waits = g.queued > 0
+	if g.spot.line != nil && !(waits && g.spot.rank == g.need()) {
+		f.order.leave(&g.spot)
+	}
+	if waits && g.spot.line == nil {
+		f.order.join(&g.spot, g.need())
+	}
+	if one.taken == 0 && one.runs.length == 0 {
+		if delete(g.flows, one.name); len(g.flows) == 0 {
+			delete(f.groups, g.name)
+		}
+	}
+}
+
+// next takes the run out of the queue that is to have its turn now, and counts
+// that; nil when there is none. Its flow and its group stand behind their equals
+// afterwards.
+func (f *flows) next() *run {
+	first := f.order.first()
+	if first == nil || first.rank > f.free() {
+		return nil
+	}
+	g := first.of
+	one := g.order.first().of
+	s := one.runs.first
+	f.order.leave(&g.spot)
+	g.order.leave(&one.spot)
+	s.leave()
+	one.group.queued--
+	f.queued--
+	f.turn(one, 1)
+	return s.of
+}
+
+// longest gives how many flows wait, and how many runs the longest of them has.
+func (f *flows) longest() (waiting, most int) {
+	for _, g := range f.groups {
+		for _, one := range g.flows {
+			if n := one.runs.length; n > 0 {
+				waiting++
+				most = max(most, n)
+			}
+		}
+	}
+	return waiting, most
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// load is flows with runs that do nothing but ask for turns.
+type load struct {
+	flows
+	working []*run
+	came    map[string]int // runs of each flow that asked
+	served  map[string]int // runs of each flow that had a turn
+}
+
+func newLoad(turns, places int) *load {
+	return &load{flows: flows{turns: turns, places: places, groups: map[string]*group{}}, came: map[string]int{}, served: map[string]int{}}
+}
+
+// ask asks for a turn for a run of a flow, as takeTurn does.
+func (l *load) ask(group, name string) {
+	r := &run{id: fmt.Sprint(l.came[group+name])}
+	l.came[group+name]++
+	r.flow = l.of(group, name)
+	r.spot.of = r
+	if l.hasTurnFor(r.flow) {
+		l.turn(r.flow, 1)
+		l.serve(r)
+	} else {
+		l.wait(r.flow, &r.spot)
+	}
+}
+
+func (l *load) serve(r *run) string {
+	name := r.flow.group.name + r.flow.name
+	if r.id != fmt.Sprint(l.served[name]) {
+		panic("run " + r.id + " of " + name + " is out of order")
+	}
+	l.served[name]++
+	l.working = append(l.working, r)
+	return name
+}
+
+// end gives the turn of a run back, as passTurn does, and tells who has turns
+// now.
+func (l *load) end(i int) (next []string) {
+	r := l.working[i]
+	l.working = append(l.working[:i], l.working[i+1:]...)
+	l.turn(r.flow, -1)
+	for r := l.next(); r != nil; r = l.next() {
+		next = append(next, l.serve(r))
+	}
+	return next
+}
+
+// Whatever comes and goes, nobody has more than the bounds leave, nobody waits
+// who may have a turn, and nothing is left when all is done.
+func TestFlowsKeepTheirBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		turns := rapid.IntRange(1, 20).Draw(t, "turns")
+		l := newLoad(turns, 1000)
+		for range rapid.IntRange(0, 200).Draw(t, "steps") {
+			if len(l.working) > 0 && rapid.Bool().Draw(t, "ends") {
+				l.end(rapid.IntRange(0, len(l.working)-1).Draw(t, "which"))
+			} else {
+				l.ask(rapid.SampledFrom([]string{"A", "B", "C"}).Draw(t, "group"), rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "flow"))
+			}
+			l.check(t)
+		}
+		for len(l.working) > 0 {
+			l.end(0)
+			l.check(t)
+		}
+		if l.taken != 0 || l.queued != 0 || len(l.groups) != 0 {
+			t.Fatalf("%d turns and %d runs are left, %d groups", l.taken, l.queued, len(l.groups))
+		}
+	})
+}
+
+func (l *load) check(t *rapid.T) {
+	taken, queued := 0, 0
+	for _, g := range l.groups {
+		inGroup, waiting := 0, 0
+		for _, f := range g.flows {
+			inGroup += f.taken
+			waiting += f.runs.length
+			if f.taken > 0 && f.taken > (l.turnsOf()+1)/2 {
+				t.Fatalf("%s%s has %d of %d turns", g.name, f.name, f.taken, l.turnsOf())
+			}
+			if f.runs.length > 0 && l.hasTurnFor(f) {
+				t.Fatalf("%s%s waits with %d turns although %d are free", g.name, f.name, f.taken, l.free())
+			}
+			if f.taken+f.runs.length == 0 {
+				t.Fatalf("%s%s is kept", g.name, f.name)
+			}
+		}
+		if inGroup != g.taken || waiting != g.queued || inGroup > (2*l.turnsOf()+2)/3 {
+			t.Fatalf("group %s: %d turns, counted %d; %d runs, counted %d", g.name, inGroup, g.taken, waiting, g.queued)
+		}
+		taken += inGroup
+		queued += waiting
+	}
+	if taken != l.taken || queued != l.queued || taken != len(l.working) || taken > l.turnsOf() {
+		t.Fatalf("%d turns, counted %d, %d work; %d runs, counted %d", taken, l.taken, len(l.working), queued, l.queued)
+	}
+}
+
+func (l *load) turnsOf() int { return l.flows.turns }
+
+// With one turn the organizations have it in rotation, and within each its
+// flows, however many runs of each wait.
+func TestFlowsTakeTurns(t *testing.T) {
+	l := newLoad(1, 1000)
+	for range 50 {
+		l.ask("noisy", "1")
+	}
+	for range 10 {
+		l.ask("calm", "1")
+		l.ask("calm", "2")
+		l.ask("other", "1")
+	}
+	for round := range 20 {
+		seen := map[string]int{}
+		for range 6 {
+			seen[l.end(0)[0]]++
+			l.ask("noisy", "1") // which does not put it back
+		}
+		if round < 5 && (seen["noisy1"] != 2 || seen["calm1"] != 1 || seen["calm2"] != 1 || seen["other1"] != 2) {
+			t.Errorf("round %d: %v", round, seen)
+		}
+	}
+	if l.served["noisy1"] < 60 || l.served["calm1"] != 10 || l.served["calm2"] != 10 || l.served["other1"] != 10 {
+		t.Errorf("served %v", l.served)
+	}
+}
+
+// A flow that is alone leaves a half of the turns and of the places, the flows
+// of one organization a third.
+func TestFlowsLeaveRoom(t *testing.T) {
+	for _, test := range []struct{ most, alone, group int }{{1, 1, 1}, {2, 1, 2}, {3, 2, 2}, {4, 2, 3}, {10, 5, 7}, {1000, 500, 667}} {
+		alone, group := newLoad(test.most, test.most), newLoad(test.most, test.most)
+		queue := newLoad(test.most, test.most)
+		queued := func(l *load, name string) bool {
+			f := l.of("A", name)
+			defer l.place(f)
+			if may, _ := l.hasPlaceFor(f); !may {
+				return false
+			}
+			l.wait(f, &spot[*run]{})
+			return true
+		}
+		waiting := 0
+		for i := range 2 * test.most {
+			alone.ask("A", "1")
+			group.ask("A", fmt.Sprint(i%7))
+			if queued(queue, "1") {
+				waiting++
+			}
+		}
+		if len(alone.working) != test.alone || waiting != test.alone || len(group.working) > test.group || len(group.working) < test.group-1 {
+			t.Errorf("of %d a flow alone has %d turns and %d places, a group %d turns", test.most, len(alone.working), waiting, len(group.working))
+		}
+	}
+}
+
+// However many flows there are, all have as much at the end.
+func TestFlowsAreEqual(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		turns, flows := rapid.IntRange(1, 30).Draw(t, "turns"), rapid.IntRange(2, 12).Draw(t, "flows")
+		l := newLoad(turns, 100_000)
+		for range 400 {
+			for i := range flows {
+				l.ask(fmt.Sprint("org", i), "x")
+			}
+		}
+		for range 20 * flows {
+			l.end(rapid.IntRange(0, len(l.working)-1).Draw(t, "which"))
+		}
+		least, most := 1<<30, 0
+		for i := range flows {
+			n := l.served[fmt.Sprintf("org%dx", i)]
+			least, most = min(least, n), max(most, n)
+		}
+		if least < 5 {
+			t.Fatalf("of %d turns, %d flows had from %d to %d", turns, flows, least, most)
+		}
+	})
+}
+
+// A start and an end cost the same however many wait.
+func BenchmarkFlows(b *testing.B) {
+	for _, flows := range []int{1, 10, 1000} {
+		b.Run(fmt.Sprint(flows), func(b *testing.B) {
+			l := newLoad(1000, 100_000)
+			group, name := make([]string, flows), make([]string, flows)
+			for i := range flows {
+				group[i], name[i] = fmt.Sprint("org", i/3), fmt.Sprint("flow", i)
+			}
+			for i := range 20_000 {
+				l.ask(group[i%flows], name[i%flows])
+			}
+			b.ReportAllocs()
+			for at := 0; b.Loop(); at++ {
+				i := at % len(l.working)
+				r := l.working[i]
+				l.working[i] = l.working[len(l.working)-1]
+				l.working = l.working[:len(l.working)-1]
+				l.turn(r.flow, -1)
+				for next := l.next(); next != nil; next = l.next() {
+					l.working = append(l.working, next)
+				}
+				r.flow = l.of(group[at%flows], name[at%flows])
+				if l.hasTurnFor(r.flow) {
+					l.turn(r.flow, 1)
+					l.working = append(l.working, r)
+				} else {
+					l.wait(r.flow, &r.spot)
+				}
+			}
+		})
+	}
+}

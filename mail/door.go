@@ -1,0 +1,146 @@
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"blueprintd/clock"
+)
+
+// door hands connections to the SMTP library: those that were let in, and
+// those that begin anew behind TLS.
+type door struct {
+	address net.Addr
+	in      chan net.Conn
+	closed  chan struct{}
+	close   func()
+}
+
+func newDoor(address net.Addr) *door {
+	d := &door{address: address, in: make(chan net.Conn), closed: make(chan struct{})}
+	d.close = sync.OnceFunc(func() { close(d.closed) })
+	return d
+}
+
+// Accept gives the next connection.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.in:
+		return c, nil
+	case <-d.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (d *door) Close() error { d.close(); return nil }
+
+// Addr is where the server listens.
+func (d *door) Addr() net.Addr { return d.address }
+
+// pass hands a connection on, unless the door is closed.
+func (d *door) pass(c net.Conn) bool {
+	select {
+	case d.in <- c:
+		return true
+	case <-d.closed:
+		return false
+	}
+}
+
+// accept lets connections in until the listener closes.
+func (s *Server) accept() error {
+	for {
+		conn, err := s.Listener.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return nil
+		case err != nil:
+			// Too many open files, most likely. It must not spin.
+			s.Logger.Warn("a mail connection was not accepted", "error", err)
+			wait := time.NewTimer(100 * time.Millisecond)
+			<-wait.C
+			continue
+		}
+		g, reason := s.admit(conn)
+		if g == nil {
+			_ = conn.SetDeadline(clock.Real{}.Now().Add(time.Second))
+			_, _ = fmt.Fprintf(conn, "421 4.7.0 %s\r\n", reason)
+			conn.Close()
+			continue
+		}
+		if !s.door.pass(g) {
+			g.Close()
+		}
+	}
+}
+
+// admit makes the gate of a new connection, or says why there is no room.
+func (s *Server) admit(conn net.Conn) (*gate, string) {
+	g := newGate(s, conn, networkOf(conn.RemoteAddr()))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping:
+		return nil, "the server is stopping; try again later"
+	case len(s.gates) >= s.MaxConnections:
+		return nil, "too many connections; try again later"
+	case s.from[g.network] >= s.MaxPerAddress:
+		return nil, "too many connections from your address; try again later"
+	}
+	s.gates[g] = struct{}{}
+	s.from[g.network]++
+	return g, ""
+}
+
+// replace puts one gate in the place of another.
+func (s *Server) replace(old, by *gate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.gates, old)
+	s.gates[by] = struct{}{}
+	if s.stopping {
+		by.hurry()
+	}
+}
+
+// release forgets a gate.
+func (s *Server) release(g *gate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, there := s.gates[g]; !there {
+		return
+	}
+	delete(s.gates, g)
+	if s.from[g.network]--; s.from[g.network] <= 0 {
+		delete(s.from, g.network)
+	}
+}
+
+// commandPatience is how long to wait for a command now.
+func (s *Server) commandPatience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if 2*len(s.gates) > s.MaxConnections {
+		return min(s.Patience.Command, crowded)
+	}
+	return s.Patience.Command
+}
+
+// networkOf gives what counts as one address: an IPv4 address, an IPv6 /64.
+func networkOf(address net.Addr) netip.Prefix {
+	parsed, err := netip.ParseAddrPort(address.String())
+	if err != nil {
+		return netip.Prefix{}
+	}
+	ip, bits := parsed.Addr().Unmap().WithZone(""), 32
+	if ip.Is6() {
+		bits = 64
+	}
+	prefix, _ := ip.Prefix(bits)
+	return prefix
+}

@@ -1,0 +1,130 @@
+package mail
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// maxLine is how many bytes a line of a message may have.
+const maxLine = 64 << 10
+
+// reception is the reading of one message. It knows one end alone: CR LF . CR LF.
+type reception struct {
+	until time.Time // the whole message must be there
+	most  int64     // bytes after which the sender is not listened to any more
+	state lineState
+	line  int    // bytes of the present line
+	flaw  string // why the message will be refused; nothing more of it is kept
+	piece []byte // what is handed over next
+	clean bool   // what was kept ends with CR LF
+}
+
+// lineState is where in a line the next byte stands.
+type lineState int
+
+const (
+	atBegin  lineState = iota // of a line
+	atDot                     // behind the dot that begins a line
+	atDotCR                   // behind that and CR
+	atMiddle                  // of a line
+	atCR                      // behind CR
+)
+
+func newReception(s *Server) *reception {
+	return &reception{clean: true, most: 2*s.MaxMessage + maxLine, until: within(s.Patience.Message), piece: make([]byte, 0, 4096)}
+}
+
+// readMessage gives the library a piece of a message. Where it had a flaw, the
+// rest of it is left out.
+func (g *gate) readMessage() error {
+	m := g.message
+	g.pending = m.piece[:0]
+	for len(g.pending) == 0 || len(g.pending) < 4000 && g.in.Buffered() > 0 {
+		if g.in.Buffered() == 0 {
+			next := within(g.server.Patience.Block)
+			if next.After(m.until) {
+				next = m.until
+			}
+			if err := g.Conn.SetReadDeadline(next); err != nil {
+				return err
+			}
+		}
+		c, err := g.in.ReadByte()
+		if err == nil {
+			if m.most--; m.most < 0 {
+				err = errors.New("the message does not end")
+			}
+		}
+		if err != nil {
+			var late net.Error
+			if errors.As(err, &late) && late.Timeout() {
+				g.say("421 4.4.2 that took too long")
+			}
+			return io.ErrUnexpectedEOF
+		}
+		over := false
+		if g.pending, over = m.take(c, g.pending); over {
+			// Where ends of lines are in doubt so are ends of messages: what stands
+			// behind this one is not taken for commands.
+			g.flaw, g.message, g.dead = m.flaw, nil, m.flaw != ""
+			return nil
+		}
+	}
+	return nil
+}
+
+// take looks at the next byte, adds to out what may be handed on, and tells
+// whether the message is over.
+func (m *reception) take(c byte, out []byte) (_ []byte, over bool) {
+	if m.line++; m.line > maxLine {
+		m.flaw = "has a line that is too long"
+	}
+	before := m.state
+	switch {
+	case before == atDotCR && c == '\n':
+		if !m.clean { // what was kept broke off within a line
+			out = append(out, '\r', '\n')
+		}
+		return append(out, '.', '\r', '\n'), true
+	case (before == atDotCR || before == atCR) && c != '\n':
+		m.flaw = "has a CR without an LF"
+		m.state = middle(c)
+	case before == atCR:
+		m.state, m.line = atBegin, 0
+		out = m.keep(out, '\r', '\n')
+	case c == '\n':
+		m.flaw = "has an LF without a CR"
+		m.state = atMiddle
+	case c == '\r' && before == atDot:
+		m.state = atDotCR
+	case c == '\r':
+		m.state = atCR
+	case c == '.' && before == atBegin:
+		m.state = atDot
+	case before == atDot:
+		m.state = atMiddle
+		out = m.keep(out, '.', c)
+	default:
+		m.state = atMiddle
+		out = m.keep(out, c)
+	}
+	return out, false
+}
+
+// middle is the state behind a byte that follows a CR alone.
+func middle(c byte) lineState {
+	if c == '\r' {
+		return atCR
+	}
+	return atMiddle
+}
+
+func (m *reception) keep(out []byte, bytes ...byte) []byte {
+	if m.flaw != "" {
+		return out
+	}
+	m.clean = bytes[len(bytes)-1] == '\n'
+	return append(out, bytes...)
+}

@@ -1,0 +1,191 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"net/netip"
+	"strings"
+
+	"blitiri.com.ar/go/spf"
+	"github.com/emersion/go-msgauth/authres"
+	"github.com/emersion/go-msgauth/dkim"
+	"github.com/emersion/go-msgauth/dmarc"
+
+	"blueprintd/blueprint"
+)
+
+// maxSignatures is how many DKIM signatures of a message are looked at.
+const maxSignatures = 5
+
+// The results that decide something.
+const (
+	pass      = "pass"
+	fail      = "fail"
+	none      = "none"
+	temperror = "temperror"
+	permerror = "permerror"
+)
+
+// checker finds out who sent a message.
+type checker struct {
+	resolver Resolver
+	identity string // under which results are reported
+}
+
+// claimed is a domain that somebody proved to speak for.
+type claimed struct {
+	domain string
+	result string
+}
+
+// check asks SPF, DKIM and DMARC. Author is the address that the message is
+// from, "" when that is in doubt.
+func (c *checker) check(ctx context.Context, remote netip.Addr, envelope *blueprint.Envelope, raw []byte, author string) blueprint.SenderCheck {
+	bySPF := c.spf(ctx, remote, envelope)
+	byDKIM := c.dkim(ctx, raw)
+	_, domain, _ := strings.Cut(author, "@")
+	domain = canonical(domain)
+	result, aligned, undecided := c.dmarc(ctx, domain, bySPF, byDKIM)
+	return blueprint.SenderCheck{
+		SPF: bySPF.result, DKIM: best(byDKIM), DMARC: result,
+		Passed:    result == pass || result == none && aligned,
+		Undecided: undecided,
+		Results:   c.results(envelope, bySPF, byDKIM, result, domain),
+	}
+}
+
+// spf asks whether the sender's address may speak for the envelope's domain,
+// or, where nobody hears of failures, for the name that it introduced itself by.
+func (c *checker) spf(ctx context.Context, remote netip.Addr, envelope *blueprint.Envelope) claimed {
+	sender, domain := envelope.From, envelope.From[strings.LastIndexByte(envelope.From, '@')+1:]
+	if sender == "" {
+		domain = envelope.Hello
+		sender = "postmaster@" + domain
+	}
+	domain = canonical(domain)
+	if domain == "" || !remote.IsValid() {
+		return claimed{domain, none}
+	}
+	result, _ := spf.CheckHostWithSender(remote.AsSlice(), envelope.Hello, sender, spf.WithContext(ctx), spf.WithResolver(c.resolver))
+	return claimed{domain, string(result)}
+}
+
+// dkim verifies the signatures.
+func (c *checker) dkim(ctx context.Context, raw []byte) []claimed {
+	options := &dkim.VerifyOptions{MaxVerifications: maxSignatures, LookupTXT: func(name string) ([]string, error) { return c.resolver.LookupTXT(ctx, name) }}
+	verified, err := dkim.VerifyWithOptions(bytes.NewReader(raw), options)
+	var found []claimed
+	for _, v := range verified {
+		if v == nil {
+			continue
+		}
+		one := claimed{canonical(v.Domain), pass}
+		switch {
+		case v.Err == nil:
+		case dkim.IsTempFail(v.Err):
+			one.result = temperror
+		case dkim.IsPermFail(v.Err):
+			one.result = permerror
+		default:
+			one.result = fail
+		}
+		found = append(found, one)
+	}
+	if len(found) == 0 && err != nil {
+		found = append(found, claimed{"", permerror}) // the header cannot be read so
+	}
+	return found
+}
+
+// best is the one result that stands for those of several signatures.
+func best(signatures []claimed) string {
+	for _, result := range []string{pass, temperror, fail, permerror} {
+		for _, one := range signatures {
+			if one.result == result {
+				return result
+			}
+		}
+	}
+	return none
+}
+
+// dmarc tells whether what was proved is the author's domain. Aligned says so
+// even where the domain has no record; undecided, that it may be true although
+// the DNS did not say so.
+func (c *checker) dmarc(ctx context.Context, author string, bySPF claimed, byDKIM []claimed) (result string, aligned, undecided bool) {
+	if author == "" {
+		return permerror, false, false
+	}
+	tree := &tree{ctx: ctx, resolver: c.resolver, records: map[string]*record{}}
+	record, err := tree.policy(author)
+	strictSPF, strictDKIM := false, false
+	switch {
+	case err != nil:
+		return temperror, false, true
+	case record != nil:
+		strictSPF, strictDKIM = record.SPFAlignment == dmarc.AlignmentStrict, record.DKIMAlignment == dmarc.AlignmentStrict
+	}
+	look := func(one claimed, strict bool) {
+		switch {
+		case one.result != pass && one.result != temperror:
+			return
+		case one.result == pass && one.domain == author:
+			aligned = true
+			return
+		case one.domain != author && strict:
+			return
+		}
+		same, err := tree.same(author, one.domain)
+		switch {
+		case err != nil:
+			undecided = true
+		case same && one.result == pass:
+			aligned = true
+		case same:
+			undecided = true
+		}
+	}
+	look(bySPF, strictSPF)
+	for _, one := range byDKIM {
+		look(one, strictDKIM)
+	}
+	switch {
+	case aligned && record != nil:
+		return pass, true, false
+	case aligned:
+		return none, true, false
+	case undecided:
+		return temperror, false, true
+	case record == nil:
+		return none, false, false
+	}
+	return fail, false, false
+}
+
+// results is all of it as RFC 8601 writes it.
+func (c *checker) results(envelope *blueprint.Envelope, bySPF claimed, byDKIM []claimed, byDMARC, author string) string {
+	all := []authres.Result{&authres.SPFResult{Value: authres.ResultValue(bySPF.result), From: printable(envelope.From), Helo: printable(envelope.Hello)}}
+	for _, one := range byDKIM {
+		all = append(all, &authres.DKIMResult{Value: authres.ResultValue(one.result), Domain: printable(one.domain)})
+	}
+	if len(byDKIM) == 0 {
+		all = append(all, &authres.DKIMResult{Value: none})
+	}
+	all = append(all, &authres.DMARCResult{Value: authres.ResultValue(byDMARC), From: printable(author)})
+	return strings.TrimSpace(strings.ReplaceAll(authres.Format(c.identity, all), " ;", ";"))
+}
+
+// printable leaves of a text what can stand in a header field unharmed.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r > '~' || strings.ContainsRune(`"\;()<>,`, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// canonical gives a domain in the one form in which domains are compared.
+func canonical(domain string) string {
+	return strings.ToLower(strings.TrimSuffix(strings.TrimSpace(domain), "."))
+}

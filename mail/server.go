@@ -1,0 +1,191 @@
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"blueprintd/blueprint"
+)
+
+// Receiver decides about mail. It is safe for concurrent use. Errors with
+// CodeUnavailable, CodeInternal, CodeTimeout and CodeTooManyRequests may pass;
+// the sender tries again then.
+type Receiver interface {
+	// Mailbox is nil when somebody takes mail at a local part now, which is in
+	// lower case, and CodeNotFound when nobody does.
+	Mailbox(ctx context.Context, local string, envelope *blueprint.Envelope) error
+	// ReceiveMail decides about a mail for a local part. The decision is
+	// durable when it returns nil. It must not change the mail, which several
+	// recipients share.
+	ReceiveMail(ctx context.Context, local string, received *blueprint.ReceivedMail) error
+}
+
+// Options are what a Server needs. Listener, Domain, Receiver, Resolver and
+// Logger are required.
+type Options struct {
+	Listener net.Listener
+	Domain   string // behind the @ of every mailbox
+	Receiver Receiver
+	Resolver Resolver
+	Logger   *slog.Logger
+	TLS      *tls.Config // nil = STARTTLS is not offered
+	// Lost closes when nothing can be decided any more: there is no point in
+	// waiting for messages under way then. Nil = that never happens.
+	Lost <-chan struct{}
+
+	MaxMessage     int64 // bytes; 0 = 25 MiB
+	MaxRecipients  int   // of a message; 0 = 100
+	MaxConnections int   // 0 = 200
+	MaxPerAddress  int   // connections of one address, or of one IPv6 /64; 0 = 20
+	Patience       Patience
+}
+
+// Patience bounds waiting, in real time.
+type Patience struct {
+	Command time.Duration // for a command; 0 = 5 minutes, and 20 seconds while more than half of the connections are taken
+	Block   time.Duration // for the next bytes of a message, and for a handshake; 0 = 3 minutes
+	Message time.Duration // for a whole message; 0 = 15 minutes
+	Check   time.Duration // for all questions about a sender; 0 = 10 seconds
+	Stop    time.Duration // for messages under way when the server stops; 0 = 10 seconds
+}
+
+// crowded is how long a command may take while more than half of the
+// connections are taken.
+const crowded = 20 * time.Second
+
+const (
+	largeMessage = 1 << 20 // bytes; those beyond need leave
+	mostLarge    = 8       // that have leave at once
+)
+
+// Server is an SMTP server that receives for its own mailboxes only.
+type Server struct {
+	Options
+	smtp  *smtp.Server
+	door  *door
+	large chan struct{}   // leave to be larger than largeMessage
+	ctx   context.Context // of Run
+
+	mu       sync.Mutex
+	gates    map[*gate]struct{}
+	from     map[netip.Prefix]int // how many of them are of one address
+	stopping bool
+}
+
+// New makes a server; nothing goes on before Run.
+func New(options Options) *Server {
+	choose(&options.MaxMessage, 25<<20)
+	choose(&options.MaxRecipients, 100)
+	choose(&options.MaxConnections, 200)
+	choose(&options.MaxPerAddress, 20)
+	p := &options.Patience
+	choose(&p.Command, 5*time.Minute)
+	choose(&p.Block, 3*time.Minute)
+	choose(&p.Message, 15*time.Minute)
+	choose(&p.Check, 10*time.Second)
+	choose(&p.Stop, 10*time.Second)
+	options.Domain = strings.ToLower(options.Domain)
+	s := &Server{
+		Options: options, large: make(chan struct{}, mostLarge), ctx: context.Background(),
+		gates: map[*gate]struct{}{}, from: map[netip.Prefix]int{},
+	}
+	s.door = newDoor(options.Listener.Addr())
+	s.smtp = smtp.NewServer(smtp.BackendFunc(s.newSession))
+	s.smtp.Domain = options.Domain
+	s.smtp.MaxRecipients = options.MaxRecipients
+	s.smtp.MaxMessageBytes = options.MaxMessage + 1 // it takes one byte less than it says; see gate.Write
+	s.smtp.MaxLineLength = 0                        // the gate sees to lines, and to time
+	s.smtp.ErrorLog = smtpLog{options.Logger}
+	return s
+}
+
+func choose[T int | int64 | time.Duration](value *T, otherwise T) {
+	if *value <= 0 {
+		*value = otherwise
+	}
+}
+
+// Run receives mail until ctx ends. Messages under way then may end, all else
+// is told to come again. It closes the listener.
+func (s *Server) Run(ctx context.Context) error {
+	s.ctx = ctx
+	accepted, served := make(chan error, 1), make(chan error, 1)
+	go func() { served <- s.smtp.Serve(s.door) }()
+	go func() { accepted <- s.accept() }()
+	var err error
+	select {
+	case err = <-accepted:
+		accepted <- nil
+	case <-ctx.Done():
+	}
+	s.stop()
+	<-accepted
+	s.door.close()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.smtp.Shutdown(context.WithoutCancel(ctx))
+	}()
+	patience := time.NewTimer(s.Patience.Stop)
+	defer patience.Stop()
+	select {
+	case <-ended:
+	case <-patience.C:
+	case <-s.Lost:
+	}
+	s.breakOff()
+	<-ended // what is being decided is decided first
+	<-served
+	return err
+}
+
+// stop lets nobody in any more and tells those who wait for the next command.
+func (s *Server) stop() {
+	s.mu.Lock()
+	s.stopping = true
+	for g := range s.gates {
+		g.hurry()
+	}
+	s.mu.Unlock()
+	if err := s.Listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		s.Logger.Warn("the mail port did not close", "error", err)
+	}
+}
+
+// breakOff closes what is still open.
+func (s *Server) breakOff() {
+	s.mu.Lock()
+	open := make([]*gate, 0, len(s.gates))
+	for g := range s.gates {
+		open = append(open, g)
+	}
+	s.mu.Unlock()
+	for _, g := range open {
+		g.Close()
+	}
+}
+
+// smtpLog takes what the library has to say.
+type smtpLog struct{ logger *slog.Logger }
+
+// Printf logs a line. Most are about peers that went away, or panics of ours.
+func (l smtpLog) Printf(format string, v ...any) {
+	if strings.HasPrefix(format, "panic") {
+		l.logger.Error("receiving mail failed", "error", fmt.Sprintf(format, v...))
+		return
+	}
+	l.logger.Debug("a mail connection failed", "error", fmt.Sprintf(format, v...))
+}
+
+// Println logs a line.
+func (l smtpLog) Println(v ...any) { l.Printf("%s", fmt.Sprint(v...)) }

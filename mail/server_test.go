@@ -1,0 +1,334 @@
+package mail
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"math/big"
+	"net"
+	"net/smtp"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// TestRecipients: everything but the plain address of a mailbox is refused, and
+// what looks like a way to have mail passed on before all.
+func TestRecipients(t *testing.T) {
+	address, _ := serve(t)
+	for path, want := range map[string]string{
+		"<abc@flows.example.org>": "250", "<ABC@FLOWS.EXAMPLE.ORG>": "250", " <abc@flows.example.org>": "250", "<def@flows.example.org>": "250",
+		"<nobody@flows.example.org>": "550", "<abc@example.org>": "550", "<abc@localhost>": "550", "<abc>": "550", "<>": "550", "<abc@>": "550", "<@flows.example.org>": "550",
+		"<abc+tag@flows.example.org>": "550", "<abc%example.org@flows.example.org>": "550", "<example.org!abc@flows.example.org>": "550",
+		"<@flows.example.org:abc@flows.example.org>": "550", "<@a.example,@b.example:abc@flows.example.org>": "550", `<"abc"@flows.example.org>`: "550",
+		`<"abc@example.org"@flows.example.org>`: "550", "<abc@example.org@flows.example.org>": "550", "<abc@flows.example.org@example.org>": "550", "abc@flows.example.org": "550",
+		"<abc@[127.0.0.1]>": "550", "<abc@flows.example.org.>": "550", "<abc(x)@flows.example.org>": "550", "<a.bc@flows.example.org>": "550", "<äbc@flows.example.org>": "550",
+		"<postmaster>": "550", "<abc@flows.example.org> NOTIFY=NEVER": "504", "<abc@flows.example.org>x": "550", "<abc:example.org@flows.example.org>": "550", "<abc\\@x@flows.example.org>": "550",
+		"<" + strings.Repeat("a", 65) + "@flows.example.org>": "550", "<abc @flows.example.org>": "550", "<abc@flows.example.org\t>": "550",
+	} {
+		c := dial(t, address).greet()
+		c.say("MAIL FROM:<ada@example.org>", "250")
+		c.say("RCPT TO:"+path, want)
+		if want != "250" {
+			c.say("DATA", "502")
+		}
+		c.say("QUIT", "221")
+	}
+}
+
+func TestManyUnknownRecipientsEndTheConnection(t *testing.T) {
+	address, _ := serve(t)
+	for _, path := range []string{"<nobody@flows.example.org>", "<nobody@example.org>", "<a%b@flows.example.org>"} {
+		c := dial(t, address).greet()
+		c.say("MAIL FROM:<ada@example.org>", "250")
+		for range maxRefused {
+			c.say("RCPT TO:"+path, "550")
+		}
+		c.say("RCPT TO:"+path, "421")
+		if got := c.hear(); got != "closed" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestAnswers: what a sender hears follows from what its recipients decide.
+func TestAnswers(t *testing.T) {
+	later, never := blueprint.Errorf(blueprint.CodeUnavailable, "full"), blueprint.Errorf(blueprint.CodeBadRequest, "it has no nodes")
+	for _, test := range []struct {
+		abc, def error
+		want     string
+	}{
+		{nil, nil, "250"}, {later, nil, "451 4.3.0"}, {nil, later, "451"}, {never, nil, "554 5.7.1 the message is refused: it has no nodes"}, {never, later, "451"},
+		{blueprint.Errorf(blueprint.CodeNotFound, "gone"), nil, "554"}, {blueprint.Errorf(blueprint.CodeInternal, "x"), nil, "451"}, {fmt.Errorf("plain"), nil, "451"},
+	} {
+		address, box := serve(t)
+		box.answers["abc"], box.answers["def"] = test.abc, test.def
+		c := dial(t, address).greet()
+		c.say("MAIL FROM:<ada@example.org>", "250")
+		c.say("RCPT TO:<abc@flows.example.org>", "250")
+		c.say("RCPT TO:<def@flows.example.org>", "250")
+		c.say("RCPT TO:<abc@flows.example.org>", "250") // once is enough
+		c.say("DATA", "354")
+		c.send("Subject: x\r\n\r\n")
+		c.say(".", test.want)
+		if n := len(box.mails()); n != 2 {
+			t.Errorf("%d mails", n)
+		}
+	}
+	address, box := serve(t)
+	box.closed["abc"] = later
+	c := dial(t, address).greet()
+	c.say("MAIL FROM:<>", "250")
+	c.say("RCPT TO:<abc@flows.example.org>", "451")
+}
+
+func TestOfferedAndNot(t *testing.T) {
+	address, _ := serve(t, func(o *Options) { o.MaxMessage = 5000 })
+	c := dial(t, address)
+	c.hear()
+	offered := c.say("EHLO x", "250")
+	for _, not := range []string{"CHUNKING", "STARTTLS", "AUTH", "BINARYMIME", "SMTPUTF8"} {
+		if strings.Contains(offered, not) {
+			t.Errorf("%s is offered: %s", not, offered)
+		}
+	}
+	if !strings.Contains(offered, "250-SIZE 5000\n") || !strings.Contains(offered, "PIPELINING") || !strings.Contains(offered, "8BITMIME") {
+		t.Error(offered)
+	}
+	c.say("AUTH PLAIN AGEAYg==", "502")
+	c.say("STARTTLS", "502")
+	c.say("STARTTLS now", "501")
+	c.say("VRFY abc", "252")
+	c.say("EXPN abc", "502")
+	c.say("MAIL FROM:<a@example.org> SIZE=5001", "552")
+	c.say("MAIL FROM:<a@example.org> SIZE=5000", "250")
+	c.say("RCPT TO:<abc@flows.example.org>", "250")
+	c.say("BDAT 3 LAST", "502")
+	if got := c.hear(); got != "closed" {
+		t.Error(got)
+	}
+}
+
+// TestSize: a message of exactly the limit is taken, one byte more is not, and
+// what comes behind is.
+func TestSize(t *testing.T) {
+	address, box := serve(t, func(o *Options) { o.MaxMessage = 5000 })
+	for size, want := range map[int]string{4999: "250", 5000: "250", 5001: "552", 5002: "552", 9000: "552"} {
+		c := dial(t, address).begin()
+		c.send("Subject: x\r\n\r\n" + strings.Repeat("x", size-16) + "\r\n")
+		c.say(".", want)
+		c.say("NOOP", "250")
+	}
+	for _, mail := range box.mails() {
+		if n := len(mail.Raw); n != 4999 && n != 5000 {
+			t.Errorf("%d bytes", n)
+		}
+	}
+	c := dial(t, address).begin()
+	c.send(strings.Repeat(strings.Repeat("x", 998)+"\r\n", 200)) // far too much is not listened to
+	for got := c.hear(); got != "closed"; got = c.hear() {
+		if !strings.HasPrefix(got, "552") && !strings.HasPrefix(got, "421") {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestLargeMessagesTakeTurns: only so many are in memory at once.
+func TestLargeMessagesTakeTurns(t *testing.T) {
+	address, box := serve(t)
+	box.hold, box.entered = make(chan struct{}), make(chan struct{}, 20)
+	large := "Subject: large\r\n\r\n" + strings.Repeat(strings.Repeat("x", 998)+"\r\n", 1100)
+	var waiting []*talk
+	for range mostLarge {
+		c := dial(t, address).begin()
+		c.send(large + ".\r\n")
+		<-box.entered
+		waiting = append(waiting, c)
+	}
+	c := dial(t, address).begin()
+	c.send(large)
+	c.say(".", "452 4.3.1")
+	small := dial(t, address).begin()
+	small.send("Subject: small\r\n\r\n.\r\n")
+	close(box.hold)
+	if got := small.hear(); !strings.HasPrefix(got, "250") {
+		t.Error(got)
+	}
+	for _, c := range waiting {
+		if got := c.hear(); !strings.HasPrefix(got, "250") {
+			t.Error(got)
+		}
+	}
+}
+
+func TestConnectionsAreCounted(t *testing.T) {
+	address, _ := serve(t, func(o *Options) { o.MaxPerAddress = 3 })
+	var open []*talk
+	for range 3 {
+		open = append(open, dial(t, address).greet())
+	}
+	if got := dial(t, address).hear(); !strings.HasPrefix(got, "421 4.7.0") {
+		t.Error(got)
+	}
+	open[0].say("QUIT", "221")
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		if got := dial(t, address).hear(); strings.HasPrefix(got, "220") {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(got)
+		}
+	}
+	address, _ = serve(t, func(o *Options) { o.MaxConnections = 1 })
+	dial(t, address).greet()
+	if got := dial(t, address).hear(); !strings.HasPrefix(got, "421 4.7.0") {
+		t.Error(got)
+	}
+}
+
+func TestSlowClients(t *testing.T) {
+	quick := Patience{Command: 50 * time.Millisecond, Block: 50 * time.Millisecond, Message: 150 * time.Millisecond}
+	address, box := serve(t, func(o *Options) { o.Patience = quick })
+	c := dial(t, address)
+	c.hear()
+	if got := c.hear(); !strings.HasPrefix(got, "421 4.4.2") {
+		t.Errorf("no command: %q", got)
+	}
+	c = dial(t, address).begin()
+	c.send("Subject: x\r\n")
+	if got := c.hear(); !strings.HasPrefix(got, "421 4.4.2") {
+		t.Errorf("no more of the message: %q", got)
+	}
+	c = dial(t, address).begin()
+	ended := make(chan string)
+	go func() { ended <- c.hear() }()
+	for tick := time.NewTicker(10 * time.Millisecond); ; { // a byte from time to time is not enough
+		select {
+		case <-tick.C:
+			_, _ = c.conn.Write([]byte("x"))
+			continue
+		case got := <-ended:
+			tick.Stop()
+			if !strings.HasPrefix(got, "421") && got != "closed" {
+				t.Errorf("drop by drop: %q", got)
+			}
+		}
+		break
+	}
+	c = dial(t, address).begin()
+	c.send("Subject: broken off\r\n\r\nhello\r\n")
+	c.conn.Close()
+	if n := len(box.mails()); n != 0 {
+		t.Errorf("%d mails that have no end", n)
+	}
+}
+
+// TestStopping: who waits is told, and a message under way may end.
+func TestStopping(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, box := serve(t, func(o *Options) { o.Listener.Close(); o.Listener = listener })
+	idle, busy := dial(t, listener.Addr().String()).greet(), dial(t, listener.Addr().String()).begin()
+	_ = address
+	listener.Close() // Run ends as when its context does
+	if got := idle.hear(); !strings.HasPrefix(got, "421 4.3.2") {
+		t.Error(got)
+	}
+	busy.send("Subject: last\r\n\r\n")
+	busy.say(".", "250")
+	if got := busy.hear(); !strings.HasPrefix(got, "421 4.3.2") {
+		t.Error(got)
+	}
+	if n := len(box.mails()); n != 1 {
+		t.Errorf("%d mails", n)
+	}
+}
+
+// certificate makes one for a name.
+func certificate(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
+	made, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{made}, PrivateKey: key}
+}
+
+func TestSTARTTLS(t *testing.T) {
+	made := certificate(t, "flows.example.org")
+	address, box := serve(t, func(o *Options) { o.TLS = &tls.Config{Certificates: []tls.Certificate{made}} })
+	client, err := smtp.Dial(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, _ := client.Extension("STARTTLS"); !ok {
+		t.Fatal("not offered")
+	}
+	leaf, _ := x509.ParseCertificate(made.Certificate[0])
+	roots := x509.NewCertPool()
+	roots.AddCert(leaf)
+	if err := client.StartTLS(&tls.Config{RootCAs: roots, ServerName: "flows.example.org"}); err != nil {
+		t.Fatal(err)
+	}
+	if ok, _ := client.Extension("STARTTLS"); ok {
+		t.Error("offered twice")
+	}
+	if err := client.Mail("ada@example.org"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Rcpt("abc@flows.example.org"); err != nil {
+		t.Fatal(err)
+	}
+	w, err := client.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = w.Write([]byte("Subject: sealed\n\n" + strings.Repeat("line\n", 1000)))
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Quit(); err != nil {
+		t.Error(err)
+	}
+	if got := box.mails(); len(got) != 1 || !got[0].TLS || got[0].Hello != "localhost" || !bytes.HasPrefix(got[0].Raw, []byte("Subject: sealed\r\n")) {
+		t.Errorf("%+v", got)
+	}
+	c := dial(t, address).greet()
+	c.send("STARTTLS\r\nMAIL FROM:<eve@example.org>\r\n") // would be heard behind TLS
+	if got := c.hear(); !strings.HasPrefix(got, "554") {
+		t.Error(got)
+	}
+	if got := c.hear(); got != "closed" {
+		t.Error(got)
+	}
+	c = dial(t, address).greet() // what was said before TLS is forgotten
+	c.say("MAIL FROM:<eve@example.org>", "250")
+	c.say("RCPT TO:<abc@flows.example.org>", "250")
+	c.say("STARTTLS", "220")
+	secured := tls.Client(c.conn, &tls.Config{RootCAs: roots, ServerName: "flows.example.org"})
+	behind := &talk{t, secured, bufio.NewReader(secured)}
+	behind.say("DATA", "502")
+	behind.say("MAIL FROM:<eve@example.org>", "502")
+	behind.say("STARTTLS", "503")
+	c = dial(t, address).greet()
+	c.say("STARTTLS", "220")
+	c.send("this is no handshake at all, as every reader can see\r\n")
+	for got := c.hear(); got != "closed"; got = c.hear() {
+		if strings.HasPrefix(got, "2") {
+			t.Errorf("after a bad handshake: %q", got)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/emersion/go-smtp"
+
+	"blueprintd/blueprint"
+)
+
+// session is one SMTP dialogue.
+type session struct {
+	server   *Server
+	gate     *gate
+	envelope blueprint.Envelope
+	to       []string // local parts
+}
+
+func (s *Server) newSession(c *smtp.Conn) (smtp.Session, error) {
+	g, ok := c.Conn().(*gate)
+	if !ok {
+		return nil, errors.New("a connection has no gate")
+	}
+	envelope := blueprint.Envelope{Remote: g.RemoteAddr().String(), Hello: plain(c.Hostname()), TLS: g.tls}
+	return &session{server: s, gate: g, envelope: envelope}, nil
+}
+
+// answer is what a sender is told instead of 250.
+func answer(code int, class, subject, detail int, message string) error {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: message}
+}
+
+var (
+	errNoMailbox  = answer(550, 5, 1, 1, noMailbox[len("550 5.1.1 "):])
+	errTooLarge   = answer(552, 5, 3, 4, "the message is too large")
+	errBusy       = answer(452, 4, 3, 1, "too many large messages at once; try again later")
+	errLater      = answer(451, 4, 3, 0, "this cannot be decided now; try again later")
+	errLooking    = answer(421, 4, 7, 0, "too many unknown recipients")
+	errBadAddress = answer(553, 5, 1, 7, "that is no address of a sender")
+)
+
+// Reset forgets the message.
+func (s *session) Reset() { s.envelope.From, s.to = "", nil }
+
+// Logout ends the dialogue.
+func (s *session) Logout() error { return nil }
+
+// Mail takes the address that hears of failures, and the size that was said.
+func (s *session) Mail(from string, options *smtp.MailOptions) error {
+	if options != nil && options.Size > s.server.MaxMessage {
+		return errTooLarge
+	}
+	if len(from) > 320 || plain(from) != from {
+		return errBadAddress
+	}
+	s.to = nil
+	s.envelope.From = from
+	return nil
+}
+
+// Rcpt takes a recipient, if there is one.
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	local, ok := localPart(to, s.server.Domain)
+	if !ok {
+		return s.refuse()
+	}
+	err := s.server.Receiver.Mailbox(s.server.ctx, local, &s.envelope)
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return s.refuse()
+	case err != nil:
+		s.log("a mailbox could not be looked up", err)
+		return errLater
+	}
+	if !slices.Contains(s.to, local) {
+		s.to = append(s.to, local)
+	}
+	return nil
+}
+
+func (s *session) refuse() error {
+	if s.gate.refused++; s.gate.refused > maxRefused {
+		s.gate.dead = true
+		return errLooking
+	}
+	return errNoMailbox
+}
+
+// Data reads a message, and has every recipient decide about it.
+func (s *session) Data(r io.Reader) error {
+	raw, release, err := s.read(r)
+	defer release()
+	if err != nil {
+		return err
+	}
+	mail, err := Parse(raw)
+	if err != nil {
+		return answer(554, 5, 6, 0, refusedBecause(err))
+	}
+	return s.deliver(&blueprint.ReceivedMail{Envelope: s.envelope, Raw: raw, Mail: mail, Check: s.check(raw, mail)})
+}
+
+// read reads a message. One that is large needs leave, which release gives
+// back.
+func (s *session) read(r io.Reader) (raw []byte, release func(), err error) {
+	release = func() {}
+	most := s.server.MaxMessage
+	var small bytes.Buffer
+	n, err := small.ReadFrom(io.LimitReader(r, min(largeMessage, most)+1))
+	raw = small.Bytes()
+	if err == nil && n > largeMessage {
+		select {
+		case s.server.large <- struct{}{}:
+			release = func() { <-s.server.large }
+		default:
+			return nil, release, errBusy
+		}
+		// All the room at once: growing would take it several times over.
+		whole := bytes.NewBuffer(make([]byte, 0, most+1+bytes.MinRead))
+		whole.Write(raw)
+		_, err = whole.ReadFrom(io.LimitReader(r, most+1-n))
+		raw = whole.Bytes()
+	}
+	switch {
+	case err != nil:
+		return nil, release, answer(451, 4, 4, 2, "the message broke off") // there is hardly anybody to hear it
+	case s.gate.message == nil && s.gate.flaw != "":
+		return nil, release, answer(554, 5, 6, 0, "the message "+s.gate.flaw)
+	case int64(len(raw)) > most:
+		return nil, release, errTooLarge
+	}
+	return raw, release, nil
+}
+
+// deliver has every recipient decide, and gives what the sender is told.
+func (s *session) deliver(received *blueprint.ReceivedMail) error {
+	var passing, final error
+	for _, local := range s.to {
+		err := s.server.Receiver.ReceiveMail(context.WithoutCancel(s.server.ctx), local, received)
+		switch {
+		case err == nil:
+		case passes(err):
+			passing = errLater
+		default:
+			var known *blueprint.Error
+			reason := "the message is refused"
+			if errors.As(err, &known) {
+				reason += ": " + plain(known.Message)
+			}
+			final = answer(554, 5, 7, 1, reason)
+		}
+	}
+	if passing != nil {
+		return passing
+	}
+	return final
+}
+
+// passes tells whether an error may be gone when the sender comes again.
+func passes(err error) bool {
+	switch blueprint.CodeOf(err) {
+	case blueprint.CodeUnavailable, blueprint.CodeInternal, blueprint.CodeTimeout, blueprint.CodeTooManyRequests, blueprint.CodeClientClosed:
+		return true
+	}
+	return false
+}
+
+func (s *session) log(what string, err error) {
+	s.server.Logger.Warn(what, "remote", s.envelope.Remote, "error", err)
+}
+
+// check asks the DNS who the sender is.
+func (s *session) check(raw []byte, mail *blueprint.Mail) blueprint.SenderCheck {
+	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.Patience.Check)
+	defer cancel()
+	remote, _ := netip.ParseAddrPort(s.envelope.Remote)
+	c := checker{resolver: bounded(s.server.Resolver), identity: s.server.Domain}
+	return c.check(ctx, remote.Addr().Unmap(), &s.envelope, raw, mail.Author)
+}
+
+// plain makes one line of printable characters of what somebody sent.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

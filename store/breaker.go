@@ -1,0 +1,132 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+// maxFailures is how many runs of a trigger in a row may fail: with the last of
+// them the trigger is switched off, unless its config says "breaker": false.
+const maxFailures = 20
+
+// sourceOf is how the firings of a trigger's own come in.
+var sourceOf = map[blueprint.TriggerType]blueprint.Source{
+	blueprint.TriggerManual: blueprint.SourceManual, blueprint.TriggerScheduled: blueprint.SourceSchedule, blueprint.TriggerWebhook: blueprint.SourceWebhook,
+	blueprint.TriggerEmail: blueprint.SourceEmail, blueprint.TriggerSlack: blueprint.SourceSlack, blueprint.TriggerEvent: blueprint.SourceEvent, blueprint.TriggerAPI: blueprint.SourceAPI,
+}
+
+// weighEnd takes note of how a run of a trigger has ended. One that completed
+// costs nothing unless the one before it failed. Runs that somebody cancelled,
+// fired by hand or had delivered again say nothing about the trigger when they
+// fail.
+func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
+	id := c.Row.TriggerID
+	if id == "" || !c.Row.Status.Terminal() || c.Cancelled {
+		return nil
+	}
+	failing, err := s.failing(t)
+	if err != nil {
+		return err
+	}
+	if c.Row.Status == blueprint.StatusCompleted {
+		if !failing[id] {
+			return nil
+		}
+		delete(failing, id)
+		t.mended = true
+		_, err := t.exec("UPDATE triggers SET failures = 0 WHERE id = ?", id)
+		return err
+	}
+	if own, err := ownFiringOf(t, c); err != nil || !own {
+		return err
+	}
+	failing[id] = true
+	var failures int
+	err = t.row("UPDATE triggers SET failures = failures + 1 WHERE id = ? AND is_active = 1 AND deleted_at IS NULL RETURNING failures", []any{id}, &failures)
+	switch {
+	case errors.Is(err, sql.ErrNoRows): // it is off or gone
+		return nil
+	case err != nil || failures < maxFailures:
+		return err
+	}
+	return s.trip(t, c, failures)
+}
+
+// failing gives the triggers of which the last run failed, perhaps some more.
+func (s *Store) failing(t *transaction) (map[string]bool, error) {
+	w := s.writer
+	if w.failing != nil {
+		return w.failing, nil
+	}
+	found := map[string]bool{}
+	err := t.each("SELECT id FROM triggers WHERE failures > 0", nil, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		found[id] = true
+		return err
+	})
+	if err == nil {
+		w.failing = found
+	}
+	return found, err
+}
+
+// ownFiringOf tells whether a run came from what its trigger waits for.
+func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
+	var source blueprint.Source
+	if c.Firing != nil {
+		source = c.Firing.Source
+	} else if err := t.row("SELECT source FROM firings WHERE id = ?", []any{c.Row.FiringID}, &source); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	return source != blueprint.SourceManual && source != blueprint.SourceRedelivery, nil
+}
+
+// trip switches off the trigger of a run that failed, and says so in its ledger.
+func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) error {
+	id := c.Row.TriggerID
+	trigger, err := s.scanTrigger(func(into ...any) error {
+		return t.row("SELECT "+triggerColumns+" FROM triggers t WHERE t.id = ?", []any{id}, into...)
+	})
+	if severityOf(err) != ofJob {
+		return err
+	}
+	if err != nil { // a config that cannot be read keeps no run from ending
+		s.options.Logger.Error("a trigger whose runs keep failing cannot be switched off", "trigger", id, "error", err)
+		return nil
+	}
+	if trigger.Config["breaker"] == false {
+		return nil
+	}
+	reason := fmt.Sprintf("%d runs in a row failed, the last of them %s", failures, c.Row.ID)
+	t.changed()
+	t.tripped = append(t.tripped, id)
+	if _, err := t.exec("UPDATE triggers SET is_active = 0, paused_reason = ?, changed = "+nextGeneration+" WHERE id = ?", reason, id); err != nil {
+		return err
+	}
+	now := s.options.Clock.Now()
+	row := s.options.IDs.ULID(now)
+	return insertFiring(t, &blueprint.Firing{
+		ID: row, TriggerID: id, Source: sourceOf[trigger.Type], Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
+		Reason: "the server switched the trigger off: " + reason + "; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)",
+	})
+}
+
+// TriggerFailures tells how many runs of a trigger in a row have failed, and why
+// the server switched it off for that; "" when it did not. CodeNotFound. It asks
+// for no principal: it is for what fires triggers and explains them.
+func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures int, paused string, err error) {
+	defer wrap(&err, "failures of trigger %s", triggerID)
+	err = s.read(ctx, func(q *session) error {
+		err := q.row("SELECT failures, coalesce(paused_reason, '') FROM triggers WHERE id = ? AND deleted_at IS NULL", []any{triggerID}, &failures, &paused)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("trigger", triggerID)
+		}
+		return err
+	})
+	return failures, paused, err
+}

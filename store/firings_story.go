@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// ownFiring reads a row of the ledger, with more columns of f if need be, for
+// who can manage its trigger. For anybody else it does not exist.
+func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
+	firing, err = scanFiring(func(into ...any) error {
+		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return firing, trigger, notFound("firing", id)
+	}
+	if err == nil {
+		trigger, err = s.managedTrigger(q, principal, firing.TriggerID)
+	}
+	if code := blueprint.CodeOf(err); code == blueprint.CodeNotFound || code == blueprint.CodeForbidden {
+		err = notFound("firing", id)
+	}
+	return firing, trigger, err
+}
+
+// FiringStory gives all that is stored about a firing to who can manage its
+// trigger's blueprint; for anybody else it is CodeNotFound. The error of a run
+// is not looked up.
+func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, id string) (story *blueprint.FiringStory, err error) {
+	defer wrap(&err, "story of firing %s for user %s", id, principal.UserID)
+	story = &blueprint.FiringStory{}
+	err = s.read(ctx, func(q *session) error {
+		var sealed []byte
+		story.Firing, story.Trigger, err = s.ownFiring(q, principal, id, ", f.sealed_delivery", &sealed)
+		if err == nil {
+			story.Firing.Delivery, err = s.openDelivery(id, sealed)
+		}
+		if err == nil {
+			story.Redeliveries, err = redeliveries(q, id)
+		}
+		if err == nil {
+			err = q.row("SELECT coalesce(paused_reason, '') FROM triggers WHERE id = ?", []any{story.Trigger.ID}, &story.Paused)
+		}
+		if err != nil || story.Firing.ExecutionID == nil {
+			return err
+		}
+		story.Run = &blueprint.FiringRun{ExecutionID: *story.Firing.ExecutionID, Status: blueprint.StatusNotFound}
+		err = q.row("SELECT status FROM executions WHERE id = ?", []any{story.Run.ExecutionID}, &story.Run.Status)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return story, nil
+}
+
+// TriggerStory gives what is stored about a trigger, but for its ledger;
+// CodeNotFound when it is unknown or deleted. It asks for no principal: it is
+// for the command line, which acts in the owner's place.
+func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {
+	defer wrap(&err, "story of trigger %s", id)
+	story = &blueprint.TriggerStory{}
+	const query = "SELECT " + triggerColumns + `, t.created_at, t.cursor_at, t.failures, coalesce(t.paused_reason, ''), b.title, b.status, b.created_by,
+		coalesce((SELECT firings FROM firing_counts WHERE trigger_id = t.id), 0),
+		coalesce((SELECT f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = t.id ORDER BY f.seq LIMIT 1), 0)
+		FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ? AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+	err = s.read(ctx, func(q *session) error {
+		story.Trigger, err = s.scanTrigger(func(into ...any) error { return q.row(query, []any{id}, into...) },
+			&story.CreatedAt, &story.Cursor, &story.Failures, &story.Paused, &story.BlueprintTitle, &story.BlueprintStatus, &story.Owner.UserID, &story.Firings, &story.Oldest)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("trigger", id)
+		}
+		if err != nil {
+			return err
+		}
+		var access blueprint.Access
+		err := q.row("SELECT "+accessLevel+" FROM blueprints b WHERE b.id = ?2", []any{story.Trigger.CreatedBy, story.Trigger.BlueprintID}, &access)
+		story.CanManage = access >= blueprint.AccessManage
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return story, nil
+}

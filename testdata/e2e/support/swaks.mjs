@@ -1,0 +1,20 @@
+// swaks, the Swiss army knife for SMTP: it sends one message and tells what was
+// said.
+import { spawn } from 'node:child_process';
+
+/** Sends a message by swaks. Gives the status that it ends with and the dialogue; 0 = the message was taken. */
+export function swaks(server, to, { message, flags = [] } = {}) {
+  const [host, port] = server.split(':');
+  return new Promise((resolve, reject) => {
+    const given = ['--server', host, '--port', port, '--from', 'ada@sender.example', '--to', to, '--helo', 'client.sender.example', ...flags];
+    if (message !== undefined) given.push('--data', '-');
+    const child = spawn('swaks', given);
+    let dialogue = '';
+    child.stdout.on('data', (text) => (dialogue += text));
+    child.stderr.on('data', (text) => (dialogue += text));
+    child.on('error', reject);
+    child.on('close', (status) => resolve({ status, dialogue }));
+    child.stdin.on('error', () => {}); // it may end before it has read all
+    child.stdin.end(message);
+  });
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"blueprintd/harness"
+)
+
+// explain asks what became of a firing.
+func (c *client) explain(ctx context.Context, firing string) answer {
+	a := c.door.Query(ctx, "blueprintTriggers.explain", object{"firingId": firing})
+	if !c.heard(a, "explain") {
+		return answer{}
+	}
+	c.book.count(func(n *counts) { n.Explained++ })
+	c.book.keepsWhispers("what explain says of firing "+firing, string(a.Body))
+	return a
+}
+
+// keepsWhispers looks for the secret of a trigger where it is nobody's business.
+func (b *book) keepsWhispers(where, text string) {
+	if at := strings.Index(text, whisper); at >= 0 {
+		b.violated("I13", "", "%s holds the secret of a trigger: %q", where, text[max(0, at-100):min(len(text), at+60)])
+	}
+}
+
+// rows are those of one trigger's ledger.
+type rows struct {
+	byID    map[string]any
+	refused map[string]int    // by key
+	again   map[string]int    // duplicates, by key
+	first   map[string]string // firings that started a run, by key
+	runs    map[string]bool   // whether a redelivery started it
+	nobody  int               // refused ones whose key says nothing
+}
+
+func (c *client) rowsOf(ctx context.Context, trigger string, known map[string]*delivery) rows {
+	r := rows{byID: map[string]any{}, refused: map[string]int{}, again: map[string]int{}, first: map[string]string{}, runs: map[string]bool{}}
+	for _, row := range c.history(ctx, trigger) {
+		id, _ := harness.At(row, "id").(string)
+		key, _ := harness.At(row, "key").(string)
+		key = strings.Trim(key, "<>")
+		reason, _ := harness.At(row, "reason").(string)
+		c.book.keepsWhispers("the row of firing "+id, reason)
+		r.byID[id] = row
+		switch harness.At(row, "decision") {
+		case "started":
+			run, _ := harness.At(row, "executionId").(string)
+			r.runs[run] = harness.At(row, "source") == "redelivery"
+			if d := known[key]; !r.runs[run] && (d == nil || d.wrong || d.filtered) {
+				c.book.violated("I7", run, "firing %s of trigger %s started it under the key %s, which nobody sent, or not so that it may", id, trigger, key)
+			} else if !r.runs[run] {
+				r.first[key] = id
+			}
+		case "duplicate":
+			r.again[key]++
+		case "refused":
+			if r.refused[key]++; known[key] == nil {
+				r.nobody++
+			}
+		}
+	}
+	return r
+}
+
+// judgeLedger holds the ledger of a source against what was sent to it and
+// answered: a row for each answer, with what came; a run for what was good and
+// for nothing else. Everything has been answered by now.
+func (c *client) judgeLedger(ctx context.Context, s *source) rows {
+	known, refused := map[string]*delivery{}, 0
+	var all []*delivery
+	for _, d := range c.book.deliveries {
+		if d.source == s {
+			known[strings.Trim(d.id, "<>")] = d
+			all = append(all, d)
+			refused += d.refused
+		}
+	}
+	r := c.rowsOf(ctx, s.trigger, known)
+	if s.bodyHasID() && r.nobody < refused {
+		c.book.violated("I15", "", "%d deliveries to %s were answered 401, and its ledger has %d rows of such", refused, s.shape.name, r.nobody)
+	}
+	for _, d := range all {
+		key := strings.Trim(d.id, "<>")
+		if !s.bodyHasID() && r.refused[key] < d.refused {
+			c.book.violated("I15", "", "delivery %s to %s was answered 401 %d times, and the ledger has %d such rows", d.id, s.shape.name, d.refused, r.refused[key])
+		}
+		if r.again[key] < d.repeats {
+			c.book.violated("I15", d.execution, "delivery %s to %s was answered as one that came again %d times, and the ledger has %d such rows", d.id, s.shape.name, d.repeats, r.again[key])
+		}
+		if s.path == "" && d.taken > 0 { // the answer to a letter names no firing
+			d.firing, d.repeats = r.first[key], d.taken-1
+			d.execution, _ = harness.At(r.byID[d.firing], "executionId").(string)
+		}
+		for _, id := range d.skips {
+			c.judgeRow(ctx, d, r.byID[id], id, "skipped")
+		}
+		if d.execution != "" {
+			c.judgeRow(ctx, d, r.byID[d.firing], d.firing, "started")
+		}
+	}
+	for _, run := range c.book.all() {
+		if _, started := r.runs[run.id]; run.shape == s.shape && run.retryOf == "" && !started {
+			c.book.violated("I7", run.id, "no firing of %s started it", s.shape.name)
+		}
+	}
+	return r
+}
+
+// bodyHasID tells whether the id of a delivery is in its body, which is not
+// looked at when it is signed wrongly.
+func (s *source) bodyHasID() bool { return s.kind == "slack" || s.config["preset"] == "stripe" }
+
+// judgeRow looks at the row of a delivery, and at what is told of it.
+func (c *client) judgeRow(ctx context.Context, d *delivery, row any, id, decision string) {
+	if harness.At(row, "decision") != decision || harness.At(row, "key") == id {
+		c.book.violated("I15", d.execution, "delivery %s to %s was answered with firing %s, %s, and its row is %v", d.id, d.shape.name, id, decision, row)
+		return
+	}
+	if dice(id)%explainEvery != 0 {
+		return
+	}
+	a := c.explain(ctx, id)
+	if size := harness.At(a.Value, "delivery", "size"); a.Value != nil && size != float64(len(d.body)) {
+		c.book.violated("I15", d.execution, "delivery %s to %s had %d bytes, and explain says of firing %s: %s", d.id, d.shape.name, len(d.body), id, shorten(fmt.Sprint(harness.At(a.Value, "delivery"))))
+	}
+}
+
+// explainEvery is of how many rows one is looked at closely.
+const explainEvery = 3

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"blueprintd/harness"
+)
+
+// The sources of which only some runs may go on at once: one whose runs wait
+// for others, and one whose runs make room.
+const (
+	laned     = "laned"
+	crowded   = "crowded"
+	laneLimit = 2
+)
+
+// span is the time in which a run was seen to work: from its first effect to
+// its last.
+type span struct {
+	run         string
+	first, last int64 // Unix nanoseconds
+}
+
+// judgeLane looks at all effects for a moment at which more runs of the limited
+// source had begun, and not ended, than may. Runs that did not complete have no
+// end that could be seen.
+func (s *scene) judgeLane(made map[effect][]entry) {
+	spans := map[string]*span{}
+	for _, entries := range made {
+		for _, e := range entries {
+			id := before(e.Key)
+			r := s.book.runs[id]
+			if r == nil || r.shape == nil || r.shape.name != laned || r.status != "completed" {
+				continue
+			}
+			one := spans[id]
+			if one == nil {
+				one = &span{id, e.At, e.At}
+				spans[id] = one
+			}
+			one.first, one.last = min(one.first, e.At), max(one.last, e.At)
+		}
+	}
+	s.book.counts.Laned += len(spans)
+	s.book.judgeSpans(spans)
+}
+
+func (b *book) judgeSpans(spans map[string]*span) {
+	var all []*span
+	for _, one := range spans {
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(a, b *span) int { return cmp.Compare(a.first, b.first) })
+	var going []*span
+	for _, one := range all {
+		going = slices.DeleteFunc(going, func(other *span) bool { return other.last < one.first })
+		if going = append(going, one); len(going) > laneLimit {
+			var others []string
+			for _, other := range going[:len(going)-1] {
+				others = append(others, other.run)
+			}
+			b.violated("I16", one.run, "it worked at the same time as %v, and %d runs of its trigger may", others, laneLimit)
+		}
+		if len(going) == laneLimit {
+			b.counts.Met++
+		}
+	}
+}
+
+// judgeLimits looks how the runs of limited sources ended: those that wait for
+// their turn get it, and of those that make room for newer ones the newest
+// stays.
+func (c *client) judgeLimits(ctx context.Context, s *source) {
+	displaced := 0
+	for _, r := range c.book.all() {
+		switch {
+		case r.shape != s.shape || r.status == "completed":
+		case s.shape.name == crowded:
+			displaced++
+		case !r.doomed && r.acked != "":
+			c.book.violated("I16", r.id, "it is %s, and nobody cancelled it", r.status)
+		}
+	}
+	c.book.count(func(n *counts) { n.Displaced += displaced })
+	if s.shape.name != crowded {
+		return
+	}
+	for _, row := range c.history(ctx, s.trigger) { // the newest first
+		if harness.At(row, "decision") != "started" {
+			continue
+		}
+		id, _ := harness.At(row, "executionId").(string)
+		if r := c.book.run(id); r != nil && r.status != "completed" {
+			c.book.violated("I16", id, "no newer run could take its place, and it is %s", r.status)
+		}
+		return
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestSpans looks for more runs at once than may. Times are those of the first
+// and the last effect of each run.
+func TestSpans(t *testing.T) {
+	for name, c := range map[string]struct {
+		spans [][2]int64
+		want  string
+	}{
+		"one after the other":       {[][2]int64{{0, 10}, {11, 20}, {21, 30}}, ""},
+		"two at once":               {[][2]int64{{0, 10}, {5, 20}, {11, 30}, {21, 40}}, ""},
+		"three at once":             {[][2]int64{{0, 10}, {5, 20}, {9, 30}}, "I16"},
+		"three over a long one":     {[][2]int64{{0, 100}, {5, 20}, {30, 40}}, ""},
+		"a short one within others": {[][2]int64{{0, 100}, {5, 90}, {30, 40}}, "I16"},
+	} {
+		b, spans := newBook("test", io.Discard), map[string]*span{}
+		for i, one := range c.spans {
+			id := fmt.Sprint("exec_", i)
+			spans[id] = &span{id, one[0], one[1]}
+		}
+		if b.judgeSpans(spans); first(b) != c.want {
+			t.Errorf("%s: %v, want %q", name, b.violations, c.want)
+		}
+	}
+}
+
+// TestHearers holds ends and changes against what was heard of them.
+func TestHearers(t *testing.T) {
+	heard := func(event, of, value string) string { return event + " " + of + " " + value }
+	done, failed, change := hears+ended+"completed", hears+ended+"failed", hears+updated
+	for name, c := range map[string]struct {
+		heard               []string // listener, what it is told, and its value
+		acknowledged, tried int
+		want                string
+	}{
+		"each once":                 {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 1, 1, ""},
+		"an end nobody heard":       {[]string{heard(done, "of", "good")}, 0, 0, "I7"},
+		"an end twice":              {[]string{heard(done, "of", "good"), heard(done, "of", "good"), heard(failed, "of", "bad")}, 0, 0, "I7"},
+		"another end":               {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(failed, "of", "good")}, 0, 0, "I7"},
+		"an end of nothing":         {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "of", "none")}, 0, 0, "I7"},
+		"a change not heard":        {[]string{heard(done, "of", "good"), heard(failed, "of", "bad")}, 1, 1, "I7"},
+		"a change nobody made":      {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 0, "I7"},
+		"a change without answer":   {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(change, "version", "1.0.1")}, 0, 1, ""},
+		"a listener without a word": {[]string{heard(done, "of", "good"), heard(failed, "of", "bad"), heard(done, "other", "x")}, 0, 0, "I7"},
+	} {
+		b, shapes := newBook("test", io.Discard), map[string]*shape{}
+		for _, one := range hearingShapes("http://ledger") {
+			shapes[one.name] = one
+		}
+		b.knows("good", "logged", shapes[spoken]).status = "completed"
+		b.knows("bad", "logged", shapes[spoken]).status = "failed"
+		for i, line := range c.heard {
+			parts := strings.Fields(line)
+			r := b.knows(fmt.Sprint("exec_", i), "", shapes[parts[0]])
+			r.done["before"] = finished{step: fmt.Sprintf(`{"output":{%q:%q}}`, parts[1], parts[2])}
+		}
+		if b.judgeHearers(func(string) bool { return true }, c.acknowledged, c.tried); first(b) != c.want {
+			t.Errorf("%s: %v, want %q", name, b.violations, c.want)
+		}
+	}
+}
+
+// TestKeyring takes secrets that are sure to be good.
+func TestKeyring(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for name, c := range map[string]struct {
+		ring *keyring
+		want string // the numbers that may be taken
+		gone int    // the latest that may be good no longer; 0 = none
+	}{
+		"at first":        {&keyring{number: 1}, "1", 0},
+		"replaced":        {&keyring{number: 3, before: 2}, "23", 1},
+		"perhaps already": {&keyring{number: 3, before: 2, unsure: true}, "3", 2},
+	} {
+		for range 50 {
+			number, _, giveBack := c.ring.take(random)
+			giveBack()
+			if !strings.Contains(c.want, fmt.Sprint(number)) {
+				t.Errorf("%s: took %d", name, number)
+			}
+		}
+		if c.gone > 0 && !c.ring.isGone(c.gone) || c.ring.isGone(c.gone+1) {
+			t.Errorf("%s: gone %d", name, c.gone)
+		}
+	}
+}
+
+// TestWrite makes letters that a mail server takes as they are.
+func TestWrite(t *testing.T) {
+	s := &sender{client: &client{random: rand.New(rand.NewPCG(1, 1))}, of: &source{address: "box@localhost"}}
+	for n := range 20 {
+		d := &delivery{id: fmt.Sprint("letter-", n)}
+		s.write(d)
+		text := string(d.body)
+		if len(d.files) == 0 || !strings.HasSuffix(text, "\r\n") || strings.Count(text, "\n") != strings.Count(text, "\r\n") || !strings.Contains(text, "Message-ID: "+d.id+"\r\n") {
+			t.Fatalf("%d files, %.200q", len(d.files), text)
+		}
+	}
+}

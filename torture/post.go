@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/textproto"
+	"strings"
+	"sync"
+	"time"
+)
+
+// post is where the server takes mail; "" = it is down.
+type post struct {
+	mu sync.Mutex
+	at string
+}
+
+func (p *post) open(address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.at = address
+}
+
+func (p *post) address() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
+}
+
+// write makes a letter with one or two attachments.
+func (s *sender) write(d *delivery) {
+	d.id = fmt.Sprintf("<%s@torture.example>", d.id)
+	const border = "=_torture"
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "Message-ID: %s\r\nFrom: Ada <ada@torture.example>\r\nTo: <%s>\r\nSubject: A letter\r\nDate: Sat, 01 Mar 2025 12:00:00 +0000\r\nMIME-Version: 1.0\r\n", d.id, s.of.address)
+	fmt.Fprintf(&b, "Content-Type: multipart/mixed; boundary=\"%s\"\r\n\r\n--%s\r\nContent-Type: text/plain\r\n\r\nHello.\r\n.\r\nBye.\r\n", border, border)
+	for i := range 1 + s.random.IntN(2) {
+		content := make([]byte, 1+s.random.IntN(30_000))
+		for j := range content {
+			content[j] = byte(s.random.Uint32())
+		}
+		d.files = append(d.files, content)
+		fmt.Fprintf(&b, "--%s\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=\"file-%d.bin\"\r\nContent-Transfer-Encoding: base64\r\n\r\n", border, i)
+		for text := base64.StdEncoding.EncodeToString(content); text != ""; {
+			n := min(76, len(text))
+			b.WriteString(text[:n] + "\r\n")
+			text = text[n:]
+		}
+	}
+	fmt.Fprintf(&b, "--%s--\r\n", border)
+	d.body = b.Bytes()
+}
+
+// mostToTalk is how long one talk with the mail server may take.
+const mostToTalk = 30 * time.Second
+
+// mail sends a letter, and tells whether it was taken. Some connections are cut
+// off before the answer comes; who sends it again sends the same.
+func (s *sender) mail(d *delivery) (taken bool) {
+	address := s.post.address()
+	if address == "" {
+		return false
+	}
+	s.book.count(func(n *counts) { n.Requests++ })
+	lost := func() bool {
+		s.book.count(func(n *counts) { n.Lost++ })
+		return false
+	}
+	conn, err := net.DialTimeout("tcp", address, 5*time.Second)
+	if err != nil {
+		return lost()
+	}
+	defer conn.Close()
+	conn.SetDeadline(now().Add(mostToTalk))
+	c := textproto.NewConn(conn)
+	code, text, err := s.say(c, 220, "")
+	for _, step := range []struct {
+		want int
+		line string
+	}{
+		{250, "EHLO torture.example"}, {250, "MAIL FROM:<ada@torture.example>"},
+		{550, "RCPT TO:<nobody" + s.of.address + ">"}, {250, "RCPT TO:<" + s.of.address + ">"}, {354, "DATA"},
+	} {
+		if err == nil {
+			code, text, err = s.say(c, step.want, step.line)
+		}
+	}
+	if err == nil {
+		w := c.DotWriter()
+		if _, err = w.Write(d.body); err == nil {
+			err = w.Close()
+		}
+	}
+	if cut := s.random.IntN(5) == 0; cut && err == nil {
+		s.book.count(func(n *counts) { n.Cut++ })
+		return false // and the connection is closed
+	}
+	if err == nil {
+		code, text, err = s.say(c, 250, "")
+	}
+	switch {
+	case err == nil:
+		d.taken++
+		s.book.count(func(n *counts) { n.Letters++ })
+		return true
+	case code == 0:
+		return lost()
+	case code < 500:
+		s.book.count(func(n *counts) { n.Refused++ })
+		return false
+	}
+	s.book.violated("I10", "", "the letter %s was refused: %d %s", d.id, code, text)
+	return false
+}
+
+// say sends a line, unless it is empty, and reads the answer, which must be of a
+// code. Code is 0 when no answer came.
+func (s *sender) say(c *textproto.Conn, want int, line string) (code int, text string, err error) {
+	if line != "" {
+		if err := c.PrintfLine("%s", line); err != nil {
+			return 0, "", err
+		}
+	}
+	code, text, err = c.ReadResponse(want)
+	if _, answered := err.(*textproto.Error); err != nil && !answered {
+		code = 0
+	}
+	return code, strings.TrimSpace(text), err
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// repeats are the firings that somebody had delivered again.
+type repeats struct {
+	mu  sync.Mutex
+	all map[string]*repeated // by firing
+}
+
+// repeated is one of them.
+type repeated struct {
+	asked  int      // how often that was sent
+	runs   []string // that were acknowledged
+	shape  *shape
+	firing string
+}
+
+func newRepeats() *repeats { return &repeats{all: map[string]*repeated{}} }
+
+// work has deliveries that started a run delivered again until loaded ends.
+func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
+	for harness.Pause(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
+		if c.door.Address() == "" || len(c.book.opened()) >= mostOpen {
+			continue
+		}
+		if n := c.random.IntN(8); n < len(all) && all[n].path == "" {
+			r.look(ctx, c, all[n])
+		} else if d := c.book.started(c.random.IntN(1000)); d != nil {
+			r.again(ctx, c, d)
+		}
+	}
+}
+
+// look finds a firing of a letter, which its answer did not tell, and asks for it.
+func (r *repeats) look(ctx context.Context, c *client, s *source) {
+	a := c.door.Query(ctx, "blueprintTriggers.history", object{"triggerId": s.trigger, "decision": "started", "source": "email"})
+	if !c.heard(a, "history") {
+		return
+	}
+	rows, _ := harness.At(a.Value, "firings").([]any)
+	if len(rows) == 0 {
+		return
+	}
+	row := rows[c.random.IntN(len(rows))]
+	firing, _ := harness.At(row, "id").(string)
+	r.again(ctx, c, &delivery{shape: s.shape, firing: firing})
+}
+
+// started gives one of the deliveries that started a run, often a late one; nil
+// when there is none.
+func (b *book) started(n int) *delivery {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.firings) == 0 {
+		return nil
+	}
+	if n%2 == 0 {
+		return b.firings[max(0, len(b.firings)-1-n/2%20)]
+	}
+	return b.firings[n%len(b.firings)]
+}
+
+// again asks for a firing once more. An answer means one run, none at most one.
+func (r *repeats) again(ctx context.Context, c *client, d *delivery) {
+	r.mu.Lock()
+	one := r.all[d.firing]
+	if one == nil {
+		one = &repeated{shape: d.shape, firing: d.firing}
+		r.all[d.firing] = one
+	}
+	if one.asked == mostRepeats {
+		r.mu.Unlock()
+		return
+	}
+	one.asked++
+	r.mu.Unlock()
+	a := c.door.Mutate(ctx, "blueprintTriggers.redeliver", object{"firingId": d.firing})
+	if a.Err == harness.ErrDown {
+		r.mu.Lock()
+		one.asked--
+		r.mu.Unlock()
+		return
+	}
+	// What came is judged anew, by the secrets of now.
+	if d.source != nil && d.source.ring != nil && a.Status == 400 && strings.Contains(string(a.Body), "is refused again") && d.source.ring.isGone(d.oldest) {
+		a.Status = 409
+	}
+	if !c.heard(a, "redeliver of "+d.firing) {
+		return
+	}
+	id := a.Text("executionId")
+	if earlier := c.book.run(id); earlier != nil && earlier.acked != "" {
+		c.book.violated("I7", id, "firing %s was delivered again, and answered with a run that there was", d.firing)
+	}
+	c.book.knows(id, "redelivered", d.shape)
+	r.mu.Lock()
+	one.runs = append(one.runs, id)
+	r.mu.Unlock()
+	c.book.count(func(n *counts) { n.Redelivered++ })
+}
+
+// mostRepeats is how often one firing is delivered again, which is less than
+// what the server tells of.
+const mostRepeats = 10
+
+// judge holds what was asked against what explain tells: each acknowledged
+// redelivery is one run, and there are no more than were asked for.
+func (r *repeats) judge(ctx context.Context, c *client) {
+	owner := map[string]string{} // run -> firing
+	for _, one := range r.all {
+		a := c.explain(ctx, one.firing)
+		if a.Value == nil {
+			continue
+		}
+		list, _ := harness.At(a.Value, "redeliveries").([]any)
+		var found []string
+		for _, row := range list {
+			id, _ := harness.At(row, "executionId").(string)
+			if harness.At(row, "decision") != "started" || id == "" {
+				continue
+			}
+			if owner[id] != "" {
+				c.book.violated("I7", id, "redeliveries of the firings %s and %s started it", owner[id], one.firing)
+			}
+			owner[id] = one.firing
+			found = append(found, id)
+		}
+		for _, id := range one.runs {
+			if !slices.Contains(found, id) {
+				c.book.violated("I7", id, "it was acknowledged as a redelivery of firing %s, and explain does not tell of it: %v", one.firing, found)
+			}
+		}
+		if len(found) > one.asked {
+			c.book.violated("I7", found[0], "firing %s was delivered again %d times at most, and started %v", one.firing, one.asked, found)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// sender delivers to one source: what was not answered comes again until it is,
+// under the same id and with the same body, and some of the rest too.
+type sender struct {
+	*client
+	of      *source
+	post    *post       // for mail
+	waiting []*delivery // sent, and not answered
+	done    []*delivery
+}
+
+// work delivers until loaded ends.
+func (s *sender) work(ctx, loaded context.Context) {
+	for harness.Pause(loaded, time.Duration(20+s.random.IntN(160))*time.Millisecond) {
+		if s.door.Address() == "" {
+			continue
+		}
+		switch {
+		case len(s.waiting) > 0 && s.random.IntN(3) > 0:
+			s.attempt(ctx, s.waiting[s.random.IntN(len(s.waiting))])
+		case len(s.done) > 0 && s.random.IntN(6) == 0:
+			s.attempt(ctx, s.done[max(0, len(s.done)-1-s.random.IntN(10))])
+		case s.of.most == 0 || s.book.openOf(s.of.shape) < s.of.most:
+			s.attempt(ctx, s.compose())
+		}
+	}
+}
+
+// finish sends everything that was not answered until it is.
+func (s *sender) finish(ctx context.Context) {
+	late := now().Add(mostToDeliver)
+	for len(s.waiting) > 0 && now().Before(late) && harness.Pause(ctx, 20*time.Millisecond) {
+		s.attempt(ctx, s.waiting[0])
+	}
+	for _, d := range s.waiting {
+		s.book.violated("I10", "", "delivery %s to %s was not answered in %.0f s without a kill", d.id, s.of.shape.name, mostToDeliver.Seconds())
+	}
+}
+
+// mostToDeliver is how long the last deliveries may take together.
+const mostToDeliver = 20 * time.Second
+
+// compose makes a new delivery.
+func (s *sender) compose() *delivery {
+	s.sent++
+	d := &delivery{shape: s.of.shape, trigger: s.of.trigger, source: s.of, id: fmt.Sprintf("%s-%d", s.of.shape.name, s.sent)}
+	if s.of.path == "" {
+		s.write(d)
+	} else {
+		body := s.input()
+		body["filler"] = fmt.Sprintf("%0*d", s.random.IntN(3000), 0)
+		d.filtered = s.of.fill(s.client, d, body)
+		d.body, _ = json.Marshal(body)
+		d.wrong = s.of.ring != nil && s.random.IntN(6) == 0
+	}
+	s.book.mu.Lock()
+	s.book.deliveries[d.trigger+" "+d.id] = d
+	s.book.mu.Unlock()
+	s.waiting = append(s.waiting, d)
+	return d
+}
+
+// attempt sends a delivery, and notes when it has been answered for good.
+func (s *sender) attempt(ctx context.Context, d *delivery) {
+	answered := false
+	if s.of.path == "" {
+		answered = s.mail(d)
+	} else {
+		answered = s.deliverSigned(ctx, d)
+	}
+	for i, one := range s.waiting {
+		if one == d && answered {
+			s.waiting = append(s.waiting[:i], s.waiting[i+1:]...)
+			s.done = append(s.done, d)
+			return
+		}
+	}
+}
+
+// deliverSigned posts a delivery, and tells whether it was answered.
+func (s *sender) deliverSigned(ctx context.Context, d *delivery) bool {
+	secret, old, giveBack := "", false, func() {}
+	if s.of.ring != nil {
+		var number int
+		number, old, giveBack = s.of.ring.take(s.random)
+		if secret = s.of.ring.secret(number); d.oldest == 0 {
+			d.oldest = number
+		}
+		d.oldest = min(d.oldest, number)
+	}
+	if d.wrong {
+		secret += "x"
+	}
+	a := s.door.Do(ctx, "POST", s.of.path+s.of.trigger, json.RawMessage(d.body), s.of.sign(secret, d)...)
+	giveBack()
+	if d.wrong {
+		return s.turnedAway(d, a)
+	}
+	if !s.heard(a, "a delivery to "+d.shape.name) {
+		return false
+	}
+	if d.filtered {
+		s.leftOut(d, a)
+		return true
+	}
+	if d.execution != "" || a.Status == 200 && s.of.kind != "slack" {
+		d.repeats++
+	}
+	s.acknowledged(d, a, a.Text("executionId"))
+	s.book.count(func(n *counts) {
+		switch {
+		case s.of.kind == "slack":
+			n.Slack++
+		case s.of.ring != nil:
+			n.Signed++
+		}
+		if old {
+			n.OldSecrets++
+		}
+	})
+	return true
+}
+
+// turnedAway reads the answer to a delivery that was signed wrongly. Its id is
+// not used up: half of them come again, signed well.
+func (s *sender) turnedAway(d *delivery, a answer) bool {
+	if a.Err == nil && a.Status != 401 && a.Status != 503 {
+		s.book.violated("I15", "", "delivery %s to %s was signed wrongly, and answered %s", d.id, d.shape.name, a)
+	}
+	if a.Status == 401 {
+		a.Status = 200
+	}
+	if !s.heard(a, "a delivery to "+d.shape.name) {
+		return false
+	}
+	d.refused++
+	s.book.count(func(n *counts) { n.Wrong++ })
+	d.wrong = s.random.IntN(2) == 0
+	return d.wrong
+}
+
+// leftOut reads the answer to a delivery that the trigger's filter leaves out.
+func (s *sender) leftOut(d *delivery, a answer) {
+	if harness.At(a.Value, "skipped") != true || a.Text("firingId") == "" {
+		s.book.violated("I15", a.Text("executionId"), "delivery %s to %s is none that the trigger listens to, and was answered %s", d.id, d.shape.name, a)
+		return
+	}
+	d.skips = append(d.skips, a.Text("firingId"))
+	s.book.count(func(n *counts) { n.Skipped++ })
+}

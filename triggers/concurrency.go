@@ -1,0 +1,87 @@
+package triggers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"blueprintd/blueprint"
+)
+
+// maxConcurrency is the highest limit that config.concurrency may set.
+const maxConcurrency = 1000
+
+// onLimits are the choices of config.concurrency.onLimit; the first counts when
+// there is none.
+var onLimits = []string{string(blueprint.LimitQueue), string(blueprint.LimitSkip), string(blueprint.LimitCancel)}
+
+// concurrency checks how many runs of the trigger may go on at once. Here a key
+// that is not known is refused: a limit that is misspelt bounds nothing.
+func (c *checker) concurrency() {
+	const key = "concurrency"
+	value := c.config[key]
+	if value == nil {
+		return
+	}
+	config, ok := value.(map[string]any)
+	if !ok {
+		c.refuse("must be an object with limit and onLimit", key)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if name != "limit" && name != "onLimit" {
+			c.refuse("is not known; there are limit and onLimit", key, name)
+		}
+	}
+	if limitOf(config) == 0 {
+		c.refuse(fmt.Sprintf("must be a whole number from 1 to %d", maxConcurrency), key, "limit")
+	}
+	if text, isText := config["onLimit"].(string); config["onLimit"] != nil && !(isText && slices.Contains(onLimits, text)) {
+		c.refuse("must be one of queue, skip, cancel-running", key, "onLimit")
+	}
+}
+
+// limitOf reads the limit, 0 for one that cannot be.
+func limitOf(config map[string]any) int {
+	number, _ := config["limit"].(json.Number)
+	limit, err := strconv.Atoi(number.String())
+	if err != nil || limit < 1 || limit > maxConcurrency {
+		return 0
+	}
+	return limit
+}
+
+// laneOf gives what bounds the runs of a trigger, however they are started; nil
+// when nothing does.
+func laneOf(trigger *blueprint.Trigger) *blueprint.Lane {
+	config, _ := trigger.Config["concurrency"].(map[string]any)
+	limit := limitOf(config)
+	if limit == 0 {
+		return nil
+	}
+	lane := &blueprint.Lane{Key: trigger.ID, Limit: limit, OnLimit: blueprint.LimitQueue}
+	if rule, ok := config["onLimit"].(string); ok {
+		lane.OnLimit = blueprint.OnLimit(rule)
+	}
+	return lane
+}
+
+// crowded makes an error that may be shown of one that says that the trigger's
+// limit left a firing out.
+func crowded(err error) error {
+	var full *blueprint.LaneFullError
+	if errors.As(err, &full) {
+		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full}
+	}
+	return err
+}
+
+// isLeftOut tells whether an error says that the trigger's limit left a firing
+// out: the ledger has it as skipped, with the error's message for the reason.
+func isLeftOut(err error) bool {
+	var full *blueprint.LaneFullError
+	return errors.As(err, &full)
+}

@@ -1,0 +1,153 @@
+package triggers
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+func TestCheckConcurrency(t *testing.T) {
+	for config, want := range map[string]string{
+		`null`:                                      "",
+		`{"limit": 1}`:                              "",
+		`{"limit": 1000, "onLimit": null}`:          "",
+		`{"limit": 5, "onLimit": "queue"}`:          "",
+		`{"limit": 5, "onLimit": "skip"}`:           "",
+		`{"limit": 5, "onLimit": "cancel-running"}`: "",
+		`5`:                               "concurrency: must be an object",
+		`[]`:                              "concurrency: must be an object",
+		`{}`:                              "concurrency.limit: must be a whole number from 1 to 1000",
+		`{"limit": null}`:                 "concurrency.limit: must be a whole number from 1 to 1000",
+		`{"limit": 0}`:                    "concurrency.limit: must be a whole number from 1 to 1000",
+		`{"limit": 1001}`:                 "concurrency.limit: must be a whole number from 1 to 1000",
+		`{"limit": 1.5}`:                  "concurrency.limit: must be a whole number from 1 to 1000",
+		`{"limit": "1"}`:                  "concurrency.limit: must be a whole number from 1 to 1000",
+		`{"limit": 1, "onLimit": "wait"}`: "concurrency.onLimit: must be one of queue, skip, cancel-running",
+		`{"limit": 1, "onLimit": 1}`:      "concurrency.onLimit: must be one of queue, skip, cancel-running",
+		`{"limit": 1, "onlimit": "skip", "max": 2}`: "concurrency.max: is not known; there are limit and onLimit; concurrency.onlimit: is not known",
+	} {
+		for kind, rest := range map[blueprint.TriggerType]string{
+			blueprint.TriggerWebhook: ``, blueprint.TriggerManual: ``, blueprint.TriggerAPI: ``, blueprint.TriggerEmail: ``,
+			blueprint.TriggerScheduled: `"cron": "* * * * *", `, blueprint.TriggerSlack: `"signingSecret": "s", `, blueprint.TriggerEvent: `"event": "custom.x", `,
+		} {
+			value, err := blueprint.Decode([]byte(`{` + rest + `"concurrency": ` + config + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var said []string
+			for _, issue := range Check(kind, value.(map[string]any)) {
+				var path []string
+				for _, part := range issue.Path {
+					path = append(path, fmt.Sprint(part))
+				}
+				said = append(said, strings.Join(path, ".")+": "+issue.Message)
+			}
+			if got := strings.Join(said, "; "); (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+				t.Errorf("%s %s: %q, want %q", kind, config, got, want)
+			}
+		}
+	}
+}
+
+// limited is a config with a limit.
+func limited(rule string, more ...string) map[string]any {
+	config := map[string]any{"concurrency": map[string]any{"limit": jsonNumber("2"), "onLimit": rule}}
+	for _, key := range more {
+		name, value, _ := strings.Cut(key, "=")
+		config[name] = value
+	}
+	return config
+}
+
+// Every start of a trigger comes with its limit, whatever starts it.
+func TestEveryStartHasItsLane(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	webhook, api := m.trigger(blueprint.TriggerWebhook, limited("skip"), begin), m.trigger(blueprint.TriggerAPI, limited("cancel-running"), begin)
+	event, free := m.trigger(blueprint.TriggerEvent, limited("queue", "event=custom.x"), begin), m.trigger(blueprint.TriggerManual, nil, begin)
+	m.change(event, func(b *blueprint.Binding) { b.Trigger.BlueprintID = "another" })
+	deliver(s, webhook, delivery{body: `{}`})
+	call(s, me, api, delivery{body: `{}`})
+	for _, id := range []string{webhook, free} {
+		if _, _, err := s.Fire(t.Context(), me, id, map[string]any{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, r := range m.runs() {
+		if r.Lane == nil {
+			got = append(got, "none")
+			continue
+		}
+		if r.Lane.Key != r.Firing.TriggerID {
+			t.Errorf("the lane of %s is %s", r.Firing.TriggerID, r.Lane.Key)
+		}
+		got = append(got, fmt.Sprintf("%d %s", r.Lane.Limit, r.Lane.OnLimit))
+	}
+	if got := strings.Join(got, ", "); got != "2 skip, 2 cancel-running, 2 skip, none" {
+		t.Errorf("lanes %s", got)
+	}
+	if lane := laneOf(&m.bindings[event].Trigger); lane == nil || *lane != (blueprint.Lane{Key: event, Limit: 2, OnLimit: blueprint.LimitQueue}) {
+		t.Errorf("%+v", lane)
+	}
+}
+
+// What a limit leaves out has a row that says so. A webhook is told that all is
+// well, who fires a trigger is not.
+func TestLimitLeavesOut(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	webhook, api := m.trigger(blueprint.TriggerWebhook, limited("skip"), begin), m.trigger(blueprint.TriggerAPI, limited("skip"), begin)
+	deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 1"}})
+	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 2, Running: 3} }
+	const reason = "as many runs of this trigger go on as its limit allows: 3 of at most 2"
+	left := func(source blueprint.Source) string {
+		t.Helper()
+		row := m.lastRow(t)
+		if row.Decision != blueprint.DecisionSkipped || row.ExecutionID != nil || row.Reason != reason || row.Source != source {
+			t.Errorf("%s: %+v", source, row)
+		}
+		return row.ID
+	}
+	w := deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 2"}})
+	if want := `{"firingId":"` + left(blueprint.SourceWebhook) + `","reason":"` + reason + `","skipped":true,"success":true}`; w.Code != http.StatusOK || !sameJSON(w.Body.String(), want) {
+		t.Errorf("%d %s, want %s", w.Code, w.Body, want)
+	}
+	// One that comes again is told of its run.
+	if w := deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 1"}}); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), *m.rows[0].ExecutionID) {
+		t.Errorf("again: %d %s", w.Code, w.Body)
+	}
+	if w := call(s, me, api, delivery{body: `{}`}); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), reason) {
+		t.Errorf("api: %d %s", w.Code, w.Body)
+	}
+	left(blueprint.SourceAPI)
+	if _, _, err := s.Fire(t.Context(), me, webhook, nil); blueprint.CodeOf(err) != blueprint.CodeConflict || err.Error() != reason {
+		t.Errorf("by hand: %v", err)
+	}
+	left(blueprint.SourceManual)
+}
+
+// A lane or a queue with no room says when to come again.
+func TestNoRoomSaysWhenToComeAgain(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	id := m.trigger(blueprint.TriggerWebhook, limited("queue"), begin)
+	m.refuseStart = func(*blueprint.StartRequest) error {
+		return &blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many wait", RetryAfter: 2 * time.Second}
+	}
+	w := deliver(s, id, delivery{body: `{}`})
+	if row := m.lastRow(t); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "2" || row.Decision != blueprint.DecisionRefused || row.Reason != "too many wait" {
+		t.Errorf("%d %v %+v", w.Code, w.Header(), row)
+	}
+}
+
+func sameJSON(a, b string) bool {
+	one, err := blueprint.Decode([]byte(a))
+	two, other := blueprint.Decode([]byte(b))
+	return err == nil && other == nil && blueprint.Equal(one, two)
+}

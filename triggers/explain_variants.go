@@ -1,0 +1,146 @@
+package triggers
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	hashing "hash"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// probe looks for what makes a signature right.
+type probe struct {
+	before string    // what the scheme signs before the body
+	body   []byte    // as it came
+	macs   []sentMAC // what was sent
+	keys   []trialKey
+}
+
+// trialKey is a key to try, and what would have been done to the secret.
+type trialKey struct {
+	words string
+	key   []byte
+}
+
+// fits tells whether a digest is that of a text under the key.
+func (k *trialKey) fits(sum, text []byte) bool {
+	made := hmac.New(hashOf(len(sum)), k.key)
+	made.Write(text)
+	return hmac.Equal(made.Sum(nil), sum)
+}
+
+// keysOf gives the key that a scheme makes of a secret, and those that other
+// people make of it.
+func keysOf(s *scheme, secret string) []trialKey {
+	key := []byte(secret)
+	if s.key != nil {
+		key = s.key(secret)
+	}
+	out := []trialKey{{"the secret", key}}
+	add := func(words string, key []byte) {
+		if len(key) > 0 {
+			out = append(out, trialKey{words, key})
+		}
+	}
+	add("the text of the secret, where its base64 stands for the key", []byte(secret))
+	add("the secret without the blanks around it", []byte(strings.TrimSpace(secret)))
+	add("the secret with a line break behind it, which the sender's has too much", []byte(secret+"\n"))
+	add("the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")))
+	add("the key that whsec_ and base64 stand for, where the text itself is the key", standardKey(secret))
+	if key, err := hex.DecodeString(secret); err == nil {
+		add("the bytes that the secret stands for in hexadecimal, where its text is the key", key)
+	}
+	if key, err := base64.StdEncoding.DecodeString(secret); err == nil {
+		add("the bytes that the secret stands for in base64, where its text is the key", key)
+	}
+	return out
+}
+
+// variant is a body as the sender may have signed it.
+type variant struct {
+	words string
+	body  []byte
+}
+
+// variantsOf gives what a body may have been before something changed it.
+func variantsOf(body []byte) []variant {
+	var out []variant
+	add := func(words string, changed []byte) {
+		if !bytes.Equal(changed, body) {
+			out = append(out, variant{words, changed})
+		}
+	}
+	add("the body without its last line break: sign the bytes that are sent", bytes.TrimRight(body, "\r\n"))
+	add("the body with a line break at its end: sign the bytes that are sent", append(bytes.Clone(body), '\n'))
+	add("the body with other line breaks: something changed them on the way", bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")))
+	add("the body with other line breaks: something changed them on the way", bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n")))
+	add("the body without blanks around it: sign the bytes that are sent", bytes.TrimSpace(body))
+	add("the body without the byte order mark before it", bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
+	add("an empty body: the sender signed before it had one", nil)
+	const rewritten = ": the sender signed other bytes than it sent, or something wrote the JSON anew on the way"
+	var compact, wide bytes.Buffer
+	if json.Compact(&compact, body) != nil {
+		return out
+	}
+	add("the same JSON without blanks"+rewritten, compact.Bytes())
+	for _, indent := range []string{"  ", "    ", "\t"} {
+		if wide.Reset(); json.Indent(&wide, compact.Bytes(), "", indent) == nil {
+			add("the same JSON with line breaks and indents"+rewritten, bytes.Clone(wide.Bytes()))
+		}
+	}
+	add("the same JSON with a blank after each comma and colon"+rewritten, spacedJSON(compact.Bytes()))
+	if value, err := blueprint.Decode(body); err == nil {
+		if sorted, err := blueprint.Encode(value); err == nil {
+			add("the same JSON with its keys in order"+rewritten, sorted)
+			add("the same JSON with its keys in order and blanks"+rewritten, spacedJSON(sorted))
+		}
+	}
+	return out
+}
+
+// spacedJSON puts a blank after each comma and colon outside of strings.
+func spacedJSON(compact []byte) []byte {
+	out := make([]byte, 0, len(compact)+len(compact)/8)
+	text, escaped := false, false
+	for _, c := range compact {
+		out = append(out, c)
+		switch {
+		case escaped:
+			escaped = false
+		case text && c == '\\':
+			escaped = true
+		case c == '"':
+			text = !text
+		case !text && (c == ',' || c == ':'):
+			out = append(out, ' ')
+		}
+	}
+	return out
+}
+
+// hashOf finds the hash of a digest by its length in bytes, nil for no known one.
+func hashOf(length int) func() hashing.Hash {
+	switch length {
+	case sha1.Size:
+		return sha1.New
+	case sha256.Size:
+		return sha256.New
+	case sha512.Size384:
+		return sha512.New384
+	case sha512.Size:
+		return sha512.New
+	}
+	return nil
+}
+
+// hashName is what signatures of that length are called.
+func hashName(length int) string {
+	return map[int]string{sha1.Size: "HMAC-SHA1", sha256.Size: "HMAC-SHA256", sha512.Size384: "HMAC-SHA384", sha512.Size: "HMAC-SHA512"}[length]
+}

@@ -1,0 +1,135 @@
+package triggers
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// MailOptions are what a Service needs for email triggers; without them nobody
+// takes mail.
+type MailOptions struct {
+	// Domain stands behind the @ of every mailbox.
+	Domain string
+	// Mailbox gives the trigger of a local part in lower case, or CodeNotFound.
+	Mailbox func(ctx context.Context, address string) (triggerID string, err error)
+	// Parse reads a mail; a mail that cannot be taken is CodeBadRequest.
+	Parse func(raw []byte) (*blueprint.Mail, error)
+	// FileURL gives the address of a file.
+	FileURL func(id string) string
+}
+
+// noMailbox is told to whoever writes to where nobody takes mail. It is the
+// same for every cause, so that it tells a stranger nothing.
+func noMailbox() *blueprint.Error {
+	return blueprint.Errorf(blueprint.CodeNotFound, "no mailbox here: the trigger does not exist, was deleted, or is not active")
+}
+
+// Mailbox is nil when a trigger takes mail at a local part, which is in lower
+// case: it is active, and its creator can still manage the blueprint. Otherwise
+// it is CodeNotFound, with a row for a trigger that exists: the mail, which is
+// refused before it is sent, is a delivery too.
+func (t *Service) Mailbox(ctx context.Context, local string, envelope *blueprint.Envelope) error {
+	_, err := t.mailbox(ctx, local, &blueprint.Delivery{From: envelope.Remote, Header: envelopeHeader(envelope, local)})
+	return err
+}
+
+func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Delivery) (*blueprint.Binding, error) {
+	if t.Mail.Mailbox == nil {
+		return nil, noMailbox()
+	}
+	id, err := t.Mail.Mailbox(ctx, local)
+	var binding *blueprint.Binding
+	if err == nil {
+		binding, err = t.Store.Binding(ctx, id)
+	}
+	reason := ""
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return nil, noMailbox()
+	case err != nil:
+		return nil, t.failure(id, err)
+	case binding.Trigger.Type != blueprint.TriggerEmail:
+		return nil, noMailbox()
+	case !binding.Trigger.IsActive:
+		reason = offReason(binding)
+	case !binding.CanManage:
+		reason = lostAccessReason
+	default:
+		return binding, nil
+	}
+	firing := t.newFiring(id, blueprint.SourceEmail)
+	firing.Delivery = came
+	t.refuseDelivery(ctx, firing, &refusal{answer: noMailbox(), reason: reason})
+	return nil, noMailbox()
+}
+
+// ReceiveMail decides about a mail for a local part. Nil says that it is
+// decided, and that the decision is on the disk: a run was started, or was
+// before by a mail of the same Message-ID, or a filter left the mail out.
+//
+// Errors: CodeNotFound as with Mailbox; CodeBadRequest when the blueprint cannot
+// run; CodeUnavailable, CodeTooManyRequests and CodeInternal for what may pass.
+func (t *Service) ReceiveMail(ctx context.Context, local string, received *blueprint.ReceivedMail) error {
+	// Who sent it may leave; what becomes of the mail is to be known all the same.
+	ctx = context.WithoutCancel(ctx)
+	came := mailDelivery(local, received)
+	binding, err := t.mailbox(ctx, local, came)
+	if err != nil {
+		return err
+	}
+	a := &activation{binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceEmail), patience: atOnce}
+	a.firing.Delivery = came
+	if key := mailKey(received.Mail.MessageID); key != "" {
+		a.firing.Key, a.keyed = key, true
+	}
+	if first := t.earlier(ctx, a); first != nil {
+		came.Body = nil // it is there already, and to send it again costs its sender nothing
+		t.recordDuplicate(ctx, a.firing, first)
+		return nil
+	}
+	if refused := t.judgeMail(a, received.Mail, a.firing.ReceivedAt.Time()); refused != nil {
+		return t.turnMailAway(ctx, a, refused)
+	}
+	_, err = t.start(ctx, a)
+	var duplicate *blueprint.DuplicateFiringError
+	switch {
+	case err == nil, errors.As(err, &duplicate):
+		return nil
+	case isLeftOut(err):
+		return t.turnMailAway(ctx, a, &refusal{reason: shown(err).Message})
+	}
+	a.firing.Files = nil
+	return t.turnMailAway(ctx, a, &refusal{answer: t.failure(a.firing.TriggerID, err)})
+}
+
+// turnMailAway records a mail that starts nothing, and gives what its sender is
+// told: nothing when a filter left it out, once that is on the disk.
+func (t *Service) turnMailAway(ctx context.Context, a *activation, refused *refusal) error {
+	if refused.answer != nil {
+		t.refuseDelivery(ctx, a.firing, refused)
+		return refused.answer
+	}
+	if !t.mayRecord(a.firing, refused.reason) {
+		return nil // it is counted
+	}
+	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason, a.firing.Files = blueprint.DecisionSkipped, nil, shorten(refused.reason), nil
+	if err := t.Store.RecordFirings(ctx, a.firing.TriggerID, []blueprint.Firing{*a.firing}, 0); err != nil {
+		return t.failure(a.firing.TriggerID, err)
+	}
+	t.counts.firings.Add(string(a.firing.Source), string(a.firing.Decision))
+	return nil
+}
+
+// mailKey gives the key of a mail; "" for one without a Message-ID, which
+// stands for itself.
+func mailKey(messageID string) string {
+	if len(messageID) <= maxKey {
+		return messageID
+	}
+	sum := sha256.Sum256([]byte(messageID))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,50 @@
+package triggers_test
+
+import (
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// TestMissedTicksAreHeard: what an outage did to a schedule starts whoever
+// listens, once for each decision.
+func TestMissedTicksAreHeard(t *testing.T) {
+	path := file(t)
+	s := serve(t, path, noon)
+	listener := s.trigger(blueprint.TriggerEvent, map[string]any{"event": blueprint.EventTriggerMissed}, "pass")
+	names := map[string]string{}
+	for _, catchUp := range []string{"latest", "all", "none"} {
+		names[s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *", "catchUp": catchUp}, "pass").ID] = catchUp
+	}
+	s.advance(noon.Add(time.Hour))
+	if rows := s.ledger(listener); len(rows) != 0 {
+		t.Errorf("on time: %+v", rows)
+	}
+	s.stop()
+	again := noon.Add(4*time.Hour + 30*time.Minute)
+	s = serve(t, path, again)
+	s.advance(again.Add(time.Second))
+	got := map[string]int{}
+	for _, row := range s.ledger(listener) {
+		stored, err := s.store.Load(t.Context(), *row.ExecutionID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := s.engine.View(t.Context(), stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := run.InputData.(map[string]any)["data"].(map[string]any)
+		got[names[data["triggerId"].(string)]+" "+data["decision"].(string)+" "+data["firstDueAt"].(string)[11:16]+" "+data["lastDueAt"].(string)[11:16]]++
+	}
+	for _, want := range []string{"latest coalesced 14:00 16:00", "all late 14:00 14:00", "all late 15:00 15:00", "all late 16:00 16:00", "none skipped 14:00 16:00"} {
+		if got[want] != 1 {
+			t.Errorf("%q was heard %d times", want, got[want])
+		}
+		delete(got, want)
+	}
+	if len(got) > 0 {
+		t.Errorf("and %v", got)
+	}
+}

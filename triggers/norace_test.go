@@ -1,0 +1,5 @@
+//go:build !race
+
+package triggers
+
+const slowdown = 1

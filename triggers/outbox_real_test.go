@@ -1,0 +1,235 @@
+package triggers_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/secret"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+func on(event string, more ...any) map[string]any {
+	config := map[string]any{"event": event}
+	for i := 0; i < len(more); i += 2 {
+		config[more[i].(string)] = more[i+1]
+	}
+	return config
+}
+
+// Whoever listens hears of the end, the failure and the pause of runs, before the
+// clock moves on.
+func TestExecutionEvents(t *testing.T) {
+	s := serve(t, file(t), noon)
+	hears := map[string]blueprint.Trigger{}
+	for _, event := range []string{blueprint.EventExecutionCompleted, blueprint.EventExecutionFailed, blueprint.EventExecutionPaused} {
+		hears[event] = s.trigger(blueprint.TriggerEvent, on(event), "pass")
+	}
+	for event, node := range map[string]string{blueprint.EventExecutionFailed: "fail", blueprint.EventExecutionPaused: "human"} {
+		hook := s.trigger(blueprint.TriggerWebhook, nil, node)
+		s.hook(hook, `{"n":1}`)
+		s.advance(noon)
+		rows := s.ledger(hears[event])
+		if len(rows) != 1 || rows[0].Decision != blueprint.DecisionStarted || len(rows[0].Key) != 26 || rows[0].ReceivedAt != blueprint.TimeOf(noon) {
+			t.Fatalf("%s: rows %+v", event, rows)
+		}
+		stored, err := s.store.Load(t.Context(), *rows[0].ExecutionID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := s.engine.View(t.Context(), stored)
+		text, _ := blueprint.Encode(run.InputData)
+		if err != nil || !strings.Contains(string(text), `"event":"`+event+`","executionId":"`+*s.ledger(hook)[0].ExecutionID) || !strings.Contains(string(text), `"triggerId":"`+hook.ID) {
+			t.Errorf("%s: %v, input %s", event, err, text)
+		}
+	}
+	// The two listeners completed, which the third one heard, whose own end nobody hears.
+	if got := count(s.ledger(hears[blueprint.EventExecutionCompleted])); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionSkipped] != 2 {
+		t.Errorf("completed: %v", got)
+	}
+	if list, err := s.store.Events(t.Context(), 0, 10); len(list) > 0 || err != nil {
+		t.Errorf("left in the outbox: %+v, %v", list, err)
+	}
+}
+
+// Two blueprints that hear each other's ends go on until the chain is as long as
+// it may be.
+func TestExecutionEventChain(t *testing.T) {
+	s := serve(t, file(t), noon)
+	ping := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted), "pass")
+	pong := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted, "blueprintId", ping.BlueprintID), "pass")
+	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.advance(noon)
+	pings, pongs := s.ledger(ping), s.ledger(pong)
+	started := count(pings)[blueprint.DecisionStarted] + count(pongs)[blueprint.DecisionStarted]
+	if started != 1+blueprint.MaxEventDepth || count(pings)[blueprint.DecisionRefused]+count(pongs)[blueprint.DecisionRefused] != 1 {
+		t.Errorf("pings %v, pongs %v", count(pings), count(pongs))
+	}
+	last := pongs[len(pongs)-1]
+	if last.Decision == blueprint.DecisionSkipped {
+		last = pongs[len(pongs)-2]
+	}
+	if last.Decision != blueprint.DecisionRefused || !strings.Contains(last.Reason, "17 events led here") {
+		t.Errorf("%+v", last)
+	}
+}
+
+// A trigger whose runs keep failing is switched off, and whoever fires it is told
+// so; a schedule does not go on.
+func TestTripped(t *testing.T) {
+	s := serve(t, file(t), noon)
+	schedule := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, "fail")
+	hook := s.trigger(blueprint.TriggerWebhook, nil, "fail")
+	for range 20 {
+		if status, text, _ := s.hook(hook, "{}"); status != 202 {
+			t.Fatalf("%d %s", status, text)
+		}
+		s.advance(s.clock.Now())
+	}
+	if status, text, _ := s.hook(hook, "{}"); status != 404 {
+		t.Errorf("%d %s", status, text)
+	}
+	rows := s.ledger(hook)
+	if last := rows[len(rows)-1]; len(rows) != 22 || !strings.HasPrefix(last.Reason, "the server switched the trigger off: 20 runs in a row failed") || last.Decision != blueprint.DecisionRefused {
+		t.Errorf("%d rows, the last %+v", len(rows), last)
+	}
+	s.advance(noon.Add(time.Hour))
+	rows = s.ledger(schedule)
+	if got := count(rows); got[blueprint.DecisionStarted] != 20 || got[blueprint.DecisionRefused] != 1 || len(rows) != 21 || rows[20].Source != blueprint.SourceSchedule {
+		t.Errorf("rows %v", got)
+	}
+	active := true
+	if _, err := s.store.UpdateTrigger(t.Context(), s.user, schedule.ID, nil, &active); err != nil {
+		t.Fatal(err)
+	}
+	s.triggers.Changed()
+	s.advance(noon.Add(time.Hour + 5*time.Minute))
+	if got := count(s.ledger(schedule)); got[blueprint.DecisionStarted] != 25 {
+		t.Errorf("switched on again: rows %v", got)
+	}
+}
+
+// dying is a store that is gone after so many calls that write.
+type dying struct {
+	*store.Store
+	mu   sync.Mutex
+	left int
+}
+
+var errGone = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "gone"}
+
+func (d *dying) call() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left--; d.left < 0 {
+		return errGone
+	}
+	return nil
+}
+
+func (d *dying) EventsTold(ctx context.Context, keys []string) error {
+	if err := d.call(); err != nil {
+		return err
+	}
+	return d.Store.EventsTold(ctx, keys)
+}
+
+func (d *dying) RecordFirings(ctx context.Context, id string, rows []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error {
+	if err := d.call(); err != nil {
+		return err
+	}
+	return d.Store.RecordFirings(ctx, id, rows, cursor, events...)
+}
+
+// quits is a runner whose runs are on the disk as long as the store lives.
+type quits struct {
+	runner
+	*dying
+}
+
+func (q quits) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+	if err := q.call(); err != nil {
+		return nil, err
+	}
+	return q.runner.Start(request, patience)
+}
+
+// Wherever a server dies between an event and the last of those who hear it, each
+// of them hears it once.
+func TestOutboxOutlivesCrashes(t *testing.T) {
+	for calls := range 12 {
+		t.Run(fmt.Sprint(calls), func(t *testing.T) {
+			path := file(t)
+			s := serve(t, path, noon)
+			var hears []blueprint.Trigger
+			for range 3 {
+				hears = append(hears, s.trigger(blueprint.TriggerEvent, on(blueprint.EventBlueprintUpdated), "pass"))
+			}
+			lost := s.trigger(blueprint.TriggerEvent, on(blueprint.EventBlueprintUpdated, "blueprintId", "11111111-1111-4111-8111-111111111111"), "pass")
+			s.change(path, lost.BlueprintID, "one", "two")
+			disk, standing := &dying{Store: s.store, left: calls}, clock.NewVirtual(noon)
+			half := triggers.New(triggers.Options{Store: disk, Runner: quits{runner{s.engine}, disk}, Clock: standing, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			half.Changed()
+			go func() { ended <- half.Run(ctx) }()
+			s.fine(standing.Advance(t.Context(), noon)) // it has done what it could
+			if died := left(s) > 0; died != (calls < 9) {
+				t.Errorf("%d are left", left(s))
+			}
+			cancel()
+			s.fine(<-ended)
+			s.stop()
+
+			s = serve(t, path, noon.Add(time.Hour))
+			s.advance(noon.Add(time.Hour))
+			for _, trigger := range hears {
+				if got := count(s.ledger(trigger)); got[blueprint.DecisionStarted] != 2 || got[blueprint.DecisionRefused] > 0 {
+					t.Errorf("rows %v", got)
+				}
+			}
+			if got := count(s.ledger(lost)); got[blueprint.DecisionSkipped] < 2 || got[blueprint.DecisionStarted] > 0 {
+				t.Errorf("rows %v", got)
+			}
+			if n := left(s); n > 0 {
+				t.Errorf("%d left in the outbox", n)
+			}
+		})
+	}
+}
+
+// left counts what is in the outbox.
+func left(s *server) int {
+	list, err := s.store.Events(context.Background(), 0, 100)
+	s.fine(err)
+	return len(list)
+}
+
+// change gives a blueprint new titles, from another process.
+func (s *server) change(path, blueprintID string, titles ...string) {
+	s.t.Helper()
+	schema, err := os.ReadFile("../schema.sql")
+	s.fine(err)
+	sealer, err := secret.NewSealer(make([]byte, secret.KeySize))
+	s.fine(err)
+	tool, err := store.Open(s.t.Context(), store.Options{Path: path, Schema: string(schema), Sealer: sealer, Clock: s.clock, IDs: ids.New(nil)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, title := range titles {
+		_, err := tool.UpdateBlueprint(s.t.Context(), s.user, blueprintID, blueprint.BlueprintPatch{Title: &title})
+		s.fine(err)
+	}
+	s.fine(tool.Close())
+}

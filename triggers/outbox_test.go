@@ -1,0 +1,278 @@
+package triggers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// endedRun is an event of the n-th run of blueprint a in organization o.
+func endedRun(n int) blueprint.Event {
+	e := paid
+	e.Name, e.ExecutionID, e.Key = blueprint.EventExecutionCompleted, fmt.Sprint("exec_", n), fmt.Sprintf("%026d", n)
+	return e
+}
+
+// hears makes a trigger that hears of the ends of runs, in organization o.
+func (m *memory) hears(change func(b *blueprint.Binding)) string {
+	return m.listener(func(b *blueprint.Binding) {
+		b.Trigger.Config["event"] = blueprint.EventExecutionCompleted
+		if change != nil {
+			change(b)
+		}
+	})
+}
+
+// keys writes the rows of a trigger: the decision's first letter and the number
+// in the key.
+func (m *memory) keys(id string) string {
+	var out []string
+	for _, row := range m.snapshot() {
+		if row.TriggerID == id {
+			out = append(out, string(row.Decision[0])+strings.TrimLeft(row.Key, "0"))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestOutbox(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	s := newService(m, v)
+	first, second := m.hears(nil), m.hears(nil)
+	deafOne := m.hears(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator })
+	other := m.listener(nil)
+	for n := range 250 { // of before the start: more than a page, and more than a batch
+		m.raise(endedRun(n + 1))
+	}
+	move := mover(t, v)
+	start(t, s, move)
+	if left := m.untold(); len(left) > 0 {
+		t.Fatalf("after the start %d are left", len(left))
+	}
+	var want, skipped []string
+	for n := range 250 {
+		want, skipped = append(want, fmt.Sprint("s", n+1)), append(skipped, fmt.Sprint("s", n+1))
+	}
+	if got := m.keys(first); got != strings.Join(want, " ") || m.keys(second) != got {
+		t.Errorf("told %s", got)
+	}
+	if got := m.keys(deafOne); got != strings.Join(skipped, " ") || m.keys(other) != "" {
+		t.Errorf("left out %s", got)
+	}
+	request := m.runs()[0]
+	if got, _ := blueprint.Encode(request.InputData); !strings.Contains(string(got), `"event":"execution.completed","executionId":"exec_1"`) || request.Trigger.Depth != 1 || request.Firing.Source != blueprint.SourceEvent {
+		t.Errorf("input %s", got)
+	}
+	// Whoever raises one holds the clock until it has been told.
+	m.raise(endedRun(251))
+	s.Raised()
+	move(begin.Add(time.Hour))
+	if got := m.keys(first); !strings.HasSuffix(got, " s251") || m.runs()[len(m.runs())-1].Firing.ReceivedAt != blueprint.TimeOf(begin) {
+		t.Errorf("told %s", got)
+	}
+	m.remove(first)
+	m.remove(second)
+	m.remove(deafOne)
+	m.raise(endedRun(252))
+	s.Raised()
+	move(begin.Add(2 * time.Hour))
+	if left := m.untold(); len(left) > 0 || strings.Contains(m.keys(first), "252") {
+		t.Errorf("nobody listens: left %v", left)
+	}
+}
+
+// Events of another process, and those that were in the outbox already, are
+// found without a word.
+func TestOutboxIsLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		v := clock.NewVirtual(begin)
+		s := newService(m, v)
+		id := m.hears(nil)
+		stop := start(t, s, mover(t, v))
+		m.raise(endedRun(1))
+		<-time.NewTimer(reread).C
+		synctest.Wait()
+		if got := m.keys(id); got != "s1" {
+			t.Errorf("told %q", got)
+		}
+		stop()
+		s.Raised() // nobody takes notice any more: the clock is free
+		mover(t, v)(begin.Add(time.Hour))
+	})
+}
+
+// What cannot be told now is told later, to those who do not know of it yet, and
+// nobody else has to wait for that.
+func TestOutboxTriesAgain(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	var log bytes.Buffer
+	s := newService(m, v, logTo(&log))
+	fine, busy := m.hears(nil), m.hears(nil)
+	skips := m.hears(func(b *blueprint.Binding) { b.Trigger.BlueprintID = paid.BlueprintID })
+	var tries []time.Time
+	open := false
+	m.refuseStart = func(request *blueprint.StartRequest) error {
+		if request.Trigger.ID == busy && request.Firing.Key == endedRun(1).Key && !open {
+			tries = append(tries, v.Now())
+			return unavailable(time.Millisecond)
+		}
+		return nil
+	}
+	move := mover(t, v)
+	start(t, s, move)
+	m.raise(endedRun(1))
+	m.raise(endedRun(2))
+	s.Raised()
+	move(begin)
+	if m.keys(fine) != "s1 s2" || m.keys(busy) != "s2" || m.keys(skips) != "s1 s2" || !slices.Equal(m.untold(), []string{endedRun(1).Key}) || s.Stats().Untold != 1 {
+		t.Errorf("at first: %q, %q, %q, left %v, %d untold", m.keys(fine), m.keys(busy), m.keys(skips), m.untold(), s.Stats().Untold)
+	}
+	move(begin.Add(30 * time.Minute))
+	var waits []string
+	for i := range tries[1:] {
+		waits = append(waits, tries[i+1].Sub(tries[i]).String())
+	}
+	if got := strings.Join(waits, " "); !strings.HasPrefix(got, "5s 10s 20s 40s 1m20s 2m40s 5m0s 5m0s 5m0s") {
+		t.Errorf("tried again after %s", got)
+	}
+	m.raise(endedRun(3))
+	s.Raised()
+	move(v.Now())
+	open = true
+	move(v.Now().Add(lastAgain))
+	if m.keys(fine) != "s1 s2 s3" || m.keys(busy) != "s2 s3 s1" || m.keys(skips) != "s1 s2 s3" || len(m.untold()) != 0 || s.Stats().Untold != 0 {
+		t.Errorf("at last: %q, %q, %q, left %v", m.keys(fine), m.keys(busy), m.keys(skips), m.untold())
+	}
+	if got := strings.Count(log.String(), "level=WARN"); got != len(tries) || !strings.Contains(log.String(), "the queue is full") {
+		t.Errorf("%d warnings: %s", got, &log)
+	}
+}
+
+// Whatever part of it fails for a while, everybody has one row in the end.
+func TestOutboxFails(t *testing.T) {
+	broken := unavailable(time.Second)
+	cases := []struct {
+		name       string
+		fail, mend func(m *memory)
+		want       string // of a trigger that can hear, s and then of one that lost access
+	}{
+		{"the outbox cannot be read", func(m *memory) { m.readError = broken }, func(m *memory) { m.readError = nil }, "s1 s2, r1 r2"},
+		{"rows cannot be written", func(m *memory) { m.refuse = func(*blueprint.Firing) error { return broken } }, func(m *memory) { m.refuse = nil }, "s1 s2, r1 r2"},
+		{"events cannot be deleted", func(m *memory) { m.keepEvents = broken }, func(m *memory) { m.keepEvents = nil }, "s1 s2, r1 r2"},
+		{"too many runs", func(m *memory) {
+			m.refuseStart = func(*blueprint.StartRequest) error {
+				return blueprint.Errorf(blueprint.CodeTooManyRequests, "too many")
+			}
+		}, func(m *memory) { m.refuseStart = nil }, "s1 s2, r1 r2"},
+		{"it cannot run", func(m *memory) {
+			m.refuseStart = func(*blueprint.StartRequest) error { return blueprint.Errorf(blueprint.CodeBadRequest, "no nodes") }
+		}, func(m *memory) { m.refuseStart = nil }, "r1 r2, r1 r2"},
+		{"a flaw", func(m *memory) {
+			m.refuseStart = func(*blueprint.StartRequest) error { return errors.New("broken") }
+		}, func(m *memory) { m.refuseStart = nil }, "r1 r2, r1 r2"},
+		{"its lane is full", func(m *memory) {
+			m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 1} }
+		}, func(m *memory) { m.refuseStart = nil }, "s1 s2, r1 r2"},
+	}
+	for _, c := range cases {
+		m := newMemory()
+		v := clock.NewVirtual(begin)
+		s := newService(m, v)
+		id, lost := m.hears(nil), m.hears(func(b *blueprint.Binding) { b.CanManage = false })
+		move := mover(t, v)
+		start(t, s, move)
+		m.raise(endedRun(1))
+		m.raise(endedRun(2))
+		m.mu.Lock()
+		c.fail(m)
+		m.mu.Unlock()
+		s.Raised()
+		move(begin.Add(time.Minute))
+		m.mu.Lock()
+		c.mend(m)
+		m.mu.Unlock()
+		move(begin.Add(time.Hour))
+		if got := m.keys(id) + ", " + m.keys(lost); got != c.want || len(m.untold()) > 0 {
+			t.Errorf("%s: rows %s, left %v", c.name, got, m.untold())
+		}
+	}
+}
+
+// However many cannot be told, only so many of them are remembered, and all are
+// told in the end.
+func TestOutboxIsBounded(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	s := newService(m, v)
+	id := m.hears(nil)
+	closed := true
+	m.refuseStart = func(*blueprint.StartRequest) error {
+		if closed {
+			return unavailable(time.Second)
+		}
+		return nil
+	}
+	const events = maxWaiting + 3*outboxPage
+	for n := range events {
+		m.raise(endedRun(n + 1))
+	}
+	move := mover(t, v)
+	start(t, s, move)
+	if got := s.Stats().Untold; got < maxWaiting || got > maxWaiting+outboxPage {
+		t.Errorf("%d are remembered", got)
+	}
+	move(begin.Add(time.Minute))
+	closed = false
+	move(begin.Add(time.Hour))
+	if rows := strings.Fields(m.keys(id)); len(rows) != events || len(m.untold()) > 0 {
+		t.Errorf("%d rows, %d left", len(rows), len(m.untold()))
+	}
+}
+
+// A blueprint does not hear what its own runs cause; it hears all else of itself.
+func TestOwnEvents(t *testing.T) {
+	for name, want := range map[string]string{
+		blueprint.EventExecutionCompleted: "skipped", blueprint.EventExecutionFailed: "skipped", blueprint.EventExecutionPaused: "skipped", "custom.x": "skipped",
+		blueprint.EventBlueprintCreated: "started", blueprint.EventBlueprintUpdated: "started", blueprint.EventBlueprintPublished: "started", blueprint.EventTriggerMissed: "started",
+	} {
+		m := newMemory()
+		m.listener(func(b *blueprint.Binding) {
+			b.Trigger.Config["event"], b.Trigger.BlueprintID = name, paid.BlueprintID
+		})
+		e := paid
+		e.Name = name
+		if _, err := newService(m, clock.NewVirtual(begin)).Emit(t.Context(), e); err != nil || string(m.lastRow(t).Decision) != want {
+			t.Errorf("%s: %+v, %v", name, m.snapshot(), err)
+		}
+	}
+}
+
+// Who fires a trigger that the server switched off is told so.
+func TestPausedTrigger(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+	m.change(id, func(b *blueprint.Binding) {
+		b.Trigger.IsActive, b.PausedReason = false, "20 runs in a row failed, the last of them exec_1"
+	})
+	const want = "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1"
+	if status := deliver(s, id, delivery{body: "{}"}).Code; status != 404 || m.lastRow(t).Reason != want {
+		t.Errorf("delivered: %d, %q", status, m.lastRow(t).Reason)
+	}
+	_, _, err := s.Fire(t.Context(), me, id, nil)
+	var refused *blueprint.Error
+	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != want || !strings.Contains(refused.Hint, "isActive") || m.lastRow(t).Reason != want {
+		t.Errorf("fired: %v, %q", err, m.lastRow(t).Reason)
+	}
+}

@@ -1,0 +1,95 @@
+package triggers
+
+import (
+	"fmt"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// The names of the facts about a signature that was refused.
+const (
+	factHeader   = "signatureHeader" // the header that was wrong; null = none was there
+	factForm     = "signatureForm"   // what it looked like, in words
+	factExpected = "expectedForm"    // what it should look like, in words
+	factBytes    = "bodyBytes"       // how long the body was that the signature was held against
+	factTried    = "secretTried"     // the config keys of the secrets
+)
+
+// noteSignature keeps what can be said of a signature that was refused without
+// a word of it.
+func noteSignature(d *blueprint.Delivery, failed *scheme, tried string) {
+	name, form := any(nil), "none"
+	expected := "64 hexadecimal digits in X-Webhook-Signature or X-Signature, or the headers of Standard Webhooks"
+	if failed != nil {
+		expected = failed.form
+		if values := header(d, failed.header); values != nil {
+			name, form = failed.header, formOf(values)
+		}
+	}
+	d.Note(factHeader, name)
+	d.Note(factForm, form)
+	d.Note(factExpected, expected)
+	d.Note(factBytes, len(d.Body))
+	d.Note(factTried, tried)
+}
+
+// marks begin signatures of the schemes that there are.
+var marks = []string{"sha1=", "sha256=", "sha384=", "sha512=", "v0=", "v1=", "v1,", "v1a,", "v2,", "t="}
+
+// maxEntries is how many parts of a list are told.
+const maxEntries = 4
+
+// formOf says in words what a signature header looks like, without anything of
+// its value but such a mark.
+func formOf(values []string) string {
+	if len(values) != 1 {
+		return fmt.Sprintf("sent %d times", len(values))
+	}
+	if values[0] == "" {
+		return "empty"
+	}
+	blanks := strings.Fields(values[0])
+	if len(blanks) == 0 {
+		return "blank"
+	}
+	entries := blanks
+	if len(blanks) == 1 && !strings.HasPrefix(blanks[0], "v1,") {
+		entries = strings.Split(blanks[0], ",")
+	}
+	var words []string
+	for i, entry := range entries {
+		if i == maxEntries {
+			words = append(words, fmt.Sprintf("%d more", len(entries)-i))
+			break
+		}
+		words = append(words, entryForm(entry))
+	}
+	return strings.Join(words, "; ")
+}
+
+func entryForm(entry string) string {
+	prefix := ""
+	for _, mark := range marks {
+		if len(entry) >= len(mark) && strings.EqualFold(entry[:len(mark)], mark) {
+			prefix, entry = mark+" and ", entry[len(mark):]
+			break
+		}
+	}
+	switch {
+	case entry == "":
+		return prefix + "nothing"
+	case only(entry, "0123456789") && len(entry) <= 12:
+		return fmt.Sprintf("%s%d digits", prefix, len(entry))
+	case only(entry, "0123456789abcdefABCDEF"):
+		return fmt.Sprintf("%s%d hexadecimal digits", prefix, len(entry))
+	case only(entry, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/=-_"):
+		return fmt.Sprintf("%s%d characters of base64", prefix, len(entry))
+	}
+	return fmt.Sprintf("%s%d characters", prefix, len(entry))
+}
+
+// only tells whether a text is made of some characters alone.
+func only(text, of string) bool {
+	return strings.Trim(text, of) == "" // what is left begins with another character
+}

@@ -1,0 +1,73 @@
+package triggers
+
+import (
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// secretKeys are the config keys of what proves to a trigger who its senders
+// are.
+type secretKeys struct {
+	secret, previous, until string
+}
+
+// secretKeysOf has the types of triggers that have secrets.
+var secretKeysOf = map[blueprint.TriggerType]secretKeys{
+	blueprint.TriggerWebhook: {"secret", "previousSecret", "previousSecretUntil"},
+	blueprint.TriggerSlack:   {"signingSecret", "previousSigningSecret", "previousSigningSecretUntil"},
+}
+
+// checkSecret verifies the signature when the trigger has a secret, and notes
+// in the firing what it went by. Times that the sender signed are held against
+// at; a previous secret proves nothing any more once its time is over, whenever
+// the delivery came.
+func (t *Service) checkSecret(trigger *blueprint.Trigger, firing *blueprint.Firing, at time.Time) *blueprint.Error {
+	keys, d := secretKeysOf[trigger.Type], firing.Delivery
+	value := trigger.Config[keys.secret]
+	preset, known := presetOf(trigger)
+	schemes := anyScheme
+	switch {
+	case trigger.Type == blueprint.TriggerSlack:
+		schemes = []*scheme{slackScheme}
+	case !known:
+		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another")
+	case preset != nil:
+		schemes = []*scheme{preset.scheme}
+	case value == nil:
+		firing.Reason = "the trigger has no secret, so no signature was looked at"
+		return nil
+	}
+	secret, _ := value.(string)
+	if strings.TrimSpace(secret) == "" {
+		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's secret cannot be used: set another")
+	}
+	failed, reason := verify(schemes, secret, d, at)
+	if reason == "" {
+		firing.Reason = "the signature is right"
+		return nil
+	}
+	tried := keys.secret
+	if previous := previousSecret(trigger.Config, keys, t.Clock.Now()); previous != "" {
+		if _, reason := verify(schemes, previous, d, at); reason == "" {
+			firing.Reason = "the signature is right (previous secret)"
+			return nil
+		}
+		tried += " and " + keys.previous
+	}
+	noteSignature(d, failed, tried)
+	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason)
+}
+
+// previousSecret gives the secret that was replaced while it is still good, ""
+// without one. One without an end is good no longer.
+func previousSecret(config map[string]any, keys secretKeys, now time.Time) string {
+	text, _ := config[keys.until].(string)
+	until, err := time.Parse(time.RFC3339, text)
+	secret, _ := config[keys.previous].(string)
+	if err != nil || !now.Before(until) || strings.TrimSpace(secret) == "" {
+		return ""
+	}
+	return secret
+}

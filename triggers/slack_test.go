@@ -1,0 +1,313 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// slackSender is the sender of the table that has a Slack trigger.
+var slackSender = &senders[len(senders)-1]
+
+// post sends a signed body to a Slack trigger.
+func post(s *Service, id, body string, headers ...string) *httptest.ResponseRecorder {
+	return slackSender.deliver(s, id, append(slackSender.sign("s", body, s.Clock.Now()), headers...), body)
+}
+
+// names are the channels of a made-up Slack.
+type names struct {
+	of    map[string]string
+	err   error
+	asked []string
+}
+
+func (n *names) ChannelName(_ context.Context, userID, connectionID, channelID string) (string, error) {
+	n.asked = append(n.asked, userID+" "+connectionID+" "+channelID)
+	return n.of[channelID], n.err
+}
+
+func TestSlackInput(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"message", eventBody, `{"eventId":"Ev1","eventType":"message","channel":"C1","user":"U1","text":"hi","ts":"1.2","threadTs":"1.1","teamId":"T1","raw":RAW}`},
+		{"bare", `{"type":"event_callback","event":{}}`, `{"eventId":null,"eventType":null,"channel":null,"user":null,"text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
+		{"reaction", `{"type":"event_callback","event_id":"E","event":{"type":"reaction_added","user":"U2","reaction":"tada","item":{"type":"message","channel":"C9","ts":"7.1"},"event_ts":"8.1"}}`,
+			`{"eventId":"E","eventType":"reaction_added","channel":"C9","user":"U2","text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
+		{"new channel", `{"type":"event_callback","event_id":"E","event":{"type":"channel_created","channel":{"id":"C8","name":"new"}}}`,
+			`{"eventId":"E","eventType":"channel_created","channel":"C8","user":null,"text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
+		{"new person", `{"type":"event_callback","event_id":"E","event":{"type":"team_join","user":{"id":"U3"}}}`,
+			`{"eventId":"E","eventType":"team_join","channel":null,"user":"U3","text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
+		{"file", `{"type":"event_callback","event_id":"E","event":{"type":"file_shared","channel_id":"C7","user_id":"U4"}}`,
+			`{"eventId":"E","eventType":"file_shared","channel":"C7","user":"U4","text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
+		{"a bot's message", `{"type":"event_callback","event_id":"E","event":{"type":"message","subtype":"bot_message","bot_id":"B1","channel":"C1","text":"beep {{x}}","ts":"1.2"}}`,
+			`{"eventId":"E","eventType":"message","channel":"C1","user":null,"text":"beep {{x}}","ts":"1.2","threadTs":null,"teamId":null,"raw":RAW}`},
+		{"other types than texts", `{"type":"event_callback","event_id":7,"event":{"type":1,"channel":["C"],"user":{"id":2},"text":null,"ts":1.0}}`,
+			`{"eventId":null,"eventType":null,"channel":null,"user":null,"text":null,"ts":null,"threadTs":null,"teamId":null,"raw":RAW}`},
+	} {
+		m := newMemory()
+		id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, begin)
+		w := post(newService(m, clock.NewVirtual(begin)), id, c.body)
+		row := m.lastRow(t)
+		if w.Code != 200 || answer(t, w)["executionId"] != *row.ExecutionID || row.Source != blueprint.SourceSlack || m.patience[0] != atOnce {
+			t.Fatalf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
+		}
+		want, err := blueprint.Decode([]byte(strings.Replace(c.want, "RAW", c.body, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := m.runs()[0]
+		if !blueprint.Equal(request.InputData, want) {
+			t.Errorf("%s: input %v", c.name, request.InputData)
+		}
+		if request.Trigger.Type != blueprint.TriggerSlack || request.Trigger.Headers["x-slack-signature"] != nil || request.Trigger.Headers["x-slack-request-timestamp"] == nil {
+			t.Errorf("%s: %+v", c.name, request.Trigger)
+		}
+	}
+}
+
+// What starts nothing is answered so that Slack sends again what may yet be
+// taken, and nothing else.
+func TestSlackStartsNothing(t *testing.T) {
+	event := func(more string) string { return `{"type":"event_callback","event_id":"E","event":{` + more + `}}` }
+	message := event(`"type":"message","channel":"C1","channel_type":"channel"`)
+	for _, c := range []struct {
+		name     string
+		config   map[string]any
+		body     string
+		headers  []string
+		status   int
+		decision blueprint.Decision // "" = started
+		reason   string
+	}{
+		{name: "hello", body: `{"type":"url_verification","token":"x","challenge":"3eZbrw1aB"}`, status: 200, decision: "skipped", reason: "was answered"},
+		{name: "hello without a challenge", body: `{"type":"url_verification"}`, status: 400, decision: "refused", reason: "challenge"},
+		{name: "rate limited", body: `{"type":"app_rate_limited","minute_rate_limited":1}`, status: 200, decision: "skipped", reason: "holds back"},
+		{name: "unknown", body: `{"type":"something_else"}`, status: 200, decision: "skipped", reason: `type "something_else" is no event`},
+		{name: "no type", body: `{}`, status: 400, decision: "refused", reason: "object with a type"},
+		{name: "a list", body: `[]`, status: 400, decision: "refused", reason: "object with a type"},
+		{name: "no event", body: `{"type":"event_callback","event":"x"}`, status: 400, decision: "refused", reason: "event must be an object"},
+		{name: "not JSON", body: `{`, status: 400, decision: "refused", reason: "ends unexpectedly"},
+		{name: "long id", body: `{"type":"event_callback","event_id":"` + strings.Repeat("x", 300) + `","event":{}}`, status: 400, decision: "refused", reason: "event_id of the body is longer"},
+		{name: "slash command", body: `token=x&command=%2Fweather`, headers: []string{"Content-Type: application/x-www-form-urlencoded"}, status: 415, decision: "refused", reason: "slash commands"},
+		{name: "text", body: `{}`, headers: []string{"Content-Type: text/plain"}, status: 415, decision: "refused", reason: "must be JSON"},
+		{name: "too large", body: `{"x":"` + strings.Repeat("x", 2000) + `"}`, status: 413, decision: "refused", reason: "larger"},
+		{name: "another type", config: map[string]any{"eventType": "app_mention"}, body: message, status: 200, decision: "skipped", reason: `"message"; the trigger listens to "app_mention"`},
+		{name: "no type of event", config: map[string]any{"eventType": "app_mention"}, body: event(``), status: 200, decision: "skipped", reason: `type ""`},
+		{name: "the type", config: map[string]any{"eventType": "message"}, body: message, status: 200},
+		{name: "the type by subscription", config: map[string]any{"eventType": "message.channels"}, body: message, status: 200},
+		{name: "another subscription", config: map[string]any{"eventType": "message.im"}, body: message, status: 200, decision: "skipped", reason: "message.im"},
+		{name: "the channel", config: map[string]any{"channel": "C1"}, body: message, status: 200},
+		{name: "another channel", config: map[string]any{"channel": "C2"}, body: message, status: 200, decision: "skipped", reason: `channel "C1"; the trigger listens to "C2"`},
+		{name: "no channel", config: map[string]any{"channel": "C2"}, body: event(`"type":"team_join"`), status: 200, decision: "skipped", reason: "of no channel"},
+		{name: "a name that nobody can know", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: "connectionId names no connection"},
+	} {
+		m := newMemory()
+		config := map[string]any{"signingSecret": "s"}
+		for name, value := range c.config {
+			config[name] = value
+		}
+		id := m.trigger(blueprint.TriggerSlack, config, begin)
+		s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.MaxBody = 1000 })
+		w := post(s, id, c.body, c.headers...)
+		row := m.lastRow(t)
+		if c.decision == "" {
+			c.decision, c.reason = blueprint.DecisionStarted, "the signature is right"
+		}
+		if w.Code != c.status || row.Decision != c.decision || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionStarted) != (len(m.runs()) == 1) {
+			t.Errorf("%s: %d %s, row %+v", c.name, w.Code, w.Body, row)
+		}
+		object := answer(t, w)
+		switch {
+		case c.name == "hello":
+			if len(object) != 1 || object["challenge"] != "3eZbrw1aB" {
+				t.Errorf("%s: %v", c.name, object)
+			}
+		case c.decision == "skipped":
+			if object["success"] != true || object["skipped"] != true || object["firingId"] != row.ID || object["reason"] != row.Reason {
+				t.Errorf("%s: %v", c.name, object)
+			}
+		}
+		if again := c.status >= 400 && w.Header().Get("X-Slack-No-Retry") == ""; again != (c.status == 503) || (c.status == 503) != (w.Header().Get("Retry-After") != "") {
+			t.Errorf("%s: headers %v", c.name, w.Header())
+		}
+	}
+}
+
+// Nobody is answered before it is known that they are Slack, and nobody at all
+// by a trigger that is not open.
+func TestSlackDoor(t *testing.T) {
+	hello := `{"type":"url_verification","challenge":"c"}`
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, begin)
+	w := slackSender.deliver(s, id, nil, hello)
+	checkError(t, w, blueprint.CodeUnauthorized)
+	if w.Header().Get("X-Slack-No-Retry") != "" {
+		t.Error("a secret can be mended before Slack tries again")
+	}
+	checkError(t, slackSender.deliver(s, id, slackSender.sign("x", hello, begin), hello), blueprint.CodeUnauthorized)
+	checkError(t, deliver(s, id, delivery{method: "GET", path: "/webhooks/slack/" + id}), blueprint.CodeMethodNotSupported)
+	want := post(s, creator, hello).Body.String()
+	m.change(id, func(b *blueprint.Binding) { b.Trigger.IsActive = false })
+	webhook := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": "s", "preset": "slack"}, begin)
+	for _, other := range []string{id, webhook, "nonsense"} {
+		w := post(s, other, hello)
+		checkError(t, w, blueprint.CodeNotFound)
+		if w.Body.String() != want {
+			t.Errorf("%s: %s", other, w.Body)
+		}
+	}
+	w = deliver(s, webhook, delivery{body: hello, headers: slackSender.sign("s", hello, begin)})
+	if w.Code != 200 || answer(t, w)["challenge"] != "c" || m.lastRow(t).Decision != blueprint.DecisionSkipped {
+		t.Errorf("the preset: %d %s", w.Code, w.Body)
+	}
+	checkError(t, deliver(s, id, delivery{body: hello, headers: slackSender.sign("s", hello, begin)}), blueprint.CodeNotFound)
+	if !strings.Contains(m.lastRow(t).Reason, "no such address") {
+		t.Errorf("row %+v", m.lastRow(t))
+	}
+}
+
+func TestSlackChannelNames(t *testing.T) {
+	const connection = "33333333-3333-4333-8333-333333333333"
+	for _, c := range []struct {
+		wanted string
+		names  names
+		status int
+		reason string
+	}{
+		{"#general", names{of: map[string]string{"C1": "general"}}, 200, "right"},
+		{"general", names{of: map[string]string{"C1": "general"}}, 200, "right"},
+		{"General", names{of: map[string]string{"C1": "general"}}, 200, "right"},
+		{"2026", names{of: map[string]string{"C1": "2026"}}, 200, "right"},
+		{"general", names{of: map[string]string{"C1": "random"}}, 200, `channel "C1", named "random"; the trigger listens to "general"`},
+		{"general", names{}, 200, `named ""`},
+		{"general", names{err: &blueprint.Failure{Message: "slack.com does not accept the token: invalid_auth"}}, 503, "invalid_auth"},
+		{"general", names{err: blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")}, 503, "there is no such connection"},
+		{"general", names{err: context.DeadlineExceeded}, 503, "in time"},
+		{"general", names{err: errors.New("sqlite says s3cret")}, 503, "internal error"},
+	} {
+		m := newMemory()
+		id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s", "channel": c.wanted, "connectionId": strings.ToUpper(connection)}, begin)
+		s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.Channels = &c.names })
+		w := post(s, id, eventBody)
+		row := m.lastRow(t)
+		if w.Code != c.status || !strings.Contains(row.Reason, c.reason) || (row.Decision == blueprint.DecisionRefused) != (c.status == 503) || strings.Contains(w.Body.String()+row.Reason, "s3cret") {
+			t.Errorf("%s %v: %d %s, row %+v", c.wanted, c.names, w.Code, w.Body, row)
+		}
+		if len(c.names.asked) != 1 || c.names.asked[0] != creator+" "+connection+" C1" {
+			t.Errorf("asked %q", c.names.asked)
+		}
+		// What could not be looked at has not used up its id.
+		if c.names.err != nil {
+			c.names.err, c.names.of = nil, map[string]string{"C1": c.wanted}
+			if w := post(s, id, eventBody, "X-Slack-Retry-Num: 1", "X-Slack-Retry-Reason: http_error"); w.Code != 200 || len(m.runs()) != 1 {
+				t.Errorf("again: %d %s", w.Code, w.Body)
+			}
+		}
+	}
+}
+
+// An event that has started a run is a duplicate even when a filter would leave
+// it out by now; one that a filter left out starts no run later by itself.
+func TestSlackComesAgain(t *testing.T) {
+	m := newMemory()
+	id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, begin)
+	s := newService(m, clock.NewVirtual(begin))
+	first := answer(t, post(s, id, eventBody))
+	for _, channel := range []any{nil, "C2"} {
+		m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["channel"] = channel })
+		w := post(s, id, eventBody, "X-Slack-Retry-Num: 1", "X-Slack-Retry-Reason: http_timeout")
+		again := answer(t, w)
+		if row := m.lastRow(t); w.Code != 200 || row.Decision != blueprint.DecisionDuplicate || row.Key != "Ev1" || !blueprint.Equal(first, again) || len(m.runs()) != 1 {
+			t.Errorf("%v: %d %v, row %+v", channel, w.Code, again, row)
+		}
+	}
+}
+
+// Slack is told to try again while nothing can be started.
+func TestSlackBackPressure(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		again  bool
+	}{
+		{unavailable(2500 * time.Millisecond), 503, true},
+		{&blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many", RetryAfter: time.Second}, 429, true},
+		{blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute"), 400, false},
+		{io.ErrUnexpectedEOF, 500, true},
+	} {
+		for _, s := range senders {
+			m := newMemory()
+			id := s.trigger(m, map[string]any{"secret": corpusSecret})
+			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+			w := s.deliver(newService(m, clock.NewVirtual(begin)), id, s.sign(corpusSecret, s.body, begin), s.body)
+			if after := w.Header().Get("Retry-After"); w.Code != c.status || (after != "") != (c.status == 503 || c.status == 429) {
+				t.Errorf("%s, %v: %d, Retry-After %q", s.name, c.err, w.Code, after)
+			}
+			if s.kind == blueprint.TriggerSlack && (w.Header().Get("X-Slack-No-Retry") == "") != c.again {
+				t.Errorf("%s, %v: %v", s.name, c.err, w.Header())
+			}
+		}
+	}
+}
+
+// What anybody can have refused is bounded here as well, and told as Slack's.
+func TestSlackRefusalsAreBounded(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	s := newService(m, v)
+	id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, begin)
+	for range rowBurst + 5 {
+		slackSender.deliver(s, id, nil, "{}")
+	}
+	if err := v.Advance(t.Context(), begin.Add(countDelay)); err != nil {
+		t.Fatal(err)
+	}
+	if row := m.lastRow(t); len(m.snapshot()) != rowBurst+1 || row.Source != blueprint.SourceSlack || !strings.HasPrefix(row.Reason, "5 more deliveries") {
+		t.Errorf("%d rows, row %+v", len(m.snapshot()), row)
+	}
+}
+
+// A delivery is judged anew by the trigger as it is now, and as if it came when
+// it came.
+func TestSlackIsJudgedAnew(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	s := newService(m, v)
+	id := m.trigger(blueprint.TriggerSlack, map[string]any{"signingSecret": "another"}, begin)
+	checkError(t, post(s, id, eventBody), blueprint.CodeUnauthorized)
+	stored := m.lastRow(t)
+	if err := v.Advance(t.Context(), begin.Add(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	again := func(at time.Time) *refusal {
+		a := &activation{binding: m.bindings[id], firing: s.newFiring(id, blueprint.SourceRedelivery)}
+		a.firing.Delivery = stored.Delivery
+		key := a.firing.Key
+		refused := s.judge(a, stored.Source, at)
+		if a.firing.Key != key || refused == nil && a.input == nil {
+			t.Errorf("activation %+v", a)
+		}
+		return refused
+	}
+	if refused := again(begin); refused == nil || refused.answer.Code != blueprint.CodeUnauthorized {
+		t.Errorf("with the wrong secret: %+v", refused)
+	}
+	m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["signingSecret"] = "s" })
+	if refused := again(begin); refused != nil {
+		t.Errorf("with the right secret: %+v", refused.answer)
+	}
+	if refused := again(v.Now()); refused == nil {
+		t.Error("as if it came now it is too old")
+	}
+	m.change(id, func(b *blueprint.Binding) { b.Trigger.Config["channel"] = "C2" })
+	if refused := again(begin); refused == nil || refused.answer != nil {
+		t.Errorf("filtered: %+v", refused)
+	}
+}

@@ -1,0 +1,238 @@
+package triggers
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// stuck is a store that blocks calls of Binding until it is let go.
+type stuck struct {
+	*memory
+	let chan struct{}
+}
+
+func (s stuck) Binding(ctx context.Context, id string) (*blueprint.Binding, error) {
+	<-s.let
+	return s.memory.Binding(ctx, id)
+}
+
+// missedEvents writes the trigger.missed events so far.
+func missedEvents(m *memory) (list []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range m.events {
+		e := &m.events[i]
+		data := e.Data.(map[string]any)
+		list = append(list, fmt.Sprintf("%s %s %v %v %v", e.OrganizationID, data["decision"], data["missed"], data["firstDueAt"], data["lastDueAt"]))
+	}
+	return list
+}
+
+// organize puts all blueprints into an organization.
+func organize(m *memory, name string) {
+	for id := range m.bindings {
+		m.change(id, func(b *blueprint.Binding) {
+			d := *b.Definition
+			d.OrganizationID = name
+			b.Definition = &d
+		})
+	}
+}
+
+// TestSchedulerHangs: the disk never answers the scheduler, and the watchdog,
+// which asks it something else, tells of every schedule once, and of nothing
+// once it is over.
+func TestSchedulerHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		minutely := m.trigger(blueprint.TriggerScheduled, schedule("* * * * *"), time.Now())
+		hourly := m.trigger(blueprint.TriggerScheduled, schedule("3 * * * *"), time.Now())
+		organize(m, "org")
+		due := time.Now().UTC().Add(time.Minute)
+		store := stuck{m, make(chan struct{})}
+		var log bytes.Buffer
+		s := newService(m, clock.Real{}, logTo(&log), func(o *Options) { o.Store = store })
+		stop := bring(t, s)
+
+		pass(2*time.Minute + 50*time.Second)
+		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed != 0 {
+			t.Errorf("a tick that is not two minutes late is overdue: %+v", stats)
+		}
+		pass(40 * time.Second)
+		wantOne := []OverdueSchedule{{minutely, blueprint.TimeOf(due)}}
+		if stats, list := s.Stats(), s.Overdue(3); stats.Overdue != 1 || stats.Missed != 1 || !slices.Equal(list, wantOne) || stats.WatchError != "" {
+			t.Errorf("after three minutes and a half: %+v, %v", stats, list)
+		}
+		pass(20 * time.Minute)
+		if stats, list := s.Stats(), s.Overdue(3); stats.Overdue != 2 || stats.Missed != 2 || len(list) != 2 || list[1].TriggerID != hourly || len(s.Overdue(1)) != 1 {
+			t.Errorf("after 23 minutes: %+v, %v", stats, list)
+		}
+		hour := due.Add(2 * time.Minute)
+		want := []string{
+			fmt.Sprintf("org overdue 1 %s %s", instant(due), instant(due)), fmt.Sprintf("org overdue 1 %s %s", instant(hour), instant(hour)),
+		}
+		if got := missedEvents(m); !slices.Equal(got, want) || len(m.snapshot()) != 0 {
+			t.Errorf("events %q, want %q; rows %v", got, want, m.snapshot())
+		}
+		if text := log.String(); strings.Count(text, "level=WARN") != 2 || strings.Count(text, "is overdue") != 2 || !strings.Contains(text, minutely) || !strings.Contains(text, "hint=") {
+			t.Errorf("log %s", text)
+		}
+
+		close(store.let)
+		synctest.Wait()
+		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed != 23 { // all but that of this minute
+			t.Errorf("afterwards: %+v", stats)
+		}
+		if got := tally(m, minutely) + " " + tally(m, hourly); got != "c22s s" {
+			t.Errorf("rows %s", got)
+		}
+		stop()
+	})
+}
+
+// TestUnreadableScheduleIsOverdue: it does not fire, and that is not forgotten.
+func TestUnreadableScheduleIsOverdue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		bad := m.trigger(blueprint.TriggerScheduled, schedule("every day"), time.Now())
+		m.trigger(blueprint.TriggerScheduled, schedule("* * * * *"), time.Now())
+		organize(m, "org")
+		s := newService(m, clock.Real{})
+		stop := bring(t, s)
+		defer stop()
+		pass(2 * time.Hour)
+		if stats, list := s.Stats(), s.Overdue(3); stats.Overdue != 1 || stats.Missed != 0 || !slices.Equal(list, []OverdueSchedule{{TriggerID: bad}}) {
+			t.Errorf("%+v, %v", stats, list)
+		}
+		if got := missedEvents(m); !slices.Equal(got, []string{"org overdue 0 <nil> <nil>"}) {
+			t.Errorf("events %q", got)
+		}
+		m.edit(bad, time.Now(), schedule("0 0 * * *"))
+		pass(16 * time.Minute)
+		if stats := s.Stats(); stats.Overdue != 0 {
+			t.Errorf("once it can be read: %+v", stats)
+		}
+		m.edit(bad, time.Now(), schedule("never"))
+		pass(16 * time.Minute)
+		m.remove(bad)
+		pass(16 * time.Minute)
+		if stats := s.Stats(); stats.Overdue != 0 {
+			t.Errorf("once it is deleted: %+v", stats)
+		}
+	})
+}
+
+// TestTickPutOff: the queue takes no runs for long. The scheduler looks as busy
+// as ever, and the watchdog tells all the same.
+func TestTickPutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.trigger(blueprint.TriggerScheduled, schedule("0 * * * *", "catchUp", "latest"), time.Now())
+		var room atomic.Bool
+		m.refuseStart = func(*blueprint.StartRequest) error {
+			if !room.Load() {
+				return unavailable(time.Second)
+			}
+			return nil
+		}
+		s := newService(m, clock.Real{})
+		stop := bring(t, s)
+		defer stop()
+		pass(time.Hour + 3*time.Minute)
+		if stats := s.Stats(); stats.Overdue != 1 || stats.Missed != 1 {
+			t.Errorf("%+v", stats)
+		}
+		room.Store(true)
+		pass(time.Minute)
+		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed != 1 {
+			t.Errorf("afterwards: %+v", stats)
+		}
+		first, second := missedEvents(m)[0], missedEvents(m)[1]
+		if !strings.HasPrefix(first, " overdue 1") || !strings.HasPrefix(second, " late 1") {
+			t.Errorf("events %s and %s", first, second)
+		}
+	})
+}
+
+// TestWatchdogWithoutDisk: it says once that it cannot look, and when the disk
+// is back it does.
+func TestWatchdogWithoutDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.trigger(blueprint.TriggerScheduled, schedule("* * * * *"), time.Now())
+		var log bytes.Buffer
+		s := newService(m, clock.Real{}, logTo(&log))
+		m.readError = unavailable(time.Second)
+		stop := bring(t, s)
+		defer stop()
+		pass(10 * time.Minute)
+		if stats := s.Stats(); stats.WatchError != "the queue is full" || stats.Watched != 0 || strings.Count(log.String(), "could not be looked at") != 1 {
+			t.Errorf("%+v\n%s", stats, log.String())
+		}
+		m.mu.Lock()
+		m.readError = nil
+		m.mu.Unlock()
+		pass(time.Minute)
+		if stats := s.Stats(); stats.WatchError != "" || stats.Watched == 0 || stats.Overdue != 0 || stats.Missed != 9 {
+			t.Errorf("%+v", stats)
+		}
+	})
+}
+
+// TestMachineSlept: when it wakes, the scheduler gets the time to catch up
+// before anybody is alarmed.
+func TestMachineSlept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newMachine(begin)
+		m.trigger(blueprint.TriggerScheduled, schedule("*/10 * * * *"), begin)
+		s := newService(m, c)
+		stop := bring(t, s)
+		defer stop()
+		for range 5 {
+			pass(17 * time.Minute)
+			c.step(5 * time.Hour)
+			pass(45 * time.Second)
+		}
+		for _, event := range missedEvents(m) {
+			if !strings.HasPrefix(event, " coalesced ") {
+				t.Errorf("event %s", event)
+			}
+		}
+		if stats := s.Stats(); stats.Overdue != 0 || stats.Missed < 5*29 {
+			t.Errorf("%+v", stats)
+		}
+	})
+}
+
+// TestManySilent: what is said at once is bounded, and all of it is said in the end.
+func TestManySilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		for range mostRaised + 200 {
+			m.trigger(blueprint.TriggerScheduled, schedule("0 * * * *"), time.Now())
+		}
+		store := stuck{m, make(chan struct{})}
+		var log bytes.Buffer
+		s := newService(m, clock.Real{}, logTo(&log), func(o *Options) { o.Store = store })
+		stop := bring(t, s)
+		pass(time.Hour + 10*time.Minute)
+		if stats := s.Stats(); stats.Overdue != mostRaised+200 || stats.Missed != mostRaised+200 || len(missedEvents(m)) != mostRaised+200 {
+			t.Errorf("%+v, %d events", stats, len(missedEvents(m)))
+		}
+		if text := log.String(); strings.Count(text, "is overdue") != mostSaid || strings.Count(text, "further schedules are silent") != 1 || !strings.Contains(text, fmt.Sprint("schedules=", mostRaised+200-mostSaid)) {
+			t.Errorf("log %s", text)
+		}
+		close(store.let)
+		stop()
+	})
+}

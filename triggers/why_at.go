@@ -1,0 +1,176 @@
+package triggers
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// Around is how far from an instant rows of the ledger have to do with it.
+const Around = 10 * time.Minute
+
+// searched is how far the nearest ticks are looked for: the leap years around a
+// turn of century are eight years apart.
+const searched = 9 * 366 * 24 * time.Hour
+
+// ReadInstant reads the time that somebody asks about: RFC 3339, or the wall
+// time of the trigger's zone as in "2006-01-02 15:04". It is CodeBadRequest for
+// anything else, and for a wall time that the zone leaves out.
+func ReadInstant(text string, trigger *blueprint.Trigger) (blueprint.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return blueprint.TimeOf(at), nil
+	}
+	zone := zoneOf(trigger)
+	for _, layout := range []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05"} {
+		at, err := time.ParseInLocation(layout, text, zone)
+		switch {
+		case err != nil:
+		case at.Format(layout) != text:
+			return 0, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: text + " does not exist in " + zone.String() + ": the clocks are set forward over it", Hint: "write the time as RFC 3339, such as " + at.UTC().Format(time.RFC3339)}
+		default:
+			return blueprint.TimeOf(at), nil
+		}
+	}
+	return 0, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: strconv.Quote(text) + " is no time", Hint: `write it as RFC 3339, such as 2026-03-01T12:00:00Z, or as the time in the trigger's zone, such as "2026-03-01 12:00"`}
+}
+
+// At tells what happened to a trigger at an instant. Rows are those of TickRows
+// for a schedule, and else those that came within Around of it.
+func (q *Inquiry) At(at blueprint.Time) *Why {
+	w, words := q.why()
+	w.At = at
+	q.then(w, words, at)
+	if q.Story.Trigger.Type == blueprint.TriggerScheduled {
+		q.tick(w, words, at)
+		return w
+	}
+	if len(q.Rows) == 0 {
+		w.say("Nothing arrived within %s of %s.", minutes(Around), words.time(at))
+		if at >= q.Story.CreatedAt && q.Story.Trigger.IsActive {
+			w.Next = neverFired[q.Story.Trigger.Type]
+		}
+		return w
+	}
+	w.say("Within %s of %s the ledger took %s.", minutes(Around), words.time(at), counted(len(q.Rows), "row"))
+	w.list(words, q.Rows)
+	return w
+}
+
+// then tells whether the trigger was there and active, as far as is known.
+func (q *Inquiry) then(w *Why, words teller, at blueprint.Time) {
+	story := q.Story
+	switch {
+	case at < story.CreatedAt:
+		w.say("At %s it did not exist yet.", words.time(at))
+	case at.Time().After(q.Now):
+		w.say("%s has not come yet.", words.time(at))
+	case story.Paused != "":
+		w.say("It is switched off now, by the server: %s When that was the ledger may tell.", sentence(story.Paused))
+	case !story.Trigger.IsActive:
+		w.say("It is switched off now; since when is not known.")
+	case !story.CanManage:
+		w.say("It is active, but its creator can no longer manage the blueprint, so that nothing it does is allowed.")
+	default:
+		w.say("It is active now.")
+	}
+	if story.Oldest != 0 && at < story.Oldest && at >= story.CreatedAt {
+		w.say("The oldest row of its ledger is of %s; those before it may have been pruned (--keep-firings).", words.time(story.Oldest))
+	}
+}
+
+// tick tells what became of the tick of an instant.
+func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
+	timing, issues := readSchedule(q.Story.Trigger.Config)
+	minute := at - at%60_000
+	about := q.about(minute)
+	if len(issues) > 0 {
+		w.say("Its config cannot be read, so it does not fire: %s", sentence(blueprint.InvalidInput(issues).Message))
+		w.Next = "mend its config with blueprintTriggers.update"
+		w.list(words, about)
+		return
+	}
+	if due := timing.schedule.Due(minute.Time(), timing.zone); !due {
+		w.say("No tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.expression, words.zone)
+		if before, _ := timing.schedule.Between(minute.Time().Add(-searched), minute.Time(), timing.zone, 1); len(before) > 0 {
+			w.say("The one before was due %s.", words.time(blueprint.TimeOf(before[0])))
+		}
+		if after, ok := timing.schedule.Next(minute.Time(), timing.zone); ok {
+			w.say("The one after is due %s.", words.time(blueprint.TimeOf(after)))
+		}
+		about = slices.DeleteFunc(about, func(row blueprint.LedgerRow) bool { return row.DueAt != minute })
+		if len(about) > 0 {
+			w.say("The ledger has one all the same: the schedule was another then.")
+			w.list(words, about)
+		}
+		return
+	}
+	w.say("A tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.expression, words.zone)
+	story := q.Story
+	switch {
+	case len(about) > 0:
+		w.list(words, about)
+		last := &about[len(about)-1]
+		if last.Decision == blueprint.DecisionRefused {
+			w.Next = "once the cause is mended, blueprintTriggers.redeliver {firingId: " + last.ID + "} runs this tick"
+		} else if last.Run != nil && last.Run.Status == blueprint.StatusFailed {
+			w.Next = "execution.retry goes on where its run failed"
+		}
+	case minute < story.CreatedAt:
+		w.say("The trigger was made later, so it was never due.")
+	case minute.Time().After(q.Now):
+	case minute > story.Cursor && !story.Trigger.IsActive:
+		w.say("It is not decided and will not be: the trigger is switched off, and ticks before it is switched on again are not due.")
+		w.Next = "switch it on: blueprintTriggers.update {isActive: true}; blueprintTriggers.fire runs it now"
+	case minute > story.Cursor:
+		w.say("It is not decided yet: no server has come to it.")
+		w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"
+	default:
+		w.say("The ledger has no row for it. It was not due then: the trigger was switched on, or its schedule changed, after it; or the row has been pruned (--keep-firings).")
+	}
+}
+
+// How reasons of rows name several ticks; see lot.String.
+var (
+	oneTick  = regexp.MustCompile(`^the tick of (\S+) was missed`)
+	someLots = regexp.MustCompile(`^\d+ ticks from (\S+) to (\S+) were missed`)
+)
+
+// about chooses the rows that tell of a tick: its own, and those for a lot of
+// ticks with it in them.
+func (q *Inquiry) about(tick blueprint.Time) (rows []blueprint.LedgerRow) {
+	for _, row := range q.Rows {
+		first, last := row.DueAt, row.DueAt
+		if match := someLots.FindStringSubmatch(row.Reason); match != nil {
+			first, last = instantIn(match[1]), instantIn(match[2])
+		} else if match := oneTick.FindStringSubmatch(row.Reason); match != nil {
+			first, last = instantIn(match[1]), instantIn(match[1])
+		}
+		if first <= tick && tick <= last {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// instantIn reads what instant wrote.
+func instantIn(text string) blueprint.Time {
+	at, _ := time.Parse(time.RFC3339, strings.TrimSuffix(text, ","))
+	return blueprint.TimeOf(at)
+}
+
+func numberOf(n int) string { return strconv.Itoa(n) }
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return numberOf(n) + " " + thing
+}
+
+// minutes writes a whole number of minutes.
+func minutes(d time.Duration) string { return counted(int(d/time.Minute), "minute") }

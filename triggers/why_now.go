@@ -1,0 +1,125 @@
+package triggers
+
+import (
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// Present tells how a trigger is: whether it works, what it did last, and what
+// to do about it.
+func (q *Inquiry) Present() *Why {
+	w, words := q.why()
+	story := q.Story
+	switch {
+	case story.Paused != "":
+		w.say("It is switched off. The server did that by itself: %s", sentence(story.Paused))
+		w.Next = "mend the cause, then switch it on: blueprintTriggers.update {isActive: true}"
+	case !story.Trigger.IsActive:
+		w.say("It is switched off: nothing starts it.")
+		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
+	case !story.CanManage:
+		w.say("It is active, but whatever fires it is refused: its creator can no longer manage the blueprint.")
+		w.Next = "give its creator access again, or have somebody who can manage the blueprint make the trigger anew"
+	default:
+		w.say("It is active.")
+	}
+	switch story.Failures {
+	case 0:
+	case 1:
+		w.say("Its last run failed.")
+	default:
+		w.say("Its last %d runs failed.", story.Failures)
+	}
+	if story.Trigger.Type == blueprint.TriggerScheduled {
+		q.schedule(w, words)
+	}
+	q.sums(w, words)
+	switch {
+	case story.Firings == 0:
+		w.say("It was never fired, as far as the ledger goes.")
+		if w.Next == "" {
+			w.Next = neverFired[story.Trigger.Type]
+		}
+	case w.Next == "" && len(q.Rows) > 0 && q.Rows[0].Decision == blueprint.DecisionRefused:
+		w.Next = "blueprintTriggers.explain {firingId: " + q.Rows[0].ID + "} says more of the last refusal"
+	case w.Next == "" && len(q.Rows) > 0 && q.Rows[0].Run != nil && q.Rows[0].Run.Status == blueprint.StatusFailed:
+		w.Next = "execution.retry goes on where the last run failed"
+	}
+	w.list(words, q.Rows)
+	return w
+}
+
+// neverFired is what to check of an active trigger with an empty ledger.
+var neverFired = map[blueprint.TriggerType]string{
+	blueprint.TriggerManual:    "fire it with blueprintTriggers.fire",
+	blueprint.TriggerScheduled: "see that a server is running on this database, and when the next tick is due",
+	blueprint.TriggerWebhook:   "see that the sender posts to the address that blueprintTriggers.getWebhookUrl gives, and that this server can be reached from there",
+	blueprint.TriggerEmail:     "see that the server listens for mail (--smtp-addr), and that mail is sent to the address in its config",
+	blueprint.TriggerSlack:     "see that the Slack app's event subscription has the address of this trigger, and that the bot is in the channel",
+	blueprint.TriggerEvent:     "see that the event of its config happens in the same organization, and not only in the blueprint's own runs",
+	blueprint.TriggerAPI:       "call POST /v1/triggers/{triggerId}/fire with an API key",
+}
+
+// schedule tells when a schedule is due, and whether it is late.
+func (q *Inquiry) schedule(w *Why, words teller) {
+	config := q.Story.Trigger.Config
+	timing, issues := readSchedule(config)
+	if len(issues) > 0 {
+		w.say("Its config cannot be read, so it does not fire: %s", sentence(blueprint.InvalidInput(issues).Message))
+		w.Next = "mend its config with blueprintTriggers.update"
+		return
+	}
+	w.say("It is due at %q in the time zone %s; missed ticks: %q.", timing.expression, words.zone, timing.catchUp)
+	if !q.Story.Trigger.IsActive {
+		return
+	}
+	cursor := q.Story.Cursor.Time()
+	first, ok := timing.schedule.Next(cursor, timing.zone)
+	if ok && q.Now.Sub(first) > overdueAfter {
+		_, total := timing.schedule.Between(cursor, q.Now, timing.zone, 0)
+		w.say("It is overdue: the tick of %s, and %d after it, are undecided.", words.time(blueprint.TimeOf(first)), total-1)
+		w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"
+	} else if ahead := cursor.Sub(q.Now); ahead > overdueAfter {
+		w.say("All ticks up to %s are decided, which lies ahead of the clock: it is silent until then.", words.time(q.Story.Cursor))
+	}
+	after := q.Now
+	if cursor.After(after) {
+		after = cursor
+	}
+	for range ticksAhead {
+		tick, ok := timing.schedule.Next(after, timing.zone)
+		if !ok {
+			break
+		}
+		w.Ticks = append(w.Ticks, blueprint.TimeOf(tick))
+		w.say("The next tick is due %s.", words.time(blueprint.TimeOf(tick)))
+		after = tick
+	}
+}
+
+// sums tells what came in the last 24 hours and what became of it.
+func (q *Inquiry) sums(w *Why, words teller) {
+	if q.Story.Firings == 0 {
+		return
+	}
+	total := 0
+	for _, c := range q.Counts {
+		total += c.Count
+	}
+	if total == 0 {
+		w.say("Nothing fired it in the last 24 hours.")
+		return
+	}
+	w.say("In the last 24 hours the ledger took %s:", counted(total, "row"))
+	for _, c := range q.Counts {
+		text := "  " + numberOf(c.Count) + " " + string(c.Decision)
+		if c.Reason != "" {
+			text += ": " + c.Reason
+		}
+		w.say("%s (last %s)", text, words.time(c.Last))
+	}
+}
+
+// Day is how far back Inquiry.Counts reach.
+const Day = 24 * time.Hour

@@ -1,0 +1,161 @@
+package triggers
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// asked is an inquiry about an active schedule, every hour in Zurich, all of
+// whose ticks up to begin (09:00 UTC) are decided.
+func asked(change func(q *Inquiry)) *Inquiry {
+	q := &Inquiry{Now: begin.Add(10 * time.Minute), Story: &blueprint.TriggerStory{
+		Trigger: blueprint.Trigger{
+			ID: "t", BlueprintID: "b", Type: blueprint.TriggerScheduled, IsActive: true, CreatedBy: creator,
+			Config: map[string]any{"cron": "0 * * * *", "timezone": "Europe/Zurich", "secret": explainedSecret},
+		},
+		BlueprintTitle: "Title", CanManage: true, CreatedAt: blueprint.TimeOf(begin.Add(-240 * time.Hour)), Cursor: blueprint.TimeOf(begin),
+		Firings: 1, Oldest: blueprint.TimeOf(begin.Add(-240 * time.Hour)),
+	}}
+	if change != nil {
+		change(q)
+	}
+	return q
+}
+
+// tickRow is a row about a tick so many hours before begin.
+func tickRow(hours int, decision blueprint.Decision, reason string) blueprint.LedgerRow {
+	at := blueprint.TimeOf(begin.Add(-time.Duration(hours) * time.Hour))
+	row := blueprint.LedgerRow{Firing: blueprint.Firing{ID: "F", Source: blueprint.SourceSchedule, Key: at.String(), DueAt: at, ReceivedAt: at, Decision: decision, Reason: reason}}
+	if decision == blueprint.DecisionStarted {
+		id := "exec_1_a"
+		row.ExecutionID, row.Run = &id, &blueprint.FiringRun{ExecutionID: id, Status: blueprint.StatusCompleted}
+	}
+	return row
+}
+
+func TestWhyPresent(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(q *Inquiry)
+		says   []string
+		never  string
+	}{
+		{"well", nil, []string{"It is active.", `"0 * * * *" in the time zone Europe/Zurich`, "The next tick is due 2026-03-02 11:00 CET (10:00 UTC).", "Nothing fired it in the last 24 hours."}, "overdue"},
+		{"overdue", func(q *Inquiry) { q.Now = begin.Add(3*time.Hour + 3*time.Minute) },
+			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC), and 2 after it, are undecided.", "a server is running"}, ""},
+		{"ahead", func(q *Inquiry) { q.Story.Cursor = blueprint.TimeOf(begin.Add(48 * time.Hour)) }, []string{"it is silent until then", "2026-03-04 11:00 CET"}, "overdue"},
+		{"off", func(q *Inquiry) { q.Story.Trigger.IsActive = false; q.Now = begin.Add(9 * time.Hour) }, []string{"It is switched off: nothing starts it.", "isActive: true"}, "overdue"},
+		{"paused", func(q *Inquiry) {
+			q.Story.Trigger.IsActive = false
+			q.Story.Paused, q.Story.Failures = "20 runs in a row failed", 20
+		}, []string{"The server did that by itself: 20 runs in a row failed.", "Its last 20 runs failed."}, "nothing starts it"},
+		{"access lost", func(q *Inquiry) { q.Story.CanManage = false }, []string{"can no longer manage the blueprint", "access again"}, ""},
+		{"unreadable", func(q *Inquiry) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "mend its config"}, "next tick is due"},
+		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"It was never fired", "see that a server is running"}, "Nothing fired"},
+		{"sums", func(q *Inquiry) {
+			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(begin)}, {Decision: "refused", Reason: "no", Count: 1, Last: blueprint.TimeOf(begin)}}
+		}, []string{"the ledger took 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
+		{"refused", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", "no")} },
+			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", "blueprintTriggers.explain {firingId: F}"}, ""},
+	} {
+		w := asked(c.change).Present()
+		told(t, c.name, w, c.says, c.never)
+	}
+}
+
+func TestWhyAt(t *testing.T) {
+	const tick = "2026-03-02 09:00" // in Zurich: an hour before begin
+	lots := "5 ticks from 2026-03-02T04:00:00.000Z to 2026-03-02T08:00:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z stands in"
+	for _, c := range []struct {
+		name, at string
+		change   func(q *Inquiry)
+		says     []string
+		never    string
+	}{
+		{"started", tick, func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "started", "on time")} },
+			[]string{"A tick is due at 2026-03-02 09:00 CET (08:00 UTC)", "The tick of 2026-03-02 09:00 CET (08:00 UTC) started exec_1_a, which completed."}, "no row"},
+		{"coalesced", "2026-03-02 07:00", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"the one of 2026-03-02T09:00:00.000Z stands in"}, "no row"},
+		{"of another lot", "2026-03-02 04:00", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"The ledger has no row for it"}, "stands in"},
+		{"skipped", tick, func(q *Inquiry) {
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", `the tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none"`)}
+		}, []string{`The tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none".`}, "no row"},
+		{"refused", tick, func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", "no nodes")} }, []string{"refused, and nothing ran: no nodes.", "redeliver {firingId: F} runs this tick"}, ""},
+		{"no row", tick, nil, []string{"The ledger has no row for it", "--keep-firings"}, "stands in"},
+		{"not due", "2026-03-02T08:30:10Z", nil, []string{"No tick is due at 2026-03-02 09:30 CET (08:30 UTC)", "The one before was due 2026-03-02 09:00 CET", "The one after is due 2026-03-02 10:00 CET"}, "no row"},
+		{"not due, in a lot", "2026-03-02T07:30:00Z", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"No tick is due"}, "all the same"},
+		{"due by an older schedule", tick, func(q *Inquiry) {
+			q.Story.Trigger.Config["cron"] = "30 12 * * *"
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", "on time")}
+		}, []string{"No tick is due", "the schedule was another then", "started exec_1_a"}, ""},
+		{"undecided", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
+		{"undecided and off", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
+		{"to come", "2026-03-02 13:00", nil, []string{"has not come yet"}, "no row"},
+		{"before it was made", "2026-01-01 13:00", nil, []string{"it did not exist yet", "was never due"}, "no row"},
+		{"pruned", "2026-02-20 13:00", func(q *Inquiry) { q.Story.Oldest = blueprint.TimeOf(begin) }, []string{"The oldest row of its ledger is of", "The ledger has no row for it"}, ""},
+		{"another type, nothing", "2026-03-02T08:00:00Z", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerWebhook }, []string{"Nothing arrived within 10 minutes", "getWebhookUrl"}, "tick"},
+		{"another type", "2026-03-02T08:00:00Z", func(q *Inquiry) {
+			q.Story.Trigger.Type = blueprint.TriggerWebhook
+			row := tickRow(1, "refused", "not JSON")
+			row.Source, row.DueAt = blueprint.SourceWebhook, 0
+			q.Rows = []blueprint.LedgerRow{row}
+		}, []string{"the ledger took 1 row.", "A delivery with the id", "refused, and nothing ran: not JSON."}, "CET"},
+	} {
+		q := asked(c.change)
+		at, err := ReadInstant(c.at, &q.Story.Trigger)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		told(t, c.name, q.At(at), c.says, c.never)
+	}
+}
+
+// told looks for words in an answer.
+func told(t *testing.T, name string, w *Why, says []string, never string) {
+	t.Helper()
+	text := strings.Join(w.Words, "\n") + "\nnext: " + w.Next
+	for _, row := range w.Rows {
+		text += "\nrow: " + row.When + ": " + row.Words
+	}
+	for _, words := range says {
+		if !strings.Contains(text, words) {
+			t.Errorf("%s: it does not say %q:\n%s", name, words, text)
+		}
+	}
+	if never != "" && strings.Contains(text, never) {
+		t.Errorf("%s: it says %q:\n%s", name, never, text)
+	}
+	if data, err := json.Marshal(w); err != nil || strings.Contains(string(data)+text, explainedSecret) {
+		t.Errorf("%s: %v %s", name, err, data)
+	}
+}
+
+func TestReadInstant(t *testing.T) {
+	zurich := &asked(nil).Story.Trigger
+	manual := &blueprint.Trigger{Type: blueprint.TriggerManual, Config: map[string]any{"timezone": "Europe/Zurich"}}
+	for _, c := range []struct {
+		text    string
+		trigger *blueprint.Trigger
+		want    string // "" = 400
+	}{
+		{"2026-03-01T12:00:00Z", zurich, "2026-03-01T12:00:00.000Z"},
+		{"2026-03-01T12:00:00+05:00", zurich, "2026-03-01T07:00:00.000Z"},
+		{"2026-03-01 12:00", zurich, "2026-03-01T11:00:00.000Z"},
+		{"2026-07-01 12:00:30", zurich, "2026-07-01T10:00:30.000Z"},
+		{"2026-03-01T12:00", zurich, "2026-03-01T11:00:00.000Z"},
+		{"2026-03-01 12:00", manual, "2026-03-01T12:00:00.000Z"},
+		{"2026-03-29 02:30", zurich, ""},
+		{"2026-02-30 02:30", zurich, ""},
+		{"12:00", zurich, ""},
+		{"", zurich, ""},
+	} {
+		at, err := ReadInstant(c.text, c.trigger)
+		if at.String() != c.want || (blueprint.CodeOf(err) == blueprint.CodeBadRequest) != (c.want == "") {
+			t.Errorf("%q: %s, %v", c.text, at, err)
+		}
+	}
+}
