@@ -54,9 +54,9 @@ type Options struct {
 	// Emit raises an event; nil = nobody listens.
 	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
 	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
-	// The runs of one trigger, or of one user without any, have at most as many
-	// turns as stay free for others, so a half of them when they are alone;
-	// those of one organization twice as many as stay free.
+	// The runs of one trigger, or of one user without any, leave turns for
+	// others: a ninth when they are alone and there are many, none of fewer
+	// than nine; those of one organization a seventeenth.
 	MaxRunning int
 	// MaxQueued is how many may wait for their turn; 0 = 10,000. One more is
 	// refused with CodeUnavailable. It is shared as turns are; beyond a share it

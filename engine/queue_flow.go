@@ -11,10 +11,12 @@ package engine
 //
 // The bounds move with what is free, after "Dynamic queue length thresholds for
 // shared-memory packet switches" (Choudhury and Hahne, 1998): a flow may have
-// at most as many turns as stay free, a group twice as many. So one that is
-// alone has a half of all, a group two thirds, and whoever else comes finds a
-// turn at once; the more there are, the less each has. The same is true of the
-// places in the queue. The engine's mu guards it all.
+// at most eight times as many turns as stay free, a group sixteen times. So of
+// many turns one that is alone leaves a ninth, a group a seventeenth, and whoever
+// else comes finds a turn at once; the more there are, the less each has. Of a
+// few turns one that is alone has all, for nobody who allows four runs at once
+// wants to see three. The same is true of the places in the queue. The engine's
+// mu guards it all.
 type flows struct {
 	turns, taken   int // turns there are, and those of them that somebody has
 	places, queued int // places in the queue
@@ -40,6 +42,13 @@ type flow struct {
 	spot  spot[*flow]
 }
 
+// How many turns, or places, a flow and a group may have for each one that stays
+// free.
+const (
+	flowShare  = 8
+	groupShare = 2 * flowShare
+)
+
 // of gives the flow of a name in a group, which it makes when there is none.
 func (f *flows) of(group_, name string) *flow {
 	g := f.groups[group_]
@@ -58,10 +67,10 @@ func (f *flows) of(group_, name string) *flow {
 }
 
 // need is how many turns must be free for a flow to have one more.
-func (one *flow) need() int { return one.taken + 1 }
+func (one *flow) need() int { return one.taken/flowShare + 1 }
 
 // need is how many must be free for a group, of which somebody waits.
-func (g *group) need() int { return max(g.taken/2+1, g.order.first().of.need()) }
+func (g *group) need() int { return max(g.taken/groupShare+1, g.order.first().of.need()) }
 
 // free is how many turns nobody has.
 func (f *flows) free() int { return f.turns - f.taken }
@@ -69,14 +78,14 @@ func (f *flows) free() int { return f.turns - f.taken }
 // hasTurnFor tells whether a flow may have a turn now. While one of it waits, it
 // may not.
 func (f *flows) hasTurnFor(one *flow) bool {
-	return max(one.need(), one.group.taken/2+1) <= f.free()
+	return max(one.need(), one.group.taken/groupShare+1) <= f.free()
 }
 
 // hasPlaceFor tells whether one more run of a flow may wait, and whether there
 // is any place.
 func (f *flows) hasPlaceFor(one *flow) (may, any bool) {
 	free := f.places - f.queued
-	return one.runs.length < free && one.group.queued < 2*free, free > 0
+	return max(one.runs.length/flowShare, one.group.queued/groupShare)+1 <= free, free > 0
 }
 
 // turn counts turns of a flow: one more, or one less.

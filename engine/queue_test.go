@@ -12,7 +12,7 @@ import (
 )
 
 func TestQueueIsFirstInFirstOut(t *testing.T) {
-	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 10 }, func(w *world) {
+	testWith(t, func(o *engine.Options) { o.MaxRunning, o.MaxQueued = 1, 5 }, func(w *world) {
 		gate := w.hold("busy")
 		busy := w.start(w.define(`busy pass`))
 		<-gate.came
@@ -28,7 +28,7 @@ func TestQueueIsFirstInFirstOut(t *testing.T) {
 			handles = append(handles, h)
 		}
 		_, err := w.Start(request(w.define(`late act`)), engine.AtOnce)
-		w.code(err, blueprint.CodeTooManyRequests)
+		w.code(err, blueprint.CodeUnavailable)
 		if e, ok := err.(*blueprint.Error); !ok || e.RetryAfter <= 0 {
 			t.Errorf("%v does not say when to come again", err)
 		}

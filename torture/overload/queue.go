@@ -85,8 +85,11 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 		return err
 	}
 	before := len(acknowledged)
-	// One trigger has a half of the turns and of the places: the rest is for others.
-	if err := flood(fmt.Sprintf("%d running, %d waiting, the others refused with 429 and Retry-After", running/2, queued/2), 3000, 0, func(n int) bool { return before+n <= (running+queued)/2+1 && before+n >= (running+queued)/2-1 }); err != nil {
+	// One trigger leaves a ninth of the turns and of the places to others.
+	mayRun, mayWait := running-running/9, queued-queued/9
+	if err := flood(fmt.Sprintf("about %d running, %d waiting, the others refused with 429 and Retry-After", mayRun, mayWait), 3000, 0, func(n int) bool {
+		return before+n >= mayRun+mayWait-2 && before+n <= mayRun+mayWait+2
+	}); err != nil {
 		return err
 	}
 	open()
