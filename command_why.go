@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,7 +48,8 @@ func whyTrigger(c *cli.Context) error {
 		if err != nil {
 			return hinted(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
 		}
-		told, err := answerWhy(c, s, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now()})
+		served, known := store.IsServed(c.String("db"))
+		told, err := answerWhy(c, s, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
 		if err != nil {
 			return err
 		}
@@ -61,7 +63,7 @@ func whyTrigger(c *cli.Context) error {
 // answerWhy reads what an inquiry needs, and asks.
 func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.Why, error) {
 	ctx, trigger, owner := c.Context, &q.Story.Trigger, q.Story.Owner
-	ask, err := q.Present, error(nil)
+	ask, asked, err := q.Present, blueprint.Time(0), error(nil)
 	switch {
 	case !c.IsSet("at"):
 		if q.Counts, err = s.ReasonCounts(ctx, owner, trigger.ID, blueprint.TimeOf(q.Now.Add(-triggers.Day)), whyReasons); err == nil {
@@ -73,7 +75,7 @@ func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.W
 			_, message, hint := explain(refused)
 			return nil, usage(hint, "%s: %s", given(c, "at"), message)
 		}
-		ask = func() *triggers.Why { return q.At(at) }
+		asked, ask = at, func() *triggers.Why { return q.At(at) }
 		if trigger.Type == blueprint.TriggerScheduled {
 			q.Rows, err = s.TickRows(ctx, owner, trigger.ID, at-at%60_000)
 		} else {
@@ -83,6 +85,11 @@ func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.W
 	}
 	if err == nil {
 		err = lookUpFailures(ctx, s, owner, q.Rows)
+	}
+	if id := q.UnclearRow(asked); err == nil && id != "" {
+		if q.Unclear, err = s.FiringStory(ctx, owner, id); blueprint.CodeOf(err) == blueprint.CodeNotFound {
+			err = nil // pruned a moment ago
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -113,24 +120,38 @@ func lookUpFailures(ctx context.Context, s *store.Store, owner blueprint.Princip
 	return nil
 }
 
+// forTerminal gives a text with what senders wrote as it can be shown on a terminal:
+// nothing in it moves the cursor, turns the writing round or begins a line.
+func forTerminal(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}
+
 // printWhy writes an answer for people.
 func printWhy(out io.Writer, told *triggers.Why) error {
 	var text strings.Builder
 	for _, line := range told.Words {
-		text.WriteString(line + "\n")
+		text.WriteString(forTerminal(line) + "\n")
 	}
 	if len(told.Rows) > 0 {
 		text.WriteString("\nFrom the ledger:\n")
 	}
 	for i := range told.Rows {
 		row := &told.Rows[i]
-		fmt.Fprintf(&text, "  %s  %s\n  %s%s\n", row.When, row.ID, strings.Repeat(" ", 2), row.Words)
+		fmt.Fprintf(&text, "  %s  %s\n  %s%s\n", row.When, row.ID, strings.Repeat(" ", 2), forTerminal(row.Words))
 		if row.Decision == blueprint.DecisionStarted && row.Reason != "" {
-			fmt.Fprintf(&text, "    Why: %s\n", row.Reason)
+			fmt.Fprintf(&text, "    Note: %s\n", forTerminal(row.Reason))
 		}
 	}
 	if told.Next != "" {
-		text.WriteString("\nNext: " + told.Next + "\n")
+		text.WriteString("\nNext: " + forTerminal(told.Next) + "\n")
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

@@ -27,11 +27,9 @@ func (s *server) file(w http.ResponseWriter, r *http.Request, caller *rpc.Caller
 		w.Header().Set("Allow", "GET, HEAD")
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "a file takes GET")
 	}
-	found, body, err := s.store.File(r.Context(), caller.Principal, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	content, err := mail.Open(body, found.Part)
+	found, content, err := s.open(r.Context(), r.Method == http.MethodGet, func(ctx context.Context) (blueprint.File, []byte, error) {
+		return s.store.File(ctx, caller.Principal, r.PathValue("id"))
+	})
 	if err != nil {
 		return err
 	}
@@ -41,7 +39,7 @@ func (s *server) file(w http.ResponseWriter, r *http.Request, caller *rpc.Caller
 	}
 	h := w.Header()
 	h.Set("Content-Type", kind)
-	h.Set("Content-Length", strconv.Itoa(len(content)))
+	h.Set("Content-Length", strconv.FormatInt(found.Size, 10))
 	h.Set("Content-Disposition", disposition(found.Name))
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
@@ -54,11 +52,28 @@ func (s *server) file(w http.ResponseWriter, r *http.Request, caller *rpc.Caller
 
 // fileOfRun gives a run a file that came with what started it.
 func (s *server) fileOfRun(ctx context.Context, executionID, id string) (blueprint.File, []byte, error) {
-	found, body, err := s.store.FileOfRun(ctx, executionID, id)
-	if err != nil {
-		return found, nil, err
+	return s.open(ctx, true, func(ctx context.Context) (blueprint.File, []byte, error) {
+		return s.store.FileOfRun(ctx, executionID, id)
+	})
+}
+
+// mostDecoding is how many files are decoded at once: each takes the memory of
+// the whole mail that it is in. Others wait.
+const mostDecoding = 4
+
+// open reads a file, and its bytes if they are wanted.
+func (s *server) open(ctx context.Context, wanted bool, read func(context.Context) (blueprint.File, []byte, error)) (found blueprint.File, content []byte, err error) {
+	select {
+	case s.decoding <- struct{}{}:
+		defer func() { <-s.decoding }()
+	case <-ctx.Done():
+		return found, nil, ctx.Err()
 	}
-	content, err := mail.Open(body, found.Part)
+	found, body, err := read(ctx)
+	if err == nil && wanted {
+		content, err = mail.Open(body, found.Part)
+		found.Size = int64(len(content))
+	}
 	return found, content, err
 }
 

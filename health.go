@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -36,28 +37,28 @@ func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 
 // readyz answers GET /readyz. Details are for who asks on this machine.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
-	s.writeReadiness(w, r.URL.Query().Has("verbose") && fromHere(r))
+	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && fromHere(r))
 }
 
 // writeReadiness tells whether the server takes work: from the end of the
 // recovery to the beginning of the end.
-func (s *server) writeReadiness(w http.ResponseWriter, verbose bool) {
+func (s *server) writeReadiness(ctx context.Context, w http.ResponseWriter, verbose bool) {
 	answer, status := readiness{Status: "ready"}, http.StatusOK
 	if !s.ready.Load() {
 		answer.Status, status = "not ready", http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", strconv.Itoa(int(readyAgain/time.Second)))
 	}
 	if verbose {
-		answer.Checks = s.checks()
+		answer.Checks = s.checks(ctx)
 	}
 	writeJSON(w, status, answer)
 }
 
 // checks looks at everything.
-func (s *server) checks() []check {
+func (s *server) checks(ctx context.Context) []check {
 	database := s.store.Stats()
 	return []check{
-		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.checkQueue(),
+		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.checkTriggers(ctx), s.checkQueue(),
 		s.checkConnections(), s.checkClock(), s.checkDraining(),
 		{Name: "version", OK: true, Detail: "blueprintd " + version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
 	}

@@ -24,6 +24,9 @@ func (s *server) writeMetrics(w http.ResponseWriter, r *http.Request) {
 	writeTriggers(p, s.triggers.Stats())
 	writeCalls(p, s.rpc.Stats())
 	writeStore(p, s.store.Stats())
+	if _, paused, err := s.store.PausedTriggers(r.Context(), 0); err == nil {
+		gauge(p, "triggers_tripped", "Triggers that are off because their runs kept failing.", int64(paused))
+	}
 	writeProcess(p)
 	var text strings.Builder
 	if err := p.Write(&text); err != nil {
@@ -90,6 +93,7 @@ func writeTriggers(p *metrics.Page, stats triggers.Stats) {
 	gauge(p, "schedules_overdue", "Schedules with a tick that was due and about which nothing is decided, or that cannot be read.", stats.Overdue)
 	counter(p, "ticks_missed_total", "Ticks for which no run was started when they were due.", stats.Missed)
 	gauge(p, "events_untold", "Events that could not be told to all triggers that listen, and are told again later.", stats.Untold)
+	counter(p, "events_unheard_total", "How often an event started nothing, without a row, because its chain had led to as many runs as it may.", stats.Unheard)
 	counter(p, "clock_backwards_total", "How often the clock was found to have gone backwards.", stats.Backwards)
 	answers := p.Counter(prefix+"webhook_requests_total", "Requests to webhooks, by the status of their answer.")
 	for status := http.StatusOK; status < 600; status++ {

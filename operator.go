@@ -88,7 +88,9 @@ func (s *server) watch() error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.writeMetrics)
 	mux.HandleFunc("GET /healthz", s.health)
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { s.writeReadiness(w, r.URL.Query().Has("verbose")) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose"))
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
 	})

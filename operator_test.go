@@ -45,7 +45,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	m := s.scrape(t)
 	m.want(t, "in the middle", map[string]float64{
 		"runs_started_total": 6, `runs_ended_total{status="completed"}`: 3, `runs_ended_total{status="failed"}`: 1, "runs_working": 0, "runs_queued": 0,
-		"runs_waiting": 1, "runs_paused": 1, "run_duration_seconds_count": 4, "recovered_runs": 0, "schedules_active": 1, "schedules_overdue": 0, "ticks_missed_total": 0, "run_input_bytes_held": 0,
+		"runs_waiting": 1, "runs_paused": 1, "run_duration_seconds_count": 4, "recovered_runs": 0, "schedules_active": 1, "schedules_overdue": 0, "triggers_tripped": 0, "ticks_missed_total": 0, "run_input_bytes_held": 0,
 		`firings_total{source="webhook",decision="started"}`: 3, `firings_total{source="webhook",decision="refused"}`: 1,
 		`webhook_requests_total{code="200"}`: 3, `webhook_requests_total{code="400"}`: 1, `webhook_requests_total{code="405"}`: 1,
 		`rpc_calls_total{procedure="unknown",code="NOT_FOUND"}`: 1, `rpc_calls_total{procedure="blueprint.list",code="UNAUTHORIZED"}`: 1,
@@ -173,7 +173,7 @@ func TestReadinessHasDetails(t *testing.T) {
 			t.Errorf("%+v", one)
 		}
 	}
-	if want := []string{"database", "disk", "recovery", "scheduler", "schedules", "queue", "connections", "clock", "draining", "version"}; answer.Status != "ready" || !slices.Equal(names, want) {
+	if want := []string{"database", "disk", "recovery", "scheduler", "schedules", "triggers", "queue", "connections", "clock", "draining", "version"}; answer.Status != "ready" || !slices.Equal(names, want) {
 		t.Errorf("got %s with %q, want %q", answer.Status, names, want)
 	}
 	if strings.Contains(text, testKey) || !strings.Contains(text, "virtual, 2030-05-01T12:00:00.000Z") {

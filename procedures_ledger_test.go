@@ -78,7 +78,7 @@ func TestHistoryFilters(t *testing.T) {
 	for input, field := range map[string]string{
 		`{"decision": "no"}`: "decision", `{"decision": ["refused", 5]}`: "decision[1]", `{"decision": []}`: "decision", `{"decision": null}`: "decision", `{"source": "cron"}`: "source",
 		`{"from": "yesterday"}`: "from", `{"from": null}`: "from", `{"to": 5}`: "to", `{"from": "2030-05-01T12:00:00Z", "to": "2030-05-01T12:00:00Z"}`: "to",
-		`{"executionStatus": "done"}`: "executionStatus", `{"key": 5}`: "key", `{"limit": 101}`: "limit",
+		`{"executionStatus": "done"}`: "executionStatus", `{"key": 5}`: "key", `{"key": ""}`: "key", `{"limit": 101}`: "limit",
 	} {
 		given := decoded(t, input).(object)
 		given["triggerId"] = trigger
@@ -118,7 +118,9 @@ func TestRedeliverProcedure(t *testing.T) {
 	refused := object{"triggerId": trigger, "decision": "refused", "from": "2030-05-01T00:00:00Z", "to": "2030-05-01T13:00:00Z"}
 	expect(t, "refused ones", ada.ok(t, redeliver, refused), fmt.Sprintf(`{"success": true, "matched": 1, "redelivered": 0, "refused": [{"firingId": %q, "reason": "<text>"}], "firings": [], "next": null}`, id(4)))
 	refused["again"], refused["limit"] = true, 1
-	expect(t, "one of them", ada.ok(t, redeliver, refused), `{"success": true, "matched": 2, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": "2030-05-01T12:04:00.000Z"}`)
+	expect(t, "one of them", ada.ok(t, redeliver, refused), `{"success": true, "matched": 2, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": "<ulid>"}`)
+	refused["after"] = at(ada.ok(t, redeliver, refused), "next")
+	expect(t, "the other", ada.ok(t, redeliver, refused), `{"success": true, "matched": 1, "redelivered": 0, "refused": ["<any>"], "firings": [], "next": null}`)
 
 	for input, field := range map[string]string{
 		`{}`: "firingId", `{"firingId": "x", "triggerId": "T"}`: "firingId", `{"firingId": ""}`: "firingId", `{"firingId": null}`: "firingId",
@@ -126,6 +128,7 @@ func TestRedeliverProcedure(t *testing.T) {
 		`{"triggerId": "T", "decision": "refused", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z"}`:  "executionStatus",
 		`{"triggerId": "T", "decision": "refused", "from": "2030-05-01T00:00:00Z", "limit": 1001}`:                "limit",
 		`{"triggerId": "T", "decision": "refused", "from": "2030-05-01T00:00:00Z", "to": "2020-05-01T00:00:00Z"}`: "to",
+		`{"triggerId": "T", "decision": "refused", "from": "2030-05-01T00:00:00Z", "after": "nowhere"}`:           "after",
 		`{"triggerId": "T", "executionStatus": "completed", "from": "2030-05-01T00:00:00Z"}`:                      "executionStatus",
 		`{"triggerId": "no uuid", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z"}`:                   "triggerId",
 		`{"triggerId": "T", "executionStatus": "failed", "from": "2030-05-01T00:00:00Z", "dryRun": "yes"}`:        "dryRun",

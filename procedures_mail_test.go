@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -121,6 +122,9 @@ func TestMail(t *testing.T) {
 		got.header.Get("Content-Disposition") != "attachment; filename=page.html" || got.header.Get("X-Content-Type-Options") != "nosniff" || !strings.HasPrefix(got.header.Get("Content-Security-Policy"), "sandbox") {
 		t.Errorf("%d %q %v", got.status, got.text, got.header)
 	}
+	if head := ada.send(t, http.MethodHead, path, ""); head.status != http.StatusOK || head.text != "" || head.header.Get("Content-Length") != "8" || head.header.Get("Content-Disposition") != got.header.Get("Content-Disposition") {
+		t.Errorf("HEAD: %d %q %v", head.status, head.text, head.header)
+	}
 	for name, one := range map[string]struct {
 		who    person
 		path   string
@@ -156,7 +160,7 @@ func (p person) input(t testing.TB, run string) any {
 
 // TestMailFilters: who is left out leaves a row, and who is refused hears it.
 func TestMailFilters(t *testing.T) {
-	s := newService(t, atNoon, withMail)
+	s := newService(t, atNoon, withMail, func(o *options) { o.maxMail = 3000 })
 	ada := s.user(t, "ada")
 	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
 	for _, test := range []struct {
@@ -196,6 +200,26 @@ func TestMailFilters(t *testing.T) {
 	if row := ada.firings(t, trigger)[0]; at(row, "decision") != "refused" || at(row, "reason") != "the trigger is not active" {
 		t.Errorf("%v", row)
 	}
+	nothing := func(what string) {
+		t.Helper()
+		row := ada.firings(t, trigger)[0]
+		told := ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.redeliver", object{"firingId": at(row, "id")})
+		if !strings.Contains(told, "nothing was received of it: ask for it again") {
+			t.Errorf("%s: %s", what, told)
+		}
+	}
+	nothing("inactive")
+	ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
+	nothing("inactive then")
+	if err := s.sendMail(t, address, "\n"+strings.Repeat(strings.Repeat("x", 98)+"\n", 31)); err == nil || !strings.HasPrefix(err.Error(), "552") {
+		t.Errorf("a mail that is too large: %v", err)
+	}
+	row := ada.firings(t, trigger)[0]
+	if at(row, "decision") != "refused" || at(row, "reason") != "the message is too large" {
+		t.Errorf("%v", row)
+	}
+	nothing("too large")
+	expect(t, "too large", at(ada.ok(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")}), "delivery.size"), "3102")
 	ada.ok(t, "blueprintTriggers.delete", object{"triggerId": trigger})
 	if err := s.sendMail(t, address, "\nhello\n"); err == nil || !strings.HasPrefix(err.Error(), "550") {
 		t.Errorf("a deleted trigger: %v", err)
@@ -237,5 +261,48 @@ func TestMailFileIsSentOn(t *testing.T) {
 	_, problem := run("{{inputData.subject}}", "Subject: "+theirs+"\n\n", blueprint.StatusFailed)
 	if !strings.Contains(problem, "names no file that came with what started this run") || len(got) != 1 {
 		t.Errorf("%s, %q", problem, got)
+	}
+}
+
+// TestMailFilesAreDecodedInTurn: who wants a file waits for those before, and no
+// longer than until it leaves.
+func TestMailFilesAreDecodedInTurn(t *testing.T) {
+	s := &server{decoding: make(chan struct{}, 1)}
+	read := func(context.Context) (blueprint.File, []byte, error) {
+		return blueprint.File{Size: 99}, []byte("\r\nhello"), nil
+	}
+	if file, content, err := s.open(t.Context(), true, read); err != nil || string(content) != "hello" || file.Size != 5 {
+		t.Errorf("%+v %q %v", file, content, err)
+	}
+	if file, content, err := s.open(t.Context(), false, read); err != nil || content != nil || file.Size != 99 {
+		t.Errorf("%+v %q %v", file, content, err)
+	}
+	s.decoding <- struct{}{}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	if _, _, err := s.open(left, true, read); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestForgedMessageID: who uses the Message-ID of another's mail first does not
+// keep it out.
+func TestForgedMessageID(t *testing.T) {
+	s := newService(t, atNoon, withMail)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "letters", object{"id": "x", "type": "set", "title": "x", "config": object{"values": object{}}})
+	trigger, address := ada.mailbox(t, id, object{})
+	for _, body := range []string{"forged", "real", "real", "forged"} {
+		if err := s.sendMail(t, address, "Message-ID: <1@example.org>\nFrom: ada@example.org\n\n"+body+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, row := range ada.firings(t, trigger) {
+		key, _, _ := strings.Cut(at(row, "key").(string), ":")
+		got = append(got, fmt.Sprint(at(row, "decision"), " ", key))
+	}
+	if want := "duplicate <1@example.org>, duplicate <1@example.org> sha256, started <1@example.org> sha256, started <1@example.org>"; strings.Join(got, ", ") != want {
+		t.Errorf("%q", got)
 	}
 }

@@ -253,6 +253,8 @@ func TestWebhookEndToEnd(t *testing.T) {
 	if inactive.status != http.StatusNotFound || deleted.status != http.StatusNotFound || inactive.text != deleted.text {
 		t.Errorf("inactive: %d %s; deleted: %d %s", inactive.status, inactive.text, deleted.status, deleted.text)
 	}
+	slack := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "slack", "config": object{"signingSecret": "of Slack"}})
+	expect(t, "of Slack", ada.ok(t, "blueprintTriggers.getWebhookUrl", object{"triggerId": slack}), fmt.Sprintf(`{"url": %q, "secret": "of Slack"}`, s.host+"/webhooks/slack/"+slack))
 	ada.refused(t, blueprint.CodeBadRequest, "blueprintTriggers.getWebhookUrl", object{"triggerId": ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "api"})})
 }
 

@@ -191,6 +191,11 @@ CREATE TABLE triggers (
   -- off by itself; NULL = it did not.
   failures      INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
   paused_reason TEXT CHECK (paused_reason IS NULL OR is_active = 0),
+  -- When it did; NULL when nobody but its people can switch it on again.
+  paused_at     INTEGER CHECK (paused_at IS NULL OR paused_reason IS NOT NULL),
+  -- When it was switched on last; 0 = never since it was made. Runs that were
+  -- created until then do not count as failed.
+  on_since      INTEGER NOT NULL DEFAULT 0,
   CHECK ((config IS NULL) <> (sealed_config IS NULL))
 ) STRICT;
 
@@ -198,6 +203,7 @@ CREATE INDEX triggers_blueprint ON triggers (blueprint_id) WHERE deleted_at IS N
 CREATE INDEX triggers_active ON triggers (type) WHERE deleted_at IS NULL AND is_active = 1;
 CREATE INDEX triggers_event ON triggers (event) WHERE event IS NOT NULL AND deleted_at IS NULL AND is_active = 1;
 CREATE INDEX triggers_failing ON triggers (failures) WHERE failures > 0;
+CREATE INDEX triggers_paused ON triggers (id) WHERE paused_reason IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX triggers_changed ON triggers (changed) WHERE type = 'scheduled';
 
 -- The ledger: one row for every activation of a trigger, whatever became of it.
@@ -252,9 +258,13 @@ CREATE TABLE events (
   blueprint_id    TEXT NOT NULL,
   execution_id    TEXT NOT NULL, -- '' = none
   depth           INTEGER NOT NULL CHECK (depth >= 0),
+  root            TEXT NOT NULL, -- key of the first event of the chain; '' = this is the first
   at              INTEGER NOT NULL,
   data            TEXT NOT NULL CHECK (json_valid(data))
 ) STRICT;
+
+-- Organizations take turns.
+CREATE INDEX events_organization ON events (organization_id);
 
 -- How many rows each trigger has, so that a page of them need not count them.
 CREATE TABLE firing_counts (
@@ -354,6 +364,8 @@ CREATE INDEX executions_user ON executions (user_id, created_at);
 CREATE INDEX executions_unfinished ON executions (created_at) WHERE end_time IS NULL;
 -- What is pruned first: of completed and of failed runs those that ended first.
 CREATE INDEX executions_ended ON executions (status, end_time) WHERE end_time IS NOT NULL;
+-- What people of a trigger look for, and run again.
+CREATE INDEX executions_failed ON executions (trigger_id, end_time) WHERE status = 'failed' AND trigger_id IS NOT NULL;
 
 -- What has ended stays as it ended.
 CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time, record ON executions

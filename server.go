@@ -51,7 +51,8 @@ type server struct {
 	connections *connections.Service
 	rpc         *rpc.Handler
 	http        *http.Server
-	mail        *mail.Server // nil = none is received
+	mail        *mail.Server  // nil = none is received
+	decoding    chan struct{} // has room for each file that may be decoded now
 	doors       *front.Connections
 	bodies      *front.Bodies
 	ids         *ids.Source
@@ -70,7 +71,7 @@ type server struct {
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func newServer(ctx context.Context, o options) (_ *server, err error) {
-	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), opened: make(chan struct{}), lost: make(chan struct{}), manager: newNotifier(o.logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), opened: make(chan struct{}), lost: make(chan struct{}), decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	if s.listener, err = listen(o.addr); err != nil {
 		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
 	}
@@ -120,11 +121,12 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Logger: o.logger,
 		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
+		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
 	})
 	runner := runner{s.engine, o.syncTimeout}
 	s.triggers = triggers.New(triggers.Options{
 		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
-		Channels: s.connections, Mail: s.mailOptions(),
+		Relimit: s.engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
 	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost, Connections: s.connections}
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{

@@ -70,10 +70,29 @@ type Lane struct {
 // rule is LimitSkip.
 type LaneFullError struct {
 	Limit   int
-	Running int // how many of its runs have not ended
+	Running int    // how many of its runs have not ended
+	Oldest  string // the oldest of these; "" = not known
 }
+
+// LimitReason begins what is said of a limit that left no room.
+const LimitReason = "config.concurrency.limit is "
 
 // Error says so.
 func (e *LaneFullError) Error() string {
-	return fmt.Sprintf("as many runs of this trigger go on as its limit allows: %d of at most %d", e.Running, e.Limit)
+	runs := "runs have"
+	if e.Running == 1 {
+		runs = "run has"
+	}
+	return fmt.Sprintf("%s%d, and %d %s not ended", LimitReason, e.Limit, e.Running, runs)
 }
+
+// Reason is Error with the oldest run, for those who may know of it.
+func (e *LaneFullError) Reason() string {
+	if e.Oldest == "" {
+		return e.Error()
+	}
+	return e.Error() + ": " + e.Oldest
+}
+
+// Displaced is why a run is cancelled whose place in its lane another is to have.
+const Displaced = "a newer run of its trigger took its place"

@@ -16,7 +16,10 @@ type Event struct {
 	// made it true, also a json.Marshaler that works it out once it is needed.
 	Data  any
 	Depth int // how many events led to the run that raised it
-	At    Time
+	// Root is the key of the first of these events; "" when there is none, and
+	// this one is the first.
+	Root string
+	At   Time
 }
 
 // OutboxEvent is an event that waits until every trigger that listens to it has
@@ -46,6 +49,10 @@ const MaxEventName = 200
 
 // MaxEventDepth is how many events may lead to a run, one caused by the other.
 const MaxEventDepth = 16
+
+// MaxEventRuns is how many runs one event may lead to, together with the events
+// that these runs cause, and so on.
+const MaxEventRuns = 1000
 
 // IsCustomEvent tells whether a name is one that a blueprint may raise: custom.
 // and then letters, digits, "_", "." and "-".

@@ -33,6 +33,8 @@ type TriggerContext struct {
 	Headers map[string]any `json:"headers,omitempty"` // lower-case names -> text
 	// Depth counts the events that led here, one caused by the other.
 	Depth int `json:"depth,omitempty"`
+	// Root is the key of the first of these events; "" when there is none.
+	Root string `json:"root,omitempty"`
 }
 
 // ExecutionRow is what the store knows of a run without reading its journal

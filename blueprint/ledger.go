@@ -40,7 +40,20 @@ type Redelivery struct {
 	ReceivedAt  Time     `json:"receivedAt"`
 	Decision    Decision `json:"decision"`
 	Reason      string   `json:"reason"`
+	Status      Status   `json:"-"` // of its run; "" when it started none
 }
+
+// UnfinishedRun is a run of a trigger that has not ended.
+type UnfinishedRun struct {
+	ExecutionID string
+	Status      Status
+	CreatedAt   Time
+	UpdatedAt   Time // of one that is paused: since when
+}
+
+// MaxUnfinished is how many unfinished runs of a trigger are told of: more than
+// its limit and those that wait can be.
+const MaxUnfinished = 2100
 
 // RedeliveredFrom is the fact of a redelivery's Delivery that holds the id of
 // the firing that it ran again: the first one, never another redelivery.
@@ -54,6 +67,9 @@ type FiringStory struct {
 	Paused       string
 	Run          *FiringRun   // nil = the row names none
 	Redeliveries []Redelivery // the newest first, at most MaxRedeliveries
+	// Unfinished are the runs of the trigger that have not ended, the oldest
+	// first, when the run is one of them and the trigger has a limit.
+	Unfinished []UnfinishedRun
 }
 
 // MaxRedeliveries is how many redeliveries of one firing are told of.
@@ -103,6 +119,9 @@ type TriggerStory struct {
 	Cursor          Time // of a schedule: every tick up to here has been decided
 	Firings         int  // rows in the ledger
 	Oldest          Time // when the oldest of these was received; zero = there is none
+	// Unfinished are its runs that have not ended, the oldest first, when it has
+	// a limit.
+	Unfinished []UnfinishedRun
 }
 
 // ReasonCount is how many rows of the ledger there are with a decision and, but

@@ -52,6 +52,12 @@ type SenderCheck struct {
 	Passed bool
 	// Undecided says that Passed might be true had the DNS answered.
 	Undecided bool
+	// Domain is the author's when Passed, otherwise "".
+	Domain string
+	// Repeated names a header field, in lower case, that the mail may have once
+	// and has several times: nobody can tell which of them its author wrote, so
+	// it has not passed. "" = none.
+	Repeated string
 	// Results is all of it as the value of an Authentication-Results field.
 	Results string
 }

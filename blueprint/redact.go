@@ -65,11 +65,20 @@ func RedactConfig(config map[string]any) map[string]any {
 }
 
 // MergeConfig applies an update to a config, top-level key by key: null removes
-// one, but a secret sent as null stays; an empty secret is removed.
+// one, but a secret sent as null stays; an empty secret is removed. A secret that
+// changes takes the one before it along, unless the update says what becomes of
+// that one.
 func MergeConfig(before, change map[string]any) map[string]any {
 	out := maps.Clone(before)
 	if out == nil {
 		out = map[string]any{}
+	}
+	for _, keys := range [][3]string{{"secret", "previousSecret", "previousSecretUntil"}, {"signingSecret", "previousSigningSecret", "previousSigningSecretUntil"}} {
+		value := change[keys[0]]
+		if _, named := change[keys[1]]; value != nil && !Equal(value, before[keys[0]]) && !named {
+			delete(out, keys[1])
+			delete(out, keys[2])
+		}
 	}
 	for name, value := range change {
 		secret := slices.Contains(SecretTriggerConfig, name)

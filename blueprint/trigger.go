@@ -1,5 +1,7 @@
 package blueprint
 
+import "time"
+
 // TriggerType is what starts a run.
 type TriggerType string
 
@@ -25,8 +27,36 @@ type Trigger struct {
 	CreatedBy   string         `json:"created_by"`
 }
 
+// BreakerPause is how long a trigger that strangers can reach stays off once the
+// server switched it off because its runs kept failing.
+const BreakerPause = 15 * time.Minute
+
+// IsOpen tells whether strangers can start runs, all they need to know being the
+// address: a webhook without a secret takes everything, and mail is anybody's
+// unless its sender must be on a list and prove it.
+func (t *Trigger) IsOpen() bool {
+	switch t.Type {
+	case TriggerWebhook:
+		return t.Config["secret"] == nil
+	case TriggerEmail:
+		return t.Config["requireAuth"] != true || t.Config["allowFrom"] == nil
+	}
+	return false
+}
+
 // SecretTriggerConfig are the config keys that only managers may read.
 var SecretTriggerConfig = []string{"secret", "signingSecret", "previousSecret", "previousSigningSecret"}
+
+// Redacted gives the config to somebody who may not manage the blueprint:
+// without secrets, and without the address of an email trigger, which is all
+// that it takes to have it run.
+func (t *Trigger) Redacted() map[string]any {
+	config := RedactConfig(t.Config)
+	if _, given := config["address"]; given && t.Type == TriggerEmail {
+		config["address"] = nil
+	}
+	return config
+}
 
 // Source is where a firing came from.
 type Source string

@@ -127,6 +127,11 @@ func TestMergeConfig(t *testing.T) {
 		{"null removes", `{"a": 1, "b": 2}`, `{"a": null}`, `{"b":2}`},
 		{"a secret stays with null", `{"secret": "s"}`, `{"secret": null}`, `{"secret":"s"}`},
 		{"an empty secret is removed", `{"secret": "s", "signingSecret": "t"}`, `{"secret": ""}`, `{"signingSecret":"t"}`},
+		{"a new secret takes the one before along", `{"secret": "s", "previousSecret": "r", "previousSecretUntil": "x"}`, `{"secret": "t"}`, `{"secret":"t"}`},
+		{"and one that is removed", `{"secret": "s", "previousSecret": "r", "previousSecretUntil": "x"}`, `{"secret": ""}`, `{}`},
+		{"the same secret does not", `{"secret": "s", "previousSecret": "r"}`, `{"secret": "s"}`, `{"previousSecret":"r","secret":"s"}`},
+		{"nor when it is named", `{"signingSecret": "s", "previousSigningSecret": "r"}`, `{"signingSecret": "t", "previousSigningSecret": null}`, `{"previousSigningSecret":"r","signingSecret":"t"}`},
+		{"nor for another's", `{"signingSecret": "s", "previousSigningSecret": "r"}`, `{"secret": {}}`, `{"previousSigningSecret":"r","secret":{},"signingSecret":"s"}`},
 		{"an empty text is kept", `{"a": "x"}`, `{"a": ""}`, `{"a":""}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

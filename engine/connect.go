@@ -124,11 +124,14 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		return nil
 	}
 	return func(ctx context.Context, event string, data any) (int, error) {
+		if !r.begin.CanManage { // somebody who may only start the blueprint starts nothing else with it
+			return 0, nil
+		}
 		data = r.masker.Load().Value(data) // it goes to others, who may not see secrets
 		definition := r.program.definition
 		started, err := r.engine.Emit(ctx, blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
-			Key: r.idempotencyKey(a.address), Data: data, Depth: r.chain(), At: blueprint.TimeOf(r.engine.Clock.Now()),
+			Key: r.idempotencyKey(a.address), Data: data, Depth: r.chain(), Root: r.cause(), At: blueprint.TimeOf(r.engine.Clock.Now()),
 		})
 		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 			return started, errStopping // the node is cut off, and runs again at the next start

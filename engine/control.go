@@ -235,8 +235,10 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 const cancelParallel = 16
 
 // CancelAll cancels the given runs, as when their blueprint is deleted. Runs
-// that have ended meanwhile are left alone.
+// that have ended meanwhile are left alone, and none of those that stand begins
+// in the place of another.
 func (e *Engine) CancelAll(ctx context.Context, executions []string, reason string) error {
+	e.keepBack(executions)
 	failed := make([]error, len(executions))
 	var group sync.WaitGroup
 	free := make(chan struct{}, cancelParallel)

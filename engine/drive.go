@@ -201,10 +201,7 @@ func (e *Engine) giveBack(r *run) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.vacate(r.id)
-	if r.counted {
-		e.held -= r.memory
-		r.counted = false
-	}
+	e.unload(r)
 }
 
 // outcome gives the run's record as it stands, made when it is first asked for.
@@ -248,9 +245,7 @@ func (r *run) evict() {
 	if r.ended || r.broken != nil && !r.durable {
 		e.vacate(r.id)
 	}
-	if r.counted {
-		e.held -= r.memory
-	}
+	e.unload(r)
 	e.passTurn(r)
 	if e.stopping.Load() && len(e.runs) == 0 {
 		close(e.quiet)

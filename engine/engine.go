@@ -38,7 +38,7 @@ type Blueprints interface {
 	Runnable(ctx context.Context, userID, blueprintID string) (definition *blueprint.Definition, canManage bool, err error)
 }
 
-// Options are what an Engine needs. All but Connections, Blueprints, Emit, MaxRunning,
+// Options are what an Engine needs. All but Connections, Blueprints, Emit, Lane, MaxRunning,
 // MaxQueued, Drain, Lost and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
@@ -53,6 +53,9 @@ type Options struct {
 	Blueprints Blueprints
 	// Emit raises an event; nil = nobody listens.
 	Emit func(ctx context.Context, event blueprint.Event) (started int, err error)
+	// Lane gives the present limit of a lane, by its key, nil for none; while it
+	// cannot, the newest run of the lane tells. nil = it always does.
+	Lane func(ctx context.Context, key string) (*blueprint.Lane, error)
 	// MaxRunning is how many runs work at once; 0 = 1000. More wait their turn.
 	// The runs of one trigger, or of one user without any, leave turns for
 	// others: a ninth when they are alone and there are many, none of fewer
@@ -157,6 +160,9 @@ func (e *Engine) Run(ctx context.Context, ready func()) error {
 func (e *Engine) stop() {
 	e.mu.Lock()
 	e.stopping.Store(true)
+	if e.lanes.filling {
+		close(e.lanes.open) // those who wait for that are refused
+	}
 	for first := e.flows.order.first(); first != nil; first = e.flows.order.first() {
 		r := first.of.order.first().of.runs.first.of
 		e.leaveQueue(r)

@@ -85,8 +85,10 @@ type begin struct {
 	Lane *turnout `json:"lane,omitempty"`
 	// Flow is the trigger that all began with, of a run that another started.
 	Flow string `json:"flow,omitempty"`
-	// Chain is how many events led to all that, of a run that another started.
-	Chain int `json:"chain,omitempty"`
+	// Chain is how many events led to all that, and Cause the key of the first of
+	// them, of a run that another started.
+	Chain int    `json:"chain,omitempty"`
+	Cause string `json:"cause,omitempty"`
 }
 
 // turnout is the lane of a run. Number tells which runs came before it, on this

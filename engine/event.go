@@ -11,14 +11,16 @@ import (
 const maxTold = 64 << 10
 
 // event gives what those who listen are told when the run comes to a status. A
-// run that another one waits for is not told of: that one's end is. What the
-// data costs is paid only when somebody listens. r.mu is held.
+// run that another one waits for is not told of: that one's end is. Nor is a run
+// of somebody who may only start the blueprint: what strangers put in must not
+// start what belongs to others. What the data costs is paid only when somebody
+// listens. r.mu is held.
 func (r *run) event(name string, at blueprint.Time, data any) []blueprint.Event {
-	if r.begin.Parent != "" {
+	if r.begin.Parent != "" || !r.begin.CanManage {
 		return nil
 	}
 	return []blueprint.Event{{
-		Name: name, OrganizationID: r.row.OrganizationID, BlueprintID: r.row.BlueprintID, ExecutionID: r.id, Data: data, Depth: r.chain(), At: at,
+		Name: name, OrganizationID: r.row.OrganizationID, BlueprintID: r.row.BlueprintID, ExecutionID: r.id, Data: data, Depth: r.chain(), Root: r.cause(), At: at,
 	}}
 }
 
@@ -28,6 +30,14 @@ func (r *run) chain() int {
 		return r.begin.Trigger.Depth
 	}
 	return r.begin.Chain
+}
+
+// cause gives the key of the first of these events, "" when there is none.
+func (r *run) cause() string {
+	if r.begin.Trigger != nil {
+		return r.begin.Trigger.Root
+	}
+	return r.begin.Cause
 }
 
 // ending gives the event of a run that has ended. r.mu is held.

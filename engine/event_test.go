@@ -49,7 +49,7 @@ func TestEvents(t *testing.T) {
 			test(t, func(w *world) {
 				events, told := w.hear()
 				r := request(w.define(c.lines))
-				r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 3}
+				r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 3, Root: "first"}
 				r.Firing = &blueprint.Firing{ID: "f", TriggerID: "t", Key: "k"}
 				r.Events = []blueprint.Event{{Name: "trigger.missed"}}
 				h := w.startWith(r, engine.Soon)
@@ -64,7 +64,7 @@ func TestEvents(t *testing.T) {
 				if c.want == "" {
 					return
 				}
-				if e := all[1]; e.OrganizationID != "org" || e.BlueprintID != r.Definition.BlueprintID || e.ExecutionID != h.ID || e.Depth != 3 || e.At != blueprint.TimeOf(epoch) {
+				if e := all[1]; e.OrganizationID != "org" || e.BlueprintID != r.Definition.BlueprintID || e.ExecutionID != h.ID || e.Depth != 3 || e.Root != "first" || e.At != blueprint.TimeOf(epoch) {
 					t.Errorf("%+v", e)
 				}
 			})
@@ -170,9 +170,9 @@ func TestEventsAreMasked(t *testing.T) {
 // count those that led to that one.
 func TestEventsOfSubRuns(t *testing.T) {
 	testRuns(t, func(w *world) {
-		var depths []int
+		var depths []string
 		emit := func(_ context.Context, e blueprint.Event) (int, error) {
-			depths = append(depths, e.Depth)
+			depths = append(depths, fmt.Sprint(e.Depth, e.Root))
 			return 0, nil
 		}
 		w.Engine.Emit = emit
@@ -180,10 +180,10 @@ func TestEventsOfSubRuns(t *testing.T) {
 		inner := w.define(`x emit`)
 		outer := w.define(fmt.Sprintf(`y call {"blueprintId": %q}`, inner.BlueprintID))
 		r := request(w.define(fmt.Sprintf("a call {\"blueprintId\": %q}\nb emit", outer.BlueprintID)))
-		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 5}
+		r.Trigger = &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerEvent, Depth: 5, Root: "first"}
 		h := w.startWith(r, engine.Soon)
 		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> 0`)
-		if fmt.Sprint(depths) != "[5 5]" {
+		if fmt.Sprint(depths) != "[5first 5first]" {
 			t.Errorf("depths %v", depths)
 		}
 		if len(*events) != 1 || (*events)[0].ExecutionID != h.ID {

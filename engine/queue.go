@@ -38,7 +38,7 @@ func (e *Engine) admit(r *run) (admission, error) {
 	case e.runs[r.id] != nil: // refused by the disk just now, and not put down yet
 		return 0, unavailable("the run is being put down")
 	case child:
-	case e.held > 0 && e.held+r.memory > e.room(r):
+	case e.held > 0 && e.held+r.memory > e.room(r.memory):
 		return 0, unavailable("the runs at work hold too much input")
 	}
 	atOnce, err := e.mayEnter(r)
@@ -77,11 +77,11 @@ func (e *Engine) mayQueue(r *run) error {
 	return nil
 }
 
-// room is how much memory all inputs together may take for r to be taken in. A
-// quarter more is kept for small ones, below a thousandth of it, so that large
+// room is how much memory all inputs together may take for one more to be taken
+// in. A quarter more is kept for small ones, below a thousandth of it, so that large
 // ones never keep them out.
-func (e *Engine) room(r *run) int {
-	if r.memory > e.Limits.Held/1024 {
+func (e *Engine) room(memory int) int {
+	if memory > e.Limits.Held/1024 {
 		return e.Limits.Held
 	}
 	return e.Limits.Held + e.Limits.Held/4

@@ -164,7 +164,7 @@ func (e *Engine) recoverAll(ctx context.Context) error {
 		}
 		e.recoverOne(ctx, row)
 	}
-	e.openLanes()
+	e.openLanes(ctx)
 	if len(rows) > 0 {
 		e.Logger.Info("took up unfinished runs", "count", len(rows))
 	}

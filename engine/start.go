@@ -87,7 +87,7 @@ func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgen
 
 	r.atOnce = urgency == AtOnce
 
-	as, err := e.admit(r)
+	as, err := e.enlist(r)
 	switch {
 	case err != nil:
 		r.unhold()

@@ -18,6 +18,7 @@ type call struct {
 	root            string // the run that all began with
 	flow            string // the trigger that did
 	chain           int    // how many events led there
+	cause           string // the key of the first of them
 	child           string
 	userID          string
 	depth           int
@@ -67,7 +68,7 @@ func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
+	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), what: n.call}
 }
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
@@ -144,7 +145,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain}
+	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause}
 	handle, err := e.launch(c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err
@@ -317,8 +318,14 @@ func (e *Engine) abandon(child, reason string) {
 	case err == nil, errors.Is(err, errShuttingDown):
 	case code == blueprint.CodeUnavailable:
 		e.Clock.At(e.Clock.Now().Add(wakeAgain), func() { e.abandon(child, reason) })
-	case code == blueprint.CodeInternal:
-		e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
+	case code == blueprint.CodeConflict: // it ends
+	default:
+		if code == blueprint.CodeInternal {
+			e.Logger.Error("a run could not be cancelled", "execution", child, "error", err)
+		}
+		e.mu.Lock()
+		e.vacate(child) // it must not keep the others back
+		e.mu.Unlock()
 	}
 }
 

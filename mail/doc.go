@@ -11,7 +11,10 @@
 // Once a message is there, each of its recipients decides about it, and what it
 // decided is on the disk, before the sender hears 250. It hears 451 when one of
 // them could not for a reason that may pass (the sender comes again, and who
-// decided already knows the Message-ID), and 554 when one refuses for good.
+// decided already knows the message), and 554 when one refuses for good. Of a
+// message that is refused before anybody can decide - it is too large, or cannot
+// be read - each recipient is told as well. An announced size (RFC 1870) that is
+// too large is therefore refused at RCPT, when it is known to whom.
 //
 // # Lines
 //
@@ -28,8 +31,10 @@
 // Options has those that can be chosen. The others: 2,048 bytes a command,
 // 64 KiB a line of a message, 1,000 commands a connection, 64 KiB and 200
 // fields a header, 100 parts, 10 levels of parts, 1 MiB of text and as much of
-// HTML that is handed over as such (a longer part is an attachment). At most
-// eight messages beyond 1 MiB are in memory at once; the ninth is told 452.
+// HTML that is handed over as such (a longer part is an attachment). All messages
+// together take at most 128 MiB at once, and eight of them, two from one address,
+// may be larger than 1 MiB; what is beyond is told 452. A message of which not
+// 30 KiB, or the end, come within half a minute is broken off.
 //
 // # Who sent it
 //

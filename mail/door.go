@@ -121,14 +121,15 @@ func (s *Server) release(g *gate) {
 	}
 }
 
-// commandPatience is how long to wait for a command now.
-func (s *Server) commandPatience() time.Duration {
+// patience is how long to wait for the next bytes now, where it is patience
+// while there is room.
+func (s *Server) patience(patience time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if 2*len(s.gates) > s.MaxConnections {
-		return min(s.Patience.Command, crowded)
+		return min(patience, crowded)
 	}
-	return s.Patience.Command
+	return patience
 }
 
 // networkOf gives what counts as one address: an IPv4 address, an IPv6 /64.

@@ -6,6 +6,7 @@ import (
 	"net/mail"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/emersion/go-message"
@@ -63,12 +64,15 @@ func addresses(value string) (list []blueprint.MailAddress, sure bool) {
 	parser := mail.AddressParser{WordDecoder: wordDecoder()}
 	found, err := parser.ParseList(value)
 	if err == nil {
+		sure = true
 		for _, one := range found {
-			list = append(list, blueprint.MailAddress{Address: short(one.Address, maxAddress), Name: short(clean(one.Name), maxName)})
+			address := clean(one.Address)
+			sure = sure && address == one.Address // what is left may be another's
+			list = append(list, blueprint.MailAddress{Address: short(address, maxAddress), Name: short(clean(one.Name), maxName)})
 		}
-		return list, true
+		return list, sure
 	}
-	for _, at := range looksLikeAddress.FindAllString(value, -1) {
+	for _, at := range looksLikeAddress.FindAllString(clean(value), -1) {
 		list = append(list, blueprint.MailAddress{Address: short(at, maxAddress)})
 	}
 	return list, false
@@ -103,14 +107,29 @@ func toUTF8(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// clean makes valid UTF-8 of one line of text.
+// clean makes valid UTF-8 of one line of text, without what a terminal takes
+// for an order, or what shows it in another order than it has.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\r' || r == '\n' || r == 0 {
+		switch {
+		case r == '\r' || r == '\n' || r == '\t' || r == 0:
 			return ' '
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
+			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// legible takes the control characters out of a text of many lines: nobody
+// reads them, and each takes six bytes where the text is stored as JSON.
+func legible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\r' && r != '\n' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // short bounds a text, at a character's end.

@@ -182,7 +182,7 @@ func (g *gate) refuse() error {
 func (g *gate) readLine() ([]byte, error) {
 	g.waiting.Store(true)
 	defer g.waiting.Store(false)
-	if err := g.Conn.SetReadDeadline(within(g.server.commandPatience())); err != nil {
+	if err := g.Conn.SetReadDeadline(within(g.server.patience(g.server.Patience.Command))); err != nil {
 		return nil, err
 	}
 	if g.stopping.Load() {

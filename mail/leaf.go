@@ -65,7 +65,7 @@ func (l *leaf) body(m *blueprint.Mail) *string {
 // would be too much.
 func (l *leaf) addTo(text *string) bool {
 	decoded, _ := io.ReadAll(io.LimitReader(l.reader(l.asText()), maxText+1))
-	said := strings.ReplaceAll(toUTF8(string(decoded)), "\r\n", "\n")
+	said := strings.ReplaceAll(legible(toUTF8(string(decoded))), "\r\n", "\n")
 	if *text != "" && !strings.HasSuffix(*text, "\n") {
 		said = "\n" + said
 	}

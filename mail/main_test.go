@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -25,6 +26,7 @@ type inbox struct {
 	answers map[string]error // by local part: what it says when mail comes
 	closed  map[string]error // what it says when somebody asks
 	got     []delivered
+	refused []string      // local part, size and reason
 	hold    chan struct{} // mail is decided once it closes
 	entered chan struct{} // one for each mail that came so far, when it waits
 }
@@ -55,6 +57,19 @@ func (b *inbox) ReceiveMail(_ context.Context, local string, received *blueprint
 	defer b.mu.Unlock()
 	b.got = append(b.got, delivered{local, received})
 	return b.answers[local]
+}
+
+func (b *inbox) RefuseMail(_ context.Context, local string, envelope *blueprint.Envelope, size int64, reason string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refused = append(b.refused, fmt.Sprintf("%s %d %s from %s", local, size, reason, envelope.From))
+}
+
+// turnedAway gives what was refused so far.
+func (b *inbox) turnedAway() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.refused)
 }
 
 func (b *inbox) mails() []delivered {
@@ -92,6 +107,17 @@ func (z zone) LookupIPAddr(ctx context.Context, name string) (list []net.IPAddr,
 		list = append(list, net.IPAddr{IP: net.ParseIP(text)})
 	}
 	return list, err
+}
+
+// listening gives a listener that the test closes.
+func listening(t testing.TB) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener
 }
 
 // serve runs a server for flows.example.org with the mailboxes abc and def until

@@ -55,7 +55,8 @@ func TestParse(t *testing.T) {
 		"no media type at all":             {"Content-Type: ;;;\n\nx", "||part-1:application/octet-stream:1"},
 		"a broken media type":              {"Content-Type: text/plain; charset=\"utf-8; x\n\nhello", "hello||"},
 		"lines that are no fields":         {"Subject: x\nthis is none\n: nor this\nContent-Type: text/html\n\n<p>", "|<p>|"},
-		"a NUL":                            {"\na\x00b", "a\x00b||"},
+		"a NUL":                            {"\na\x00b", "ab||"},
+		"control characters":               {"Content-Type: multipart/mixed; boundary=b\n\n--b\n\na\x01\x1b[2J\tb\x7f\xc2\x9b\nc\n--b\nContent-Type: text/html\n\n\x02<p>\n--b--\n", "a[2J\tb\nc|<p>|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := Parse(crlf(test.message))

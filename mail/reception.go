@@ -13,6 +13,9 @@ const maxLine = 64 << 10
 // reception is the reading of one message. It knows one end alone: CR LF . CR LF.
 type reception struct {
 	until time.Time // the whole message must be there
+	since time.Time // when enough had come for the last time
+	fresh int64     // bytes since then
+	came  int64     // bytes so far
 	most  int64     // bytes after which the sender is not listened to any more
 	state lineState
 	line  int    // bytes of the present line
@@ -33,7 +36,23 @@ const (
 )
 
 func newReception(s *Server) *reception {
-	return &reception{clean: true, most: 2*s.MaxMessage + maxLine, until: within(s.Patience.Message), piece: make([]byte, 0, 4096)}
+	return &reception{clean: true, most: 2*s.MaxMessage + maxLine, since: within(0), until: within(s.Patience.Message), piece: make([]byte, 0, 4096)}
+}
+
+// deadline is until when the next bytes must come. Those that came do not buy
+// time for the next: whoever sends much at once and then hardly anything would
+// keep the room of a large message from others.
+func (m *reception) deadline(s *Server) time.Time {
+	if m.fresh >= slowest*int64(s.Patience.Slow/time.Millisecond)/1000 {
+		m.since, m.fresh = within(0), 0
+	}
+	next := within(s.patience(s.Patience.Block))
+	for _, other := range []time.Time{m.until, m.since.Add(s.Patience.Slow)} {
+		if next.After(other) {
+			next = other
+		}
+	}
+	return next
 }
 
 // readMessage gives the library a piece of a message. Where it had a flaw, the
@@ -43,17 +62,14 @@ func (g *gate) readMessage() error {
 	g.pending = m.piece[:0]
 	for len(g.pending) == 0 || len(g.pending) < 4000 && g.in.Buffered() > 0 {
 		if g.in.Buffered() == 0 {
-			next := within(g.server.Patience.Block)
-			if next.After(m.until) {
-				next = m.until
-			}
-			if err := g.Conn.SetReadDeadline(next); err != nil {
+			if err := g.Conn.SetReadDeadline(m.deadline(g.server)); err != nil {
 				return err
 			}
 		}
 		c, err := g.in.ReadByte()
 		if err == nil {
-			if m.most--; m.most < 0 {
+			m.fresh++
+			if m.came++; m.came > m.most {
 				err = errors.New("the message does not end")
 			}
 		}

@@ -46,12 +46,20 @@ func (c *checker) check(ctx context.Context, remote netip.Addr, envelope *bluepr
 	_, domain, _ := strings.Cut(author, "@")
 	domain = canonical(domain)
 	result, aligned, undecided := c.dmarc(ctx, domain, bySPF, byDKIM)
-	return blueprint.SenderCheck{
+	repeated := repeatedField(raw)
+	if repeated != "" { // it was signed with another value than the one that is read, as likely as not
+		result, aligned, undecided = permerror, false, false
+	}
+	check := blueprint.SenderCheck{
 		SPF: bySPF.result, DKIM: best(byDKIM), DMARC: result,
 		Passed:    result == pass || result == none && aligned,
-		Undecided: undecided,
-		Results:   c.results(envelope, bySPF, byDKIM, result, domain),
+		Undecided: undecided, Repeated: repeated,
+		Results: c.results(envelope, bySPF, byDKIM, result, domain),
 	}
+	if check.Passed {
+		check.Domain = domain
+	}
+	return check
 }
 
 // spf asks whether the sender's address may speak for the envelope's domain,

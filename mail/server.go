@@ -28,6 +28,10 @@ type Receiver interface {
 	// durable when it returns nil. It must not change the mail, which several
 	// recipients share.
 	ReceiveMail(ctx context.Context, local string, received *blueprint.ReceivedMail) error
+	// RefuseMail takes note of a mail for a local part that this server refuses
+	// for a reason of its own: size is how many bytes it has, as far as that is
+	// known.
+	RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, reason string)
 }
 
 // Options are what a Server needs. Listener, Domain, Receiver, Resolver and
@@ -44,7 +48,10 @@ type Options struct {
 	Lost <-chan struct{}
 
 	MaxMessage     int64 // bytes; 0 = 25 MiB
-	MaxRecipients  int   // of a message; 0 = 100
+	MaxMemory      int64 // bytes of all messages at once; 0 = 128 MiB, or four of the largest messages if that is more
+	MaxLarge       int   // messages beyond 1 MiB at once; 0 = 8
+	MaxLargeFrom   int   // of them from one address, or one IPv6 /64; 0 = 2
+	MaxRecipients  int   // of a message; 0 = 20
 	MaxConnections int   // 0 = 200
 	MaxPerAddress  int   // connections of one address, or of one IPv6 /64; 0 = 20
 	Patience       Patience
@@ -52,29 +59,30 @@ type Options struct {
 
 // Patience bounds waiting, in real time.
 type Patience struct {
-	Command time.Duration // for a command; 0 = 5 minutes, and 20 seconds while more than half of the connections are taken
+	Command time.Duration // for a command; 0 = 5 minutes
 	Block   time.Duration // for the next bytes of a message, and for a handshake; 0 = 3 minutes
+	Slow    time.Duration // for as many KiB of a message as it has seconds, or its end; 0 = 30 seconds
 	Message time.Duration // for a whole message; 0 = 15 minutes
 	Check   time.Duration // for all questions about a sender; 0 = 10 seconds
 	Stop    time.Duration // for messages under way when the server stops; 0 = 10 seconds
 }
 
-// crowded is how long a command may take while more than half of the
-// connections are taken.
+// crowded is how long a command, or the next bytes of a message, may take while
+// more than half of the connections are taken.
 const crowded = 20 * time.Second
 
 const (
 	largeMessage = 1 << 20 // bytes; those beyond need leave
-	mostLarge    = 8       // that have leave at once
+	slowest      = 1 << 10 // bytes of a message a second
 )
 
 // Server is an SMTP server that receives for its own mailboxes only.
 type Server struct {
 	Options
-	smtp  *smtp.Server
-	door  *door
-	large chan struct{}   // leave to be larger than largeMessage
-	ctx   context.Context // of Run
+	smtp *smtp.Server
+	door *door
+	room *room
+	ctx  context.Context // of Run
 
 	mu       sync.Mutex
 	gates    map[*gate]struct{}
@@ -85,26 +93,31 @@ type Server struct {
 // New makes a server; nothing goes on before Run.
 func New(options Options) *Server {
 	choose(&options.MaxMessage, 25<<20)
-	choose(&options.MaxRecipients, 100)
+	choose(&options.MaxMemory, max(128<<20, 4*options.MaxMessage))
+	choose(&options.MaxLarge, 8)
+	choose(&options.MaxLargeFrom, 2)
+	choose(&options.MaxRecipients, 20)
 	choose(&options.MaxConnections, 200)
 	choose(&options.MaxPerAddress, 20)
 	p := &options.Patience
 	choose(&p.Command, 5*time.Minute)
 	choose(&p.Block, 3*time.Minute)
+	choose(&p.Slow, 30*time.Second)
 	choose(&p.Message, 15*time.Minute)
 	choose(&p.Check, 10*time.Second)
 	choose(&p.Stop, 10*time.Second)
 	options.Domain = strings.ToLower(options.Domain)
 	s := &Server{
-		Options: options, large: make(chan struct{}, mostLarge), ctx: context.Background(),
+		Options: options, ctx: context.Background(),
+		room:  &room{memory: options.MaxMemory, large: options.MaxLarge, largeFrom: options.MaxLargeFrom, from: map[netip.Prefix]int{}},
 		gates: map[*gate]struct{}{}, from: map[netip.Prefix]int{},
 	}
 	s.door = newDoor(options.Listener.Addr())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(s.newSession))
 	s.smtp.Domain = options.Domain
 	s.smtp.MaxRecipients = options.MaxRecipients
-	s.smtp.MaxMessageBytes = options.MaxMessage + 1 // it takes one byte less than it says; see gate.Write
-	s.smtp.MaxLineLength = 0                        // the gate sees to lines, and to time
+	s.smtp.MaxMessageBytes = 1 << 40 // the session has the limit, and knows whom to tell; see gate.Write
+	s.smtp.MaxLineLength = 0         // the gate sees to lines, and to time
 	s.smtp.ErrorLog = smtpLog{options.Logger}
 	return s
 }

@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/smtp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,7 +108,6 @@ func TestOfferedAndNot(t *testing.T) {
 	c.say("STARTTLS now", "501")
 	c.say("VRFY abc", "252")
 	c.say("EXPN abc", "502")
-	c.say("MAIL FROM:<a@example.org> SIZE=5001", "552")
 	c.say("MAIL FROM:<a@example.org> SIZE=5000", "250")
 	c.say("RCPT TO:<abc@flows.example.org>", "250")
 	c.say("BDAT 3 LAST", "502")
@@ -131,7 +131,38 @@ func TestSize(t *testing.T) {
 			t.Errorf("%d bytes", n)
 		}
 	}
-	c := dial(t, address).begin()
+	c := dial(t, address).greet() // announced, it is refused before it comes
+	c.say("MAIL FROM:<a@example.org> SIZE=90000000", "250")
+	c.say("RCPT TO:<nobody@flows.example.org>", "550")
+	c.say("RCPT TO:<abc@flows.example.org>", "554 5.3.4")
+	c.say("DATA", "502")
+	c.say("RSET", "250")
+	c.say("MAIL FROM:<a@example.org>", "250")
+	c.say("RCPT TO:<abc@flows.example.org>", "250")
+	c.say("RCPT TO:<def@flows.example.org>", "250")
+	c.say("DATA", "354")
+	c.send("Subject: x\r\n\r\n" + strings.Repeat("x", 8000-16) + "\r\n")
+	c.say(".", "552")
+	told := box.turnedAway()
+	for _, want := range []string{"abc 5001", "abc 5002", "abc 9000", "abc 90000000", "abc 8000", "def 8000"} {
+		i := slices.IndexFunc(told, func(one string) bool { return strings.HasPrefix(one, want+" the message is too large from ") })
+		if i < 0 {
+			t.Fatalf("%s is missing in %q", want, told)
+		}
+		told = slices.Delete(told, i, i+1)
+	}
+	if len(told) > 0 {
+		t.Errorf("and %q", told)
+	}
+	for text, want := range map[string]string{"a\nb\r\n": "the message has an LF without a CR", strings.Repeat("X: y\r\n", 300): "more than 200 fields"} {
+		c = dial(t, address).begin()
+		c.send(text)
+		c.say(".", "554")
+		if told := box.turnedAway(); !strings.HasPrefix(told[len(told)-1], "abc ") || !strings.Contains(told[len(told)-1], want) {
+			t.Errorf("%q", told)
+		}
+	}
+	c = dial(t, address).begin()
 	c.send(strings.Repeat(strings.Repeat("x", 998)+"\r\n", 200)) // far too much is not listened to
 	for got := c.hear(); got != "closed"; got = c.hear() {
 		if !strings.HasPrefix(got, "552") && !strings.HasPrefix(got, "421") {
@@ -142,7 +173,8 @@ func TestSize(t *testing.T) {
 
 // TestLargeMessagesTakeTurns: only so many are in memory at once.
 func TestLargeMessagesTakeTurns(t *testing.T) {
-	address, box := serve(t)
+	const mostLarge = 8
+	address, box := serve(t, func(o *Options) { o.MaxLargeFrom = mostLarge + 1 })
 	box.hold, box.entered = make(chan struct{}), make(chan struct{}, 20)
 	large := "Subject: large\r\n\r\n" + strings.Repeat(strings.Repeat("x", 998)+"\r\n", 1100)
 	var waiting []*talk

@@ -1,13 +1,13 @@
 package mail
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"net/netip"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/emersion/go-smtp"
 
@@ -19,6 +19,7 @@ type session struct {
 	server   *Server
 	gate     *gate
 	envelope blueprint.Envelope
+	size     int64    // that was announced; 0 = none was
 	to       []string // local parts
 }
 
@@ -36,25 +37,30 @@ func answer(code int, class, subject, detail int, message string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode{class, subject, detail}, Message: message}
 }
 
+const tooLarge = "the message is too large"
+
 var (
 	errNoMailbox  = answer(550, 5, 1, 1, noMailbox[len("550 5.1.1 "):])
-	errTooLarge   = answer(552, 5, 3, 4, "the message is too large")
-	errBusy       = answer(452, 4, 3, 1, "too many large messages at once; try again later")
+	errTooLarge   = answer(552, 5, 3, 4, tooLarge)
+	errAnnounced  = answer(554, 5, 3, 4, tooLarge) // 552 is told there to who has too many recipients, and may come again
+	errBusy       = answer(452, 4, 3, 1, "too much mail at once; try again later")
 	errLater      = answer(451, 4, 3, 0, "this cannot be decided now; try again later")
 	errLooking    = answer(421, 4, 7, 0, "too many unknown recipients")
 	errBadAddress = answer(553, 5, 1, 7, "that is no address of a sender")
 )
 
 // Reset forgets the message.
-func (s *session) Reset() { s.envelope.From, s.to = "", nil }
+func (s *session) Reset() { s.envelope.From, s.size, s.to = "", 0, nil }
 
 // Logout ends the dialogue.
 func (s *session) Logout() error { return nil }
 
-// Mail takes the address that hears of failures, and the size that was said.
+// Mail takes the address that hears of failures, and the size that was said. One
+// that is too large is refused to each recipient, who is to know of it.
 func (s *session) Mail(from string, options *smtp.MailOptions) error {
-	if options != nil && options.Size > s.server.MaxMessage {
-		return errTooLarge
+	s.size = 0
+	if options != nil {
+		s.size = options.Size
 	}
 	if len(from) > 320 || plain(from) != from {
 		return errBadAddress
@@ -74,9 +80,14 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
 		return s.refuse()
+	case blueprint.CodeOf(err) == blueprint.CodeUnavailable:
+		return errLater
 	case err != nil:
 		s.log("a mailbox could not be looked up", err)
 		return errLater
+	case s.size > s.server.MaxMessage:
+		s.note(local, s.size, tooLarge)
+		return errAnnounced
 	}
 	if !slices.Contains(s.to, local) {
 		s.to = append(s.to, local)
@@ -95,47 +106,41 @@ func (s *session) refuse() error {
 // Data reads a message, and has every recipient decide about it.
 func (s *session) Data(r io.Reader) error {
 	raw, release, err := s.read(r)
-	defer release()
 	if err != nil {
+		size := int64(len(raw))
+		raw = nil
+		release()
+		var final *smtp.SMTPError
+		if errors.As(err, &final) && !final.Temporary() {
+			rest, _ := io.Copy(io.Discard, r) // it is read to its end anyhow
+			s.noteAll(size+rest, final.Message)
+		}
 		return err
 	}
+	defer release()
 	mail, err := Parse(raw)
 	if err != nil {
-		return answer(554, 5, 6, 0, refusedBecause(err))
+		reason := refusedBecause(err)
+		s.noteAll(int64(len(raw)), reason)
+		return answer(554, 5, 6, 0, reason)
 	}
 	return s.deliver(&blueprint.ReceivedMail{Envelope: s.envelope, Raw: raw, Mail: mail, Check: s.check(raw, mail)})
 }
 
-// read reads a message. One that is large needs leave, which release gives
-// back.
+// read reads a message. It needs room, which release gives back.
 func (s *session) read(r io.Reader) (raw []byte, release func(), err error) {
-	release = func() {}
-	most := s.server.MaxMessage
-	var small bytes.Buffer
-	n, err := small.ReadFrom(io.LimitReader(r, min(largeMessage, most)+1))
-	raw = small.Bytes()
-	if err == nil && n > largeMessage {
-		select {
-		case s.server.large <- struct{}{}:
-			release = func() { <-s.server.large }
-		default:
-			return nil, release, errBusy
-		}
-		// All the room at once: growing would take it several times over.
-		whole := bytes.NewBuffer(make([]byte, 0, most+1+bytes.MinRead))
-		whole.Write(raw)
-		_, err = whole.ReadFrom(io.LimitReader(r, most+1-n))
-		raw = whole.Bytes()
-	}
+	room := &lease{room: s.server.room, network: s.gate.network}
+	raw, err = room.read(r, s.server.MaxMessage)
 	switch {
+	case errors.Is(err, errBusy):
 	case err != nil:
-		return nil, release, answer(451, 4, 4, 2, "the message broke off") // there is hardly anybody to hear it
+		err = answer(451, 4, 4, 2, "the message broke off") // there is hardly anybody to hear it
 	case s.gate.message == nil && s.gate.flaw != "":
-		return nil, release, answer(554, 5, 6, 0, "the message "+s.gate.flaw)
-	case int64(len(raw)) > most:
-		return nil, release, errTooLarge
+		err = answer(554, 5, 6, 0, "the message "+s.gate.flaw)
+	case int64(len(raw)) > s.server.MaxMessage:
+		err = errTooLarge
 	}
-	return raw, release, nil
+	return raw, room.end, err
 }
 
 // deliver has every recipient decide, and gives what the sender is told.
@@ -146,7 +151,7 @@ func (s *session) deliver(received *blueprint.ReceivedMail) error {
 		switch {
 		case err == nil:
 		case passes(err):
-			passing = errLater
+			passing = later(err)
 		default:
 			var known *blueprint.Error
 			reason := "the message is refused"
@@ -162,6 +167,15 @@ func (s *session) deliver(received *blueprint.ReceivedMail) error {
 	return final
 }
 
+// later tells a sender to come again; when it has sent too much, that it has.
+func later(err error) error {
+	var known *blueprint.Error
+	if errors.As(err, &known) && known.Code == blueprint.CodeTooManyRequests {
+		return answer(451, 4, 7, 1, plain(known.Message))
+	}
+	return errLater
+}
+
 // passes tells whether an error may be gone when the sender comes again.
 func passes(err error) bool {
 	switch blueprint.CodeOf(err) {
@@ -169,6 +183,17 @@ func passes(err error) bool {
 		return true
 	}
 	return false
+}
+
+// note tells a recipient of a message that is refused before it decides.
+func (s *session) note(local string, size int64, reason string) {
+	s.server.Receiver.RefuseMail(context.WithoutCancel(s.server.ctx), local, &s.envelope, size, reason)
+}
+
+func (s *session) noteAll(size int64, reason string) {
+	for _, local := range s.to {
+		s.note(local, size, reason)
+	}
 }
 
 func (s *session) log(what string, err error) {
@@ -187,7 +212,7 @@ func (s *session) check(raw []byte, mail *blueprint.Mail) blueprint.SenderCheck 
 // plain makes one line of printable characters of what somebody sent.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r

@@ -20,7 +20,7 @@ type field struct {
 // are left out. The error is CodeBadRequest: the header is beyond the limits.
 func splitHeader(raw []byte) (header message.Header, body []byte, err error) {
 	var fields []field
-	rest := raw
+	rest, within := raw, false // whether the last line was one of a field
 	for len(rest) > 0 {
 		line, behind := cutLine(rest)
 		if len(line) == 0 {
@@ -32,14 +32,15 @@ func splitHeader(raw []byte) (header message.Header, body []byte, err error) {
 		}
 		rest = behind
 		if line[0] == ' ' || line[0] == '\t' {
-			if len(fields) > 0 {
+			if within {
 				last := &fields[len(fields)-1]
 				last.lines = append(last.lines, strings.TrimSpace(string(line)))
 			}
 			continue
 		}
 		name, value, found := strings.Cut(string(line), ":")
-		if name = strings.TrimRight(name, " \t"); !found || !isFieldName(name) {
+		name = strings.TrimRight(name, " \t")
+		if within = found && isFieldName(name); !within {
 			continue
 		}
 		if fields = append(fields, field{name, []string{strings.TrimSpace(value)}}); len(fields) > maxFields {

@@ -158,7 +158,7 @@ func (s *Service) blueprintDelete(ctx context.Context, caller *Caller, in bluepr
 	if err != nil {
 		return succeeded{}, err
 	}
-	s.Triggers.Changed()
+	defer s.Triggers.Changed() // whose runs stand until others have ended are cancelled before they could begin
 	// The blueprint is gone, whether the caller waits for the rest or not.
 	if err := s.Runner.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted"); err != nil {
 		return succeeded{}, err

@@ -80,10 +80,13 @@ func (s *Service) triggerWebhookURL(ctx context.Context, caller *Caller, in trig
 	if err != nil {
 		return webhookURL{}, err
 	}
-	if trigger.Type != blueprint.TriggerWebhook {
-		return webhookURL{}, blueprint.Errorf(blueprint.CodeBadRequest, "trigger %s is of type %s; only a webhook trigger has a URL", trigger.ID, trigger.Type)
+	switch trigger.Type {
+	case blueprint.TriggerWebhook:
+		return webhookURL{URL: s.APIHost() + "/webhooks/blueprint/" + trigger.ID, Secret: trigger.Config["secret"]}, nil
+	case blueprint.TriggerSlack:
+		return webhookURL{URL: s.APIHost() + "/webhooks/slack/" + trigger.ID, Secret: trigger.Config["signingSecret"]}, nil
 	}
-	return webhookURL{URL: s.APIHost() + "/webhooks/blueprint/" + trigger.ID, Secret: trigger.Config["secret"]}, nil
+	return webhookURL{}, blueprint.Errorf(blueprint.CodeBadRequest, "trigger %s is of type %s; only webhook and slack triggers have a URL", trigger.ID, trigger.Type)
 }
 
 type triggerUpdate struct {

@@ -25,7 +25,7 @@ type triggerHistory struct {
 	From            Optional[any] `json:"from"`
 	To              Optional[any] `json:"to"`
 	ExecutionStatus string        `json:"executionStatus" check:"enum=running|paused|completed|failed"`
-	Key             string        `json:"key"`
+	Key             *string       `json:"key" check:"min=1"`
 }
 
 type firingPage struct {
@@ -34,7 +34,10 @@ type firingPage struct {
 }
 
 func (s *Service) triggerHistory(ctx context.Context, caller *Caller, in triggerHistory) (firingPage, error) {
-	r := filterReading{filter: blueprint.FiringFilter{Status: blueprint.Status(in.ExecutionStatus), Key: in.Key}}
+	r := filterReading{filter: blueprint.FiringFilter{Status: blueprint.Status(in.ExecutionStatus)}}
+	if in.Key != nil {
+		r.filter.Key = *in.Key
+	}
 	r.filter.Decisions = oneOrSeveral(&r, "decision", in.Decision, decisions)
 	r.filter.Sources = oneOrSeveral(&r, "source", in.Source, sources)
 	r.span(in.From, in.To)

@@ -15,6 +15,7 @@ type triggerRedeliver struct {
 	ExecutionStatus string        `json:"executionStatus" check:"enum=failed"`
 	From            Optional[any] `json:"from"`
 	To              Optional[any] `json:"to"`
+	After           string        `json:"after"` // next of the answer before
 	Limit           int           `json:"limit" check:"min=1,max=1000,default=100"`
 	DryRun          bool          `json:"dryRun"`
 	Again           bool          `json:"again"`
@@ -30,7 +31,7 @@ type redelivered struct {
 	Redelivered *int                      `json:"redelivered,omitempty"`
 	Refused     *[]blueprint.RefusedAgain `json:"refused,omitempty"`
 	Firings     *[]blueprint.RanAgain     `json:"firings,omitempty"`
-	Next        *blueprint.Time           `json:"next,omitempty"` // from where to go on; null when all is done
+	Next        **string                  `json:"next,omitempty"` // after, to go on; null when all is done
 	Stopped     string                    `json:"stopped,omitempty"`
 }
 
@@ -67,13 +68,17 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 		r.filter.Decisions = []blueprint.Decision{blueprint.Decision(in.Decision)}
 	}
 	result, err := s.Triggers.RedeliverSeveral(ctx, caller.Principal, &blueprint.RedeliverRequest{
-		TriggerID: *in.TriggerID, Filter: r.filter, Limit: in.Limit, Again: in.Again, DryRun: in.DryRun,
+		TriggerID: *in.TriggerID, Filter: r.filter, After: in.After, Limit: in.Limit, Again: in.Again, DryRun: in.DryRun,
 	})
 	if err != nil {
 		return redelivered{}, err
 	}
+	next := &result.Next
+	if *next == "" {
+		next = nil
+	}
 	return redelivered{
 		Success: true, Matched: &result.Matched, Redelivered: &result.Redelivered, Refused: &result.Refused, Firings: &result.Firings,
-		Next: &result.Next, Stopped: result.Stopped,
+		Next: &next, Stopped: result.Stopped,
 	}, nil
 }

@@ -268,7 +268,7 @@ func (d *disk) addTrigger(b *book, kind blueprint.TriggerType, config map[string
 	d.changed[id] = d.generation
 	d.bindings[id] = &blueprint.Binding{
 		Trigger:    blueprint.Trigger{ID: id, BlueprintID: b.definition.BlueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: owner.UserID},
-		Definition: b.definition, Principal: owner, CanManage: true,
+		Definition: b.definition, Principal: owner, CanManage: true, Member: true,
 	}
 	return id
 }

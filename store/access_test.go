@@ -91,7 +91,7 @@ func TestAccess(t *testing.T) {
 						return err
 					}},
 					{"FiringsToRedeliver", blueprint.AccessManage, func() error {
-						_, _, err := s.FiringsToRedeliver(ctx, who, trigger.ID, blueprint.FiringFilter{}, false, 20)
+						_, _, err := s.FiringsToRedeliver(ctx, who, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Limit: 20})
 						return err
 					}},
 					{"Ledger", blueprint.AccessManage, func() error {

@@ -17,7 +17,8 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	defer wrap(&err, "binding of trigger %s", triggerID)
 	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {
 		const creator = "SELECT created_by FROM triggers WHERE id = ? AND deleted_at IS NULL"
-		const query = "SELECT " + triggerColumns + ", coalesce(t.paused_reason, ''), b.version, " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		const member = "EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1)"
+		const query = "SELECT " + triggerColumns + ", coalesce(t.paused_reason, ''), coalesce(t.paused_at, 0), b.version, " + member + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 			WHERE t.id = ?2 AND b.deleted_at IS NULL`
 		binding := &blueprint.Binding{}
 		err := q.row(creator, []any{triggerID}, &binding.Principal.UserID)
@@ -26,7 +27,7 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 		if err == nil {
 			binding.Trigger, err = s.scanTrigger(func(into ...any) error {
 				return q.row(query, []any{binding.Principal.UserID, triggerID}, into...)
-			}, &binding.PausedReason, &version, &access)
+			}, &binding.PausedReason, &binding.RetryAt, &version, &binding.Member, &access)
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, notFound("trigger", triggerID)
@@ -34,66 +35,45 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 		if err != nil {
 			return nil, err
 		}
+		binding.RetryAt = retryAt(&binding.Trigger, binding.RetryAt)
 		binding.CanManage = access >= blueprint.AccessManage
 		binding.Definition, err = s.readDefinition(q, binding.Trigger.BlueprintID, version)
 		return binding, err
 	})
 }
 
-// ActiveTriggers lists the active triggers of a type, oldest first, with their
-// secrets. It asks for no principal: it is for what fires triggers. The list
-// may be shared and must not be changed.
-func (s *Store) ActiveTriggers(ctx context.Context, kind blueprint.TriggerType) (_ []blueprint.Trigger, err error) {
-	defer wrap(&err, "active %s triggers", kind)
-	return remember(ctx, s, s.active, string(kind), func(q *session) (list []blueprint.Trigger, err error) {
-		err = s.eachActive(q, kind, func(trigger blueprint.Trigger, _ blueprint.Time) {
-			list = append(list, trigger)
-		})
-		return list, err
-	})
-}
-
 // Schedules lists the active scheduled triggers, oldest first, each with its
 // cursor, and the generation that they are of. Given an earlier generation, it
 // lists only what has changed since, and with it what is no longer active: its
-// IsActive is false. It asks for no principal: it is for what fires triggers.
+// IsActive is false. A schedule whose config cannot be read has none, and is
+// logged. It asks for no principal: it is for what fires triggers.
 func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
 	defer wrap(&err, "schedules since generation %d", since)
+	const all = "SELECT " + triggerColumns + `, t.cursor_at, 0 FROM triggers t
+		WHERE t.type = 'scheduled' AND t.is_active = 1 AND t.deleted_at IS NULL ORDER BY t.seq`
 	const changed = "SELECT " + triggerColumns + `, t.cursor_at, t.deleted_at IS NOT NULL FROM triggers t
 		WHERE t.type = 'scheduled' AND t.changed > ? ORDER BY t.seq`
-	add := func(trigger blueprint.Trigger, cursor blueprint.Time) {
-		list = append(list, blueprint.Schedule{Trigger: trigger, Cursor: cursor})
-	}
 	err = s.read(ctx, func(q *session) error {
 		if generation, err = readGeneration(q); err != nil {
 			return err
 		}
+		query, args := changed, []any{since}
 		if since == 0 {
-			return s.eachActive(q, blueprint.TriggerScheduled, add)
+			query, args = all, nil
 		}
-		return q.each(changed, []any{since}, func(scan func(...any) error) error {
-			var cursor blueprint.Time
+		return q.each(query, args, func(scan func(...any) error) error {
 			var deleted bool
-			trigger, err := s.scanTrigger(scan, &cursor, &deleted)
-			if err == nil {
-				trigger.IsActive = trigger.IsActive && !deleted
-				add(trigger, cursor)
+			one, unread, err := s.scanSchedule(scan, &deleted)
+			if err != nil {
+				return err
 			}
-			return err
+			one.Trigger.IsActive = one.Trigger.IsActive && !deleted
+			if unread != nil && one.Trigger.IsActive {
+				s.options.Logger.Error("the config of a schedule cannot be read", "trigger", one.Trigger.ID, "error", unread)
+			}
+			list = append(list, one)
+			return nil
 		})
 	})
 	return list, generation, err
-}
-
-func (s *Store) eachActive(q *session, kind blueprint.TriggerType, f func(blueprint.Trigger, blueprint.Time)) error {
-	const query = "SELECT " + triggerColumns + `, t.cursor_at FROM triggers t
-		WHERE t.type = ? AND t.is_active = 1 AND t.deleted_at IS NULL ORDER BY t.seq`
-	return q.each(query, []any{string(kind)}, func(scan func(...any) error) error {
-		var cursor blueprint.Time
-		trigger, err := s.scanTrigger(scan, &cursor)
-		if err == nil {
-			f(trigger, cursor)
-		}
-		return err
-	})
 }

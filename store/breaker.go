@@ -22,7 +22,7 @@ var sourceOf = map[blueprint.TriggerType]blueprint.Source{
 // weighEnd takes note of how a run of a trigger has ended. One that completed
 // costs nothing unless the one before it failed. Runs that somebody cancelled,
 // fired by hand or had delivered again say nothing about the trigger when they
-// fail.
+// fail; nor do any that were created before it was switched on last.
 func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	id := c.Row.TriggerID
 	if id == "" || !c.Row.Status.Terminal() || c.Cancelled {
@@ -36,9 +36,11 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 		if !failing[id] {
 			return nil
 		}
-		delete(failing, id)
-		t.mended = true
-		_, err := t.exec("UPDATE triggers SET failures = 0 WHERE id = ?", id)
+		mended, err := t.exec("UPDATE triggers SET failures = 0 WHERE id = ? AND on_since < ?", id, int64(c.Row.CreatedAt))
+		if mended > 0 {
+			delete(failing, id)
+			t.mended = true
+		}
 		return err
 	}
 	if own, err := ownFiringOf(t, c); err != nil || !own {
@@ -46,9 +48,11 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	}
 	failing[id] = true
 	var failures int
-	err = t.row("UPDATE triggers SET failures = failures + 1 WHERE id = ? AND is_active = 1 AND deleted_at IS NULL RETURNING failures", []any{id}, &failures)
+	const count = `UPDATE triggers SET failures = failures + 1
+		WHERE id = ? AND is_active = 1 AND on_since < ? AND deleted_at IS NULL RETURNING failures`
+	err = t.row(count, []any{id, int64(c.Row.CreatedAt)}, &failures)
 	switch {
-	case errors.Is(err, sql.ErrNoRows): // it is off or gone
+	case errors.Is(err, sql.ErrNoRows): // it is off or gone, or was switched on since the run began
 		return nil
 	case err != nil || failures < maxFailures:
 		return err
@@ -103,16 +107,25 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 		return nil
 	}
 	reason := fmt.Sprintf("%d runs in a row failed, the last of them %s", failures, c.Row.ID)
+	var pausedAt any
+	cure := "mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"
+	if trigger.IsOpen() {
+		pausedAt = int64(blueprint.TimeOf(s.options.Clock.Now()))
+		reason, cure = reason+triedAgain, "mend the cause; isActive: true switches it on at once"
+	}
 	t.changed()
 	t.tripped = append(t.tripped, id)
-	if _, err := t.exec("UPDATE triggers SET is_active = 0, paused_reason = ?, changed = "+nextGeneration+" WHERE id = ?", reason, id); err != nil {
+	if _, err := t.exec("UPDATE triggers SET is_active = 0, paused_reason = ?, paused_at = ?, changed = "+nextGeneration+" WHERE id = ?", reason, pausedAt, id); err != nil {
 		return err
 	}
 	now := s.options.Clock.Now()
+	if err := s.missPaused(t, &trigger, blueprint.TimeOf(now), reason); err != nil {
+		return err
+	}
 	row := s.options.IDs.ULID(now)
 	return insertFiring(t, &blueprint.Firing{
 		ID: row, TriggerID: id, Source: sourceOf[trigger.Type], Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
-		Reason: "the server switched the trigger off: " + reason + "; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)",
+		Reason: "the server switched the trigger off: " + reason + "; " + cure,
 	})
 }
 

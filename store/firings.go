@@ -80,12 +80,30 @@ func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err 
 // limit. It asks for no principal: it is for what fires triggers.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
+	if err := s.roomForFirings(); err != nil {
+		return err
+	}
+	return s.record(ctx, firings, func(t *transaction) error {
+		if err := s.raise(t, events); err != nil {
+			return err
+		}
+		return moveCursor(t, triggerID, cursor)
+	})
+}
+
+func (s *Store) roomForFirings() error {
 	if s.ground.narrow.Load() {
 		return errNoRoom // what was refused for want of room must not fill the rest
 	}
 	if s.full.Load() {
 		return errDiskLimit
 	}
+	return nil
+}
+
+// record writes rows of the ledger for firings that start no run, and more, in
+// one transaction.
+func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more func(*transaction) error) error {
 	size := 512
 	for i := range firings {
 		if err := s.sealDelivery(&firings[i]); err != nil {
@@ -99,10 +117,7 @@ func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []b
 				return err
 			}
 		}
-		if err := s.raise(t, events); err != nil {
-			return err
-		}
-		return moveCursor(t, triggerID, cursor)
+		return more(t)
 	}})
 }
 

@@ -26,8 +26,8 @@ const (
 		SELECT k.seq FROM firings k INDEXED BY firings_started WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision = 'started' UNION ALL
 		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision <> 'started') AND` + matching
 	// A run ends after its firing was received; a day is for clocks that were set back.
-	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_ended
-		WHERE e.status = ?9 AND e.end_time IS NOT NULL AND e.end_time >= ?4 - 86400000 AND e.trigger_id = ?1) AND` + matching
+	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_failed
+		WHERE e.status = 'failed' AND e.trigger_id = ?1 AND e.end_time >= ?4 - 86400000) AND` + matching
 	alongUnfinished = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_unfinished
 		WHERE e.status = ?9 AND e.end_time IS NULL AND e.trigger_id = ?1) AND` + matching
 )

@@ -32,6 +32,7 @@ func ledger(t testing.TB, s *Store, rows int) (who blueprint.Principal, trigger 
 			}
 			f := firing(s, trigger, fmt.Sprint("key ", i))
 			f.ReceivedAt, f.Decision, f.Source = blueprint.TimeOf(at), decisions[i%len(decisions)], []blueprint.Source{"webhook", "manual", "api"}[i%3]
+			f.DueAt = f.ReceivedAt // what is neither a tick nor came cannot be run again
 			elsewhere := f
 			elsewhere.ID, elsewhere.TriggerID, elsewhere.Decision = s.options.IDs.ULID(at), other.ID, "refused"
 			if err := insertFiring(w, &elsewhere); err != nil {
@@ -115,7 +116,7 @@ func TestFindFirings(t *testing.T) {
 			if rows := must(s.Ledger(ctx, who, trigger.ID, f, 10))(t); !cmp.Equal(rows, want[:min(10, len(want))]) && len(want) > 0 {
 				t.Fatalf("%+v: %s", f, cmp.Diff(want[:min(10, len(want))], rows))
 			}
-			again, matched, err := s.FiringsToRedeliver(ctx, who, trigger.ID, f, false, 10)
+			again, matched, err := s.FiringsToRedeliver(ctx, who, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: f, Limit: 10})
 			if err != nil || matched != len(want) || len(again) != min(10, len(want)) || len(want) > 0 && again[0].ID != want[len(want)-1].ID {
 				t.Fatalf("%+v: %v, %d and %d to run again, want %d", f, err, len(again), matched, len(want))
 			}
@@ -133,9 +134,11 @@ func TestFiringsToRedeliver(t *testing.T) {
 		var ids []string
 		for i := range 4 {
 			f := firing(s, trigger, fmt.Sprint(i))
+			f.Delivery = &blueprint.Delivery{}
 			check(t, s.RecordFiring(ctx, f))
 			ids = append(ids, f.ID)
 		}
+		check(t, s.RecordFiring(ctx, firing(s, trigger, "a remark of the server's own, with which nothing came")))
 		again := func(of string, status blueprint.Status) {
 			f := firing(s, trigger, s.options.IDs.ULID(start))
 			f.Source, f.Delivery = blueprint.SourceRedelivery, &blueprint.Delivery{Facts: map[string]any{blueprint.RedeliveredFrom: of}}
@@ -156,18 +159,26 @@ func TestFiringsToRedeliver(t *testing.T) {
 			again bool
 			want  []string
 		}{{false, ids[1:]}, {true, ids}} {
-			list, matched, err := s.FiringsToRedeliver(ctx, ann, trigger.ID, filter, c.again, 100)
+			list, matched, err := s.FiringsToRedeliver(ctx, ann, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: filter, Again: c.again, Limit: 100})
 			var got []string
 			for _, f := range list {
 				got = append(got, f.ID)
+				if (f.Failed == 1) != (f.ID == ids[1]) {
+					t.Errorf("%s failed %d times", f.ID, f.Failed)
+				}
 			}
 			if err != nil || matched != len(c.want) || !slices.Equal(got, c.want) {
 				t.Errorf("again %v: %v, %d: %v, want %v", c.again, err, matched, got, c.want)
 			}
 		}
-		_, _, err := s.FiringsToRedeliver(ctx, bob, trigger.ID, filter, false, 1)
+		_, _, err := s.FiringsToRedeliver(ctx, bob, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: filter, Limit: 1})
 		wantCode(t, err, blueprint.CodeForbidden)
 
+		for i, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed, ""} {
+			if told := must(s.FiringStory(ctx, ann, ids[i]))(t).Redeliveries; told[0].Status != status && !(status == "" && told[0].Status == blueprint.StatusRunning) {
+				t.Errorf("run again as %+v, want %q", told, status)
+			}
+		}
 		story := must(s.FiringStory(ctx, ann, ids[1]))(t)
 		if len(story.Redeliveries) != 1 || story.Redeliveries[0].ExecutionID == nil || story.Trigger.ID != trigger.ID || story.Run != nil {
 			t.Errorf("story %+v", story)
@@ -303,7 +314,7 @@ func TestFindFiringsCost(t *testing.T) {
 			return err
 		})
 		again := timed(t, func() error {
-			_, _, err := s.FiringsToRedeliver(ctx, who, trigger.ID, c.filter, false, 100)
+			_, _, err := s.FiringsToRedeliver(ctx, who, &blueprint.RedeliverRequest{TriggerID: trigger.ID, Filter: c.filter, Limit: 100})
 			return err
 		})
 		t.Logf("%-20s %7d of %d: %v; to run again %v", c.name, total, *findRows, took.Round(time.Microsecond), again.Round(time.Microsecond))

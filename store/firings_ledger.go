@@ -83,7 +83,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		query := `SELECT f.decision, CASE WHEN f.decision IN ('started', 'duplicate') THEN '' WHEN f.source = 'redelivery' THEN 'when it was run again' ELSE f.reason END AS why, count(*), max(f.received_at)` +
+		query := `SELECT f.decision, CASE WHEN f.decision IN ('started', 'duplicate') THEN '' WHEN f.source = 'redelivery' THEN 'redelivery' ELSE f.reason END AS why, count(*), max(f.received_at)` +
 			alongAll + " GROUP BY f.decision, why ORDER BY count(*) DESC, f.decision, why LIMIT ?10"
 		return q.each(query, append(args, limit), func(scan func(...any) error) error {
 			var c blueprint.ReasonCount

@@ -50,7 +50,10 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 		story.Run = &blueprint.FiringRun{ExecutionID: *story.Firing.ExecutionID, Status: blueprint.StatusNotFound}
 		err = q.row("SELECT status FROM executions WHERE id = ?", []any{story.Run.ExecutionID}, &story.Run.Status)
 		if errors.Is(err, sql.ErrNoRows) {
-			err = nil
+			return nil
+		}
+		if err == nil && !story.Run.Status.Terminal() {
+			story.Unfinished, err = unfinished(q, &story.Trigger)
 		}
 		return err
 	})
@@ -82,6 +85,9 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 		var access blueprint.Access
 		err := q.row("SELECT "+accessLevel+" FROM blueprints b WHERE b.id = ?2", []any{story.Trigger.CreatedBy, story.Trigger.BlueprintID}, &access)
 		story.CanManage = access >= blueprint.AccessManage
+		if err == nil {
+			story.Unfinished, err = unfinished(q, &story.Trigger)
+		}
 		return err
 	})
 	if err != nil {

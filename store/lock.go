@@ -117,6 +117,14 @@ func holder(path string) (number string, held bool, err error) {
 	return signer(file), true, nil
 }
 
+// IsServed tells whether a server has the database, or another process that writes
+// to it alone. It waits for nobody and changes nothing; false when that cannot be
+// known.
+func IsServed(path string) (served, known bool) {
+	_, held, err := holder(path + ".lock")
+	return held, err == nil
+}
+
 // used tells whether a server that held this lock has used its database.
 func used(path string) bool {
 	text, err := os.ReadFile(path)

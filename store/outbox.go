@@ -60,7 +60,7 @@ func (l *listening) to(t *transaction, events []blueprint.Event) bool {
 // raise puts events into the outbox, those that somebody listens to. Only their
 // data is looked at.
 func (s *Store) raise(t *transaction, events []blueprint.Event) error {
-	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, root, at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	for i := range events {
 		e := &events[i]
 		heard, err := s.writer.listening.heard(t, e)
@@ -76,7 +76,7 @@ func (s *Store) raise(t *transaction, events []blueprint.Event) error {
 			data = []byte("null")
 		}
 		key := s.options.IDs.ULID(s.options.Clock.Now())
-		if _, err := t.exec(insert, key, e.Name, e.OrganizationID, e.BlueprintID, e.ExecutionID, e.Depth, int64(e.At), string(data)); err != nil {
+		if _, err := t.exec(insert, key, e.Name, e.OrganizationID, e.BlueprintID, e.ExecutionID, e.Depth, e.Root, int64(e.At), string(data)); err != nil {
 			return err
 		}
 		t.raised += 256 + len(data)

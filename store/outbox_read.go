@@ -2,32 +2,25 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"blueprintd/blueprint"
 	"blueprintd/planted"
 )
 
+const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, data"
+
 // Events lists what is in the outbox behind a place, the oldest first. It asks
 // for no principal: it is for what fires triggers.
 func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "events after %d", after)
-	const query = `SELECT seq, key, name, organization_id, blueprint_id, execution_id, depth, at, data FROM events WHERE seq > ? ORDER BY seq LIMIT ?`
+	const query = "SELECT " + outboxColumns + " FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
 	err = s.read(ctx, func(q *session) error {
-		return q.each(query, []any{after, limit}, func(scan func(...any) error) error {
-			var e blueprint.OutboxEvent
-			var data []byte
-			err := scan(&e.Seq, &e.Key, &e.Name, &e.OrganizationID, &e.BlueprintID, &e.ExecutionID, &e.Depth, &e.At, &data)
-			if err != nil {
-				return err
-			}
-			if e.Data, err = readData(data); err != nil { // the others behind it must not wait for ever
-				s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
-			}
-			list = append(list, e)
-			return nil
-		})
+		list, err = s.eventsOf(q, query, after, limit)
+		return err
 	})
 	if planted.Is(planted.EventForgotten) {
 		s.forget(ctx, list)
@@ -35,11 +28,87 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blue
 	return list, err
 }
 
-// EventsTold takes events out of the outbox, by their keys. It asks for no
-// principal: it is for what fires triggers.
-func (s *Store) EventsTold(ctx context.Context, keys []string) (err error) {
-	defer wrap(&err, "delete %d events", len(keys))
-	return s.write(ctx, func(t *transaction) error {
+// NextEvents lists what is in the outbox so that no organization has to wait for
+// another one's: at most limit events, shared out among those organizations that
+// have some, each one's oldest first. After names the places of organizations
+// behind which theirs are; 0 for those that it does not name. When there are more
+// organizations than limit, those come first whose events are the oldest. It asks
+// for no principal: it is for what fires triggers.
+func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit int) (list []blueprint.OutboxEvent, err error) {
+	defer wrap(&err, "next events")
+	const (
+		organization = "SELECT coalesce(min(organization_id), '') FROM events WHERE organization_id > ?"
+		oldest       = "SELECT coalesce(min(seq), 0) FROM events WHERE organization_id = ? AND seq > ?"
+		query        = "SELECT " + outboxColumns + " FROM events WHERE organization_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
+	)
+	type line struct {
+		organizationID string
+		first          int64
+	}
+	err = s.read(ctx, func(q *session) error {
+		var lines []line
+		for last := ""; ; {
+			if err := q.row(organization, []any{last}, &last); err != nil {
+				return err
+			}
+			if last == "" {
+				break
+			}
+			one := line{organizationID: last}
+			if err := q.row(oldest, []any{last, after[last]}, &one.first); err != nil {
+				return err
+			}
+			if one.first > 0 {
+				lines = append(lines, one)
+			}
+		}
+		slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(a.first, b.first) })
+		lines = lines[:min(len(lines), limit)]
+		for i, one := range lines { // what one does not need is for those behind it
+			page, err := s.eventsOf(q, query, one.organizationID, one.first, (limit-len(list))/(len(lines)-i))
+			if err != nil {
+				return err
+			}
+			list = append(list, page...)
+		}
+		return nil
+	})
+	if planted.Is(planted.EventForgotten) {
+		s.forget(ctx, list)
+	}
+	return list, err
+}
+
+func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []blueprint.OutboxEvent, err error) {
+	err = q.each(query, parameters, func(scan func(...any) error) error {
+		var e blueprint.OutboxEvent
+		var data []byte
+		err := scan(&e.Seq, &e.Key, &e.Name, &e.OrganizationID, &e.BlueprintID, &e.ExecutionID, &e.Depth, &e.Root, &e.At, &data)
+		if err != nil {
+			return err
+		}
+		if e.Data, err = readData(data); err != nil { // the others behind it must not wait for ever
+			s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, err
+}
+
+// EventsTold takes events out of the outbox, by their keys, and writes in the
+// same transaction rows of the ledger for firings that start no run, of any
+// trigger. CodeUnavailable when there are rows and the disk is nearly full, or
+// the database is at its size limit. It asks for no principal: it is for what
+// fires triggers.
+func (s *Store) EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
+	defer wrap(&err, "delete %d events and record %d firings", len(keys), len(firings))
+	if len(firings) > 0 {
+		if err := s.roomForFirings(); err != nil {
+			return err
+		}
+	}
+	return s.record(ctx, firings, func(t *transaction) error {
 		for _, key := range keys {
 			if _, err := t.exec("DELETE FROM events WHERE key = ?", key); err != nil {
 				return err

@@ -32,7 +32,7 @@ func outboxOf(t testing.TB, s *Store) (list []string) {
 func telling(s *Store, b blueprint.Blueprint, by blueprint.Principal, data any) *blueprint.JournalCommit {
 	c := finished(s, b, by, []byte("{}"))
 	c.Events = []blueprint.Event{{
-		Name: blueprint.EventExecutionCompleted, OrganizationID: c.Row.OrganizationID, BlueprintID: b.ID, ExecutionID: c.Row.ID, Depth: 3, At: c.Row.EndTime, Data: data,
+		Name: blueprint.EventExecutionCompleted, OrganizationID: c.Row.OrganizationID, BlueprintID: b.ID, ExecutionID: c.Row.ID, Depth: 3, Root: "first", At: c.Row.EndTime, Data: data,
 	}}
 	return c
 }
@@ -94,7 +94,7 @@ func TestOutbox(t *testing.T) {
 			t.Errorf("data was worked out %d times, told %d times", times, told)
 		}
 		list := must(s.Events(ctx, 1, 2))(t)
-		if len(list) != 2 || list[0].Seq != 2 || list[0].Depth != 3 || len(list[0].Key) != 26 || list[0].OrganizationID != b.OrganizationID || list[0].BlueprintID != b.ID ||
+		if len(list) != 2 || list[0].Seq != 2 || list[0].Depth != 3 || list[0].Root != "first" || len(list[0].Key) != 26 || list[0].OrganizationID != b.OrganizationID || list[0].BlueprintID != b.ID ||
 			list[0].At != blueprint.TimeOf(start) || !cmp.Equal(list[0].Data, any(map[string]any{"n": json.Number("1.50")})) {
 			t.Errorf("read %+v", list)
 		}
@@ -259,6 +259,70 @@ func TestOutboxBadData(t *testing.T) {
 	if len(list) != 3 || list[0].Data != nil || !blueprint.Equal(list[2].Data, deep) {
 		t.Errorf("read %+v", list)
 	}
+}
+
+// Organizations take turns in the outbox, whatever is in it of others.
+func TestNextEvents(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		after := map[string]int64{}
+		for i, name := range []string{"ann", "bob", "cid"} {
+			by := user(t, s, name)
+			b := create(t, s, by, name)
+			listen(t, s, by, b, blueprint.EventExecutionCompleted)
+			for range []int{6, 1, 3}[i] {
+				check(t, s.Commit(ctx, telling(s, b, by, nil)))
+			}
+			if name == "cid" {
+				after[b.OrganizationID] = 8
+			}
+		}
+		for _, c := range []struct {
+			limit int
+			want  []int64
+		}{{1, []int64{1}}, {2, []int64{1, 7}}, {3, []int64{1, 7, 9}}, {6, []int64{1, 2, 7, 9, 10}}, {9, []int64{1, 2, 3, 7, 9, 10}}, {100, []int64{1, 2, 3, 4, 5, 6, 7, 9, 10}}} {
+			var got []int64
+			for _, e := range must(s.NextEvents(ctx, after, c.limit))(t) {
+				got = append(got, e.Seq)
+			}
+			if !cmp.Equal(got, c.want) {
+				t.Errorf("%d: %v, want %v", c.limit, got, c.want)
+			}
+		}
+	})
+}
+
+// The rows of those who hear of an event and start nothing are stored with its
+// deletion, or neither is done.
+func TestEventsToldWithRows(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		b := create(t, s, ann, "T")
+		one, two := listen(t, s, ann, b, blueprint.EventExecutionCompleted), listen(t, s, ann, b, blueprint.EventExecutionFailed)
+		check(t, s.Commit(ctx, telling(s, b, ann, nil)))
+		keys := []string{must(s.Events(ctx, 0, 1))(t)[0].Key}
+		var rows []blueprint.Firing
+		for _, trigger := range []blueprint.Trigger{one, two, two} {
+			row := firing(s, trigger, "k")
+			row.Decision, row.ExecutionID = blueprint.DecisionSkipped, nil
+			rows = append(rows, row)
+		}
+		bad := rows[2]
+		bad.ID = "short"
+		rowsOf := func(trigger blueprint.Trigger) int {
+			_, total, err := s.Firings(ctx, ann, trigger.ID, 10, 0)
+			check(t, err)
+			return total
+		}
+		if err := s.EventsTold(ctx, keys, rows[0], bad); err == nil || len(outboxOf(t, s)) != 1 || rowsOf(one) != 0 {
+			t.Errorf("a row that is not valid: %v, %d events, %d rows", err, len(outboxOf(t, s)), rowsOf(one))
+		}
+		check(t, s.EventsTold(ctx, keys, rows...))
+		if len(outboxOf(t, s)) != 0 || rowsOf(one) != 1 || rowsOf(two) != 2 {
+			t.Errorf("%d events, %d and %d rows", len(outboxOf(t, s)), rowsOf(one), rowsOf(two))
+		}
+	})
 }
 
 // Looking for who listens does not read triggers that listen to nothing.

@@ -64,3 +64,35 @@ func TestSchedulesAfter(t *testing.T) {
 		}
 	})
 }
+
+// A schedule whose config cannot be read, or not be decrypted, keeps no other
+// from being fired.
+func TestSchedulesUnread(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		b := create(t, s, ann, "T")
+		add := func(config map[string]any) blueprint.Trigger {
+			return must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerScheduled, config))(t)
+		}
+		before := must(s.Generation(ctx))(t)
+		sealed, strange, fine := add(nil), add(nil), add(map[string]any{"cron": "* * * * *"})
+		check(t, s.write(ctx, func(q *transaction) error {
+			if _, err := q.exec("UPDATE triggers SET config = NULL, sealed_config = x'00112233' WHERE id = ?", sealed.ID); err != nil {
+				return err
+			}
+			_, err := q.exec("UPDATE triggers SET config = '[1]' WHERE id = ?", strange.ID)
+			return err
+		}))
+		for _, since := range []int64{0, before} {
+			list, _, err := s.Schedules(ctx, since)
+			if err != nil || len(list) != 3 || list[0].Trigger.ID != sealed.ID || list[0].Trigger.Config != nil || !list[1].Trigger.IsActive || list[1].Trigger.Config != nil || list[2].Trigger.ID != fine.ID || list[2].Trigger.Config["cron"] == nil {
+				t.Errorf("since %d: %v %+v", since, err, list)
+			}
+		}
+		page, _, err := s.SchedulesAfter(ctx, 0, 9)
+		if err != nil || len(page) != 3 || page[0].Trigger.Config != nil {
+			t.Errorf("%v %+v", err, page)
+		}
+	})
+}

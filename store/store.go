@@ -91,7 +91,6 @@ type Store struct {
 	keys        *cache[*knownKey]
 	access      *cache[grant]
 	bindings    *cache[*blueprint.Binding]
-	active      *cache[[]blueprint.Trigger]
 	mailboxes   *cache[string]                // ids of triggers
 	listeners   *cache[[]string]              // ids of triggers
 	definitions *cache[*blueprint.Definition] // these never change
@@ -123,7 +122,6 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		keys:        newCache[*knownKey](10_000),
 		access:      newCache[grant](10_000),
 		bindings:    newCache[*blueprint.Binding](10_000),
-		active:      newCache[[]blueprint.Trigger](16),
 		mailboxes:   newCache[string](10_000),
 		listeners:   newCache[[]string](10_000),
 		definitions: newCache[*blueprint.Definition](1_000),

@@ -66,8 +66,8 @@ func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id str
 }
 
 // ListTriggers lists the triggers of a blueprint, oldest first, to who may see
-// it: CodeNotFound, or CodeForbidden. Who may not manage it gets secrets as
-// null.
+// it: CodeNotFound, or CodeForbidden. Who may not manage it gets secrets and
+// the addresses of mailboxes as null.
 func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal, blueprintID string) (list []blueprint.Trigger, err error) {
 	defer wrap(&err, "triggers of blueprint %s for user %s", blueprintID, principal.UserID)
 	list = []blueprint.Trigger{}
@@ -80,7 +80,7 @@ func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal,
 		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
 			trigger, err := s.scanTrigger(scan)
 			if granted.access < blueprint.AccessManage {
-				trigger.Config = blueprint.RedactConfig(trigger.Config)
+				trigger.Config = trigger.Redacted()
 			}
 			list = append(list, trigger)
 			return err
@@ -130,7 +130,9 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 // config and gives the next one (it must not change its argument; an error of
 // it is returned and changes nothing); isActive, unless nil, turns the trigger
 // on or off. Turning it on, or changing a schedule, moves its cursor to now; on
-// is also what forgets that its runs have failed. It needs AccessManage on its blueprint: CodeNotFound, or CodeForbidden.
+// is also what forgets that its runs have failed, and what becomes of those that
+// are under way. It needs AccessManage on its blueprint: CodeNotFound, or
+// CodeForbidden.
 func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "update trigger %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -157,7 +159,12 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			trigger.IsActive = *isActive
 		}
 		if isActive != nil && *isActive {
-			if _, err := t.exec("UPDATE triggers SET failures = 0, paused_reason = NULL WHERE id = ?", id); err != nil {
+			if _, err := t.exec("UPDATE triggers SET failures = 0, paused_reason = NULL, paused_at = NULL, on_since = ? WHERE id = ?", int64(now), id); err != nil {
+				return err
+			}
+		}
+		if isActive != nil && !*isActive { // now it is off because somebody says so
+			if _, err := t.exec("UPDATE triggers SET paused_at = NULL, paused_reason = replace(paused_reason, ?, '') WHERE id = ?", triedAgain, id); err != nil {
 				return err
 			}
 		}

@@ -28,6 +28,8 @@ type activation struct {
 	input    any
 	headers  map[string]any
 	depth    int    // how many events led here
+	root     string // the key of the first of them
+	letIn    bool   // it switched its trigger on again
 	keyed    bool   // the key came from outside and may come again
 	bodyID   string // of a delivery that says in its body which one it is; filled in by judge
 	patience time.Duration
@@ -47,14 +49,21 @@ func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprin
 	return &blueprint.Firing{ID: id, TriggerID: triggerID, Source: source, Key: id, ReceivedAt: blueprint.TimeOf(now)}
 }
 
-// begin hands an activation to the runner. The run is not durable yet.
+// begin hands an activation to the runner. The run is not durable yet. Where a
+// full lane skips, one that comes again is found out before it could take, for a
+// moment, the place of another.
 func (t *Service) begin(a *activation) (Run, error) {
-	b := a.binding
+	b, lane := a.binding, laneOf(&a.binding.Trigger)
+	if lane != nil && lane.OnLimit == blueprint.LimitSkip {
+		if first := t.earlier(context.Background(), a); first != nil {
+			return nil, first
+		}
+	}
 	run, err := t.Runner.Start(&blueprint.StartRequest{
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
-		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth},
+		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
-		Lane: laneOf(&b.Trigger),
+		Lane: lane,
 	}, a.patience)
 	return run, crowded(err)
 }
@@ -87,12 +96,12 @@ func (t *Service) finish(ctx context.Context, a *activation, run Run, err error)
 		}
 	}
 	if a.firing.BodyHash == "" {
-		t.recordDuplicate(ctx, a.firing, duplicate)
+		t.recordDuplicate(ctx, a, duplicate)
 	}
 	return nil, duplicate
 }
 
-// earlier looks whether a key has started a run before. Only what could not be
+// earlier looks whether a key has started a run before. What could not be
 // started asks: a delivery that comes again gets its first answer even when the
 // blueprint cannot run any more or the server is busy.
 func (t *Service) earlier(ctx context.Context, a *activation) *blueprint.DuplicateFiringError {
@@ -106,11 +115,20 @@ func (t *Service) earlier(ctx context.Context, a *activation) *blueprint.Duplica
 	return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
 }
 
-// recordDuplicate stores the row of a firing whose key had started a run.
-func (t *Service) recordDuplicate(ctx context.Context, firing *blueprint.Firing, first *blueprint.DuplicateFiringError) {
+// recordDuplicate stores the row of a firing whose key had started a run. What
+// came is there with the first; to send it again costs its sender nothing.
+func (t *Service) recordDuplicate(ctx context.Context, a *activation, first *blueprint.DuplicateFiringError) {
+	firing := a.firing
+	firing.Files = nil
+	if firing.Delivery != nil {
+		firing.Delivery.Body = nil
+	}
 	firing.Decision, firing.ExecutionID = blueprint.DecisionDuplicate, &first.ExecutionID
 	firing.Reason = fmt.Sprintf("this key started %s before, with firing %s", first.ExecutionID, first.FiringID)
-	t.record(ctx, firing)
+	// Mail is looked up before anybody asks who sent it.
+	if kind := a.binding.Trigger.Type; !a.binding.Trigger.IsOpen() && kind != blueprint.TriggerEmail || t.mayRecord(firing, firing.Reason) {
+		t.record(ctx, firing)
+	}
 }
 
 // recordRefused stores the row of a firing that was not allowed or not valid.

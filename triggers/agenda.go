@@ -115,6 +115,8 @@ type scheduled struct {
 	next    time.Time // the first tick after cursor; zero for none
 	retry   time.Time // not before
 	steps   []step    // still to be done
+	warned  time.Time // the tick that was last said to be tried again
+	told    time.Time // the last tick that an event told of as missed
 
 	// Where it stands in the agenda.
 	order int // of two that are due at once, the lower goes first

@@ -126,7 +126,7 @@ func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activat
 			t.recordRefused(r.Context(), a.firing, conflict.Message)
 			return conflict
 		}
-		t.recordDuplicate(r.Context(), a.firing, duplicate)
+		t.recordDuplicate(r.Context(), a, duplicate)
 	}
 	writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
 	return nil

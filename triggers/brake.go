@@ -10,8 +10,8 @@ import (
 	"blueprintd/clock"
 )
 
-// The address of a webhook is all that a sender needs to have deliveries
-// refused, and each leaves a row. So a trigger has rowBurst such rows to spare
+// The address of a webhook or a mailbox is all that a sender needs to have
+// deliveries refused, and to send again what came before, and each leaves a row. So a trigger has rowBurst such rows to spare
 // and gets rowRate of them back in each countDelay; what comes beyond is
 // counted, and one row tells the count once in each countDelay. That is at most
 // 17,000 rows, or ten megabytes, in a day. The bodies of refused deliveries are
@@ -25,7 +25,7 @@ const (
 	countDelay = time.Minute
 )
 
-// brake holds back rows of refused deliveries.
+// brake holds back rows of deliveries that start nothing.
 type brake struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket // by trigger
@@ -39,12 +39,12 @@ type bucket struct {
 	bytes float64
 	at    time.Time // when these were right
 	count int       // deliveries without a row
-	last  string    // why the last of them was refused
+	last  string    // what was said of the last of them
 	from  blueprint.Source
 	timer *clock.Timer
 }
 
-// mayRecord tells whether a refused delivery gets a row of its own. When it
+// mayRecord tells whether a delivery that starts nothing gets a row of its own. When it
 // does not, it has been counted. A body for which there is no room is dropped.
 func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
 	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery
@@ -92,7 +92,7 @@ func (t *Service) recordCount(triggerID string, b *bucket) {
 	t.brake.mu.Unlock()
 	if count > 0 {
 		firing := t.newFiring(triggerID, from)
-		t.recordRefused(context.Background(), firing, fmt.Sprintf("%d more deliveries were refused and have no rows of their own; the last: %s", count, last))
+		t.recordRefused(context.Background(), firing, fmt.Sprintf("%d more deliveries started nothing and have no rows of their own; the last: %s", count, last))
 	}
 }
 

@@ -21,8 +21,8 @@ const (
 )
 
 // Check says what is wrong with a trigger's config, nil when nothing is. Paths
-// start at the config. A key that it does not know is left alone, and null is
-// the same as absent.
+// start at the config. A key that it does not know is left alone unless it looks
+// like a misspelt one, and null is the same as absent.
 func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
 	c := &checker{config: config}
 	switch kind {
@@ -55,6 +55,7 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	}
 	c.concurrency()
 	c.flag("breaker")
+	c.misspelt(kind)
 	return c.issues
 }
 
@@ -93,8 +94,13 @@ func (c *checker) text(key string, most int) (string, bool) {
 }
 
 // secret refuses what looks like a secret and is none.
-func (c *checker) secret(key string) {
-	if text, ok := c.text(key, maxSecret); ok && strings.TrimSpace(text) == "" {
+func (c *checker) secret(key string, needed bool) {
+	text, ok := c.text(key, maxSecret)
+	switch {
+	case !ok || strings.TrimSpace(text) != "":
+	case needed:
+		c.refuse("required; must not be empty", key)
+	default:
 		c.refuse("must not be empty; leave it out for none", key)
 	}
 }
@@ -140,7 +146,7 @@ func (c *checker) senders(key string) {
 		text, _ := element.(string)
 		_, domain, found := strings.Cut(text, "@")
 		if !found || domain == "" || len(text) > maxText || strings.ContainsAny(text, " \t\r\n<>,") {
-			c.refuse("must be an address such as ada@example.org or a domain such as @example.org", key, i)
+			c.refuse("write @example.org for a domain, ada@example.org for an address", key, i)
 		}
 	}
 }
@@ -151,9 +157,12 @@ func (c *checker) schema(key string) {
 		return
 	}
 	_, err := schema.Compile(value)
+	_, isObject := value.(map[string]any)
 	var refused *blueprint.Error
 	switch {
 	case err == nil:
+	case !isObject:
+		c.refuse("must be a JSON Schema (an object)", key)
 	case errors.As(err, &refused) && len(refused.Issues) > 0:
 		for _, issue := range refused.Issues {
 			c.refuse(issue.Message, append([]any{key}, issue.Path...)...)

@@ -19,7 +19,7 @@ func TestCheck(t *testing.T) {
 		{"email", `{}`, ""},
 		{"email", `{"allowFrom": ["ada@example.org", "@example.org"], "attachments": "ignore", "address": "x"}`, ""},
 		{"email", `{"allowFrom": "ada@example.org"}`, "allowFrom: must be a list of addresses and @domains"},
-		{"email", `{"allowFrom": ["example.org", 1, "a@", "a b@c"]}`, "allowFrom[0]: must be an address"},
+		{"email", `{"allowFrom": ["example.org", 1, "a@", "a b@c"]}`, "allowFrom[0]: write @example.org for a domain, ada@example.org for an address"},
 		{"email", `{"requireAuth": true}`, ""},
 		{"email", `{"requireAuth": "yes"}`, "requireAuth: must be true or false"},
 		{"email", `{"attachments": "keep"}`, "attachments: must be one of store, ignore"},
@@ -53,7 +53,9 @@ func TestCheck(t *testing.T) {
 		{"slack", `{"signingSecret": "s", "channel": "a b", "connectionId": "x"}`, "connectionId: must be a UUID; channel: must be the id of a channel, such as C0123456789, or its name"},
 		{"slack", `{"signingSecret": "s", "channel": ""}`, "channel: must be the id"},
 		{"slack", `{"signingSecret": null}`, "signingSecret: required"},
-		{"slack", `{"signingSecret": " "}`, "signingSecret: must not be empty"},
+		{"slack", `{"signingSecret": " "}`, "signingSecret: required"},
+		{"slack", `{"signingSecret": ""}`, "signingSecret: required"},
+		{"webhook", `{"preset": "github", "secret": ""}`, "secret: required"},
 		{"slack", `{"signingSecret": "s", "channel": "C1", "eventType": "message"}`, ""},
 		{"slack", `{"signingSecret": "s", "channel": 1}`, "channel: must be a string"},
 		{"event", `{}`, "event: required"},
@@ -76,23 +78,36 @@ func TestCheck(t *testing.T) {
 		{"api", `{"label": "Orders", "inputSchema": {"type": "object"}}`, ""},
 		{"api", `{"inputSchema": true}`, ""},
 		{"api", `{"label": 1}`, "label: must be a string"},
-		{"api", `{"inputSchema": "x"}`, "inputSchema"},
+		{"api", `{"inputSchema": "x"}`, "inputSchema: must be a JSON Schema (an object)"},
 		{"api", `{"inputSchema": {"type": "objekt"}}`, "inputSchema"},
 		{"api", `{"inputSchema": {"$ref": "https://example.org/schema"}}`, "inputSchema"},
 		{"scheduled", `{}`, "cron: required"},
 		{"scheduled", `{"cron": null}`, "cron: required"},
 		{"scheduled", `{"cron": 5}`, "cron: must be a string"},
-		{"scheduled", `{"cron": ""}`, "cron: expression: "},
+		{"scheduled", `{"cron": ""}`, "cron: is empty"},
 		{"scheduled", `{"cron": "0 9 * * 1-5"}`, ""},
 		{"scheduled", `{"cron": "@daily", "timezone": "Europe/Berlin", "catchUp": "none", "note": 1}`, ""},
 		{"scheduled", `{"cron": "* * * * *", "timezone": null, "catchUp": null}`, ""},
 		{"scheduled", `{"cron": "* * * * *", "timezone": ""}`, ""},
 		{"scheduled", `{"cron": "70/5 * * * *"}`, "cron: minute: "},
-		{"scheduled", `{"cron": "* * * * * *"}`, "cron: expression: it has six fields"},
+		{"scheduled", `{"cron": "* * * * * *"}`, "cron: has six fields, needs 5"},
 		{"scheduled", `{"cron": "* * * * *", "timezone": "Berlin"}`, "timezone: "},
 		{"scheduled", `{"cron": "* * * * *", "timezone": 1}`, "timezone: must be a string"},
 		{"scheduled", `{"cron": "* * * * *", "catchUp": "some"}`, "catchUp: must be one of latest, all, none"},
 		{"scheduled", `{"cron": "* * * * *", "catchUp": true}`, "catchUp: must be a string"},
+		{"webhook", `{"secrt": "typo"}`, `secrt: unknown; did you mean "secret"?`},
+		{"webhook", `{"Secret": "s"}`, `Secret: unknown; did you mean "secret"?`},
+		{"webhook", `{"secert": "s"}`, `secert: unknown; did you mean "secret"?`},
+		{"webhook", `{"sceret_": "s"}`, `sceret_: unknown; did you mean "secret"?`},
+		{"webhook", `{"previous_secret": "s", "secrt": null}`, `previous_secret: unknown; did you mean "previousSecret"?`},
+		{"webhook", `{"secret": "s", "previousSecretUtnil": "x"}`, `previousSecretUtnil: unknown; did you mean "previousSecretUntil"?`},
+		{"webhook", `{"signingSecret": "s", "sender": "us", "": 1, "é": 1, "channel": 1, "cron": 1}`, ""},
+		{"slack", `{"signingsecret": "s"}`, `signingSecret: required; signingsecret: unknown; did you mean "signingSecret"?`},
+		{"scheduled", `{"corn": "* * * * *"}`, `cron: required; corn: unknown; did you mean "cron"?`},
+		{"scheduled", `{"cron": "* * * * *", "time_zone": "Berlin", "catchup": "all"}`, `catchup: unknown; did you mean "catchUp"?; time_zone: unknown; did you mean "timezone"?`},
+		{"email", `{"allowedFrom": []}`, `allowedFrom: unknown; did you mean "allowFrom"?`},
+		{"api", `{"table": 1, "concurency": {"limit": 1}}`, `concurency: unknown; did you mean "concurrency"?`},
+		{"manual", `{"braker": false, "breakers": true, "secrt": 1}`, `braker: unknown; did you mean "breaker"?; breakers: unknown`},
 		{"fax", `{}`, "is no config of a known trigger type"},
 	}
 	for _, c := range cases {
@@ -102,7 +117,7 @@ func TestCheck(t *testing.T) {
 		}
 		config := value.(map[string]any)
 		got := ""
-		if issues := (*Service)(nil).Check(c.kind, config); len(issues) > 0 {
+		if issues := Check(c.kind, config); len(issues) > 0 {
 			got = blueprint.InvalidInput(issues).Message
 		}
 		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {

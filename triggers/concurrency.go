@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,6 +68,19 @@ func laneOf(trigger *blueprint.Trigger) *blueprint.Lane {
 		lane.OnLimit = blueprint.OnLimit(rule)
 	}
 	return lane
+}
+
+// Lane gives what bounds the runs of a trigger now; nil when nothing does, or the
+// trigger was deleted: what it has begun goes on.
+func (t *Service) Lane(ctx context.Context, triggerID string) (*blueprint.Lane, error) {
+	binding, err := t.Store.Binding(ctx, triggerID)
+	switch {
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return laneOf(&binding.Trigger), nil
 }
 
 // crowded makes an error that may be shown of one that says that the trigger's

@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
@@ -105,7 +106,7 @@ func TestLimitLeavesOut(t *testing.T) {
 	webhook, api := m.trigger(blueprint.TriggerWebhook, limited("skip"), begin), m.trigger(blueprint.TriggerAPI, limited("skip"), begin)
 	deliver(s, webhook, delivery{body: `{}`, headers: []string{"webhook-id: 1"}})
 	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 2, Running: 3} }
-	const reason = "as many runs of this trigger go on as its limit allows: 3 of at most 2"
+	const reason = "config.concurrency.limit is 2, and 3 runs have not ended"
 	left := func(source blueprint.Source) string {
 		t.Helper()
 		row := m.lastRow(t)
@@ -130,6 +131,53 @@ func TestLimitLeavesOut(t *testing.T) {
 		t.Errorf("by hand: %v", err)
 	}
 	left(blueprint.SourceManual)
+}
+
+// A delivery that comes again is found out before it could take, for a moment,
+// the place of another.
+func TestOneThatComesAgainTakesNoPlace(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	id := m.trigger(blueprint.TriggerWebhook, limited("skip"), begin)
+	asked := 0
+	m.refuseStart = func(*blueprint.StartRequest) error { asked++; return nil }
+	for range 2 {
+		deliver(s, id, delivery{body: `{}`, headers: []string{"webhook-id: 1"}})
+	}
+	if row := m.lastRow(t); asked != 1 || row.Decision != blueprint.DecisionDuplicate {
+		t.Errorf("asked %d times, %+v", asked, row)
+	}
+}
+
+// Ticks for which one would have stood in that did not run either have a row that
+// says so, and a tick that is tried again and again is worth one line.
+func TestTicksOfAFullLane(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		reason string
+		rows   int
+	}{
+		{&blueprint.LaneFullError{Limit: 1, Running: 1}, "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was skipped: " + (&blueprint.LaneFullError{Limit: 1, Running: 1}).Reason(), 2},
+		{blueprint.Errorf(blueprint.CodeBadRequest, "no nodes"), "9 ticks from 2026-03-02T08:51:00.000Z to 2026-03-02T08:59:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z that would have stood in was refused: no nodes", 2},
+		{&blueprint.Error{Code: blueprint.CodeTooManyRequests, Message: "too many wait", RetryAfter: time.Second}, "", 0},
+	} {
+		m := newMemory()
+		v := clock.NewVirtual(begin)
+		var log bytes.Buffer
+		s := newService(m, v, logTo(&log))
+		m.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, begin.Add(-10*time.Minute))
+		m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
+		move := mover(t, v)
+		start(t, s, move)
+		move(begin.Add(10 * time.Second))
+		rows := m.snapshot()
+		if len(rows) != c.rows || len(rows) > 0 && (rows[0].Decision != blueprint.DecisionSkipped || !strings.HasPrefix(rows[0].Reason, c.reason)) {
+			t.Errorf("%v: %+v", c.err, rows)
+		}
+		if got, want := strings.Count(log.String(), "is tried again"), map[bool]int{true: 1}[c.rows == 0]; got != want {
+			t.Errorf("%v: said %d times that it is tried again, want %d", c.err, got, want)
+		}
+	}
 }
 
 // A lane or a queue with no room says when to come again.

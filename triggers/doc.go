@@ -15,6 +15,16 @@
 // A key is unique among a trigger's started rows, so one delivery or one tick
 // starts at most one run. A refused delivery does not use up its key.
 //
+// What came is stored with the row that says what was decided about it, and
+// with the run when it started one, in one transaction, before anybody is told.
+// A sender that has an answer therefore finds its row after a crash, and one
+// that had none yet, and whose delivery may have left no trace, is to send again.
+// In "wait" mode without a delivery id, that transaction is made when the run
+// ends or has worked for a second, whichever is first: a crash before it leaves
+// neither row nor run, and the sender has no answer. A row that starts nothing
+// is the exception when the disk is full: its sender is answered all the same,
+// and the log says what the ledger lacks.
+//
 // # Redelivery
 //
 // Redeliver runs a firing again, whatever became of it, as a new row of source
@@ -22,8 +32,12 @@
 // and is judged anew, by the trigger's present config: a delivery that was
 // refused for its signature runs once the secret is right. Times that were
 // signed are held against when it came. A tick runs as that tick again, with a
-// missedCount of 0. RedeliverSeveral does so with all rows of one kind, the
-// oldest first, but for those that were run again already without failing.
+// missedCount of 0.
+//
+// RedeliverSeveral does so with all rows of one kind, the oldest first, but for
+// those that were run again already without failing. It works for one request of
+// a trigger at a time. The key of such a row names the first and how many of its
+// redeliveries failed, so a request that is repeated runs nothing twice.
 //
 // Explain says in words what became of a firing, and what usually makes a
 // signature wrong: it tries what senders do with body, secret and digest, and
@@ -115,17 +129,23 @@
 //
 // Mailbox and ReceiveMail decide about mail for the addresses of email triggers;
 // who speaks SMTP calls them. A mail has the Message-ID for its key, so one that
-// comes again starts nothing; without one it stands for itself. In this order:
+// comes again starts nothing; without one it stands for itself. Since everybody
+// can write any Message-ID, a mail of the same with another author or body, and
+// no domain that answers for both, is another mail: its key says what is in it,
+// "<id> sha256:0123456789abcdef". In this order:
 // a trigger that does not exist, is inactive, or whose creator lost access has
 // no mailbox; a key that has started a run is a duplicate; config.allowFrom and
 // config.requireAuth leave out what does not match (skipped, and the sender hears
-// nothing of it); a blueprint that cannot run refuses for good.
+// nothing of it); what is too much for one trigger (mailBurst) may come again; a
+// blueprint that cannot run refuses for good.
 //
 // allowFrom holds the From header against addresses and @domains. Everybody can
 // write there what they like, so alone it keeps out mistakes and not people.
 // requireAuth does: the author's domain must answer for the mail, by DMARC or,
-// where it publishes no record, by an aligned SPF or DKIM. When the DNS does not
-// answer, the sender is asked to come again.
+// where it publishes no record, by an aligned SPF or DKIM. For a mail that has
+// a header twice that it may have once, such as Subject, nobody answers: which of
+// them was signed, nobody can tell. When the DNS does not answer, the sender is
+// asked to come again.
 //
 // A run sees the mail as inputData. What is absent is "" there; without a Date
 // that can be read it is when the mail came. The first value of
@@ -139,8 +159,12 @@
 // event, so one that is raised or told again, as after a crash, starts nothing
 // twice. Rows are skipped when the event is of another blueprint than
 // config.blueprintId, or is custom or of an execution and of the listening
-// blueprint itself; refused when more than blueprint.MaxEventDepth events led to
-// it, each caused by the one before. Triggers that are not active, or that listen
+// blueprint itself; these do not keep what came. Rows are refused when more than
+// blueprint.MaxEventDepth events led to it, each caused by the one before, or when
+// the first of these has led to blueprint.MaxEventRuns runs through events: of
+// that each trigger has one row, and what comes after it starts nothing without a
+// row. How many there were is not known to the next server; the depth is.
+// Triggers that are not active, or that listen
 // to another name, have no row.
 //
 // The service's own events are written into the outbox of the store in the
@@ -155,12 +179,16 @@
 //	trigger.missed        a tick was due, and no run was started for it
 //
 // Runs that another run waits for raise none of the first three: the end of that
-// one tells. Run empties the outbox, the oldest event first. An event leaves it
-// once everybody who listens has a row; whoever cannot be told for a reason that
-// may pass is told again, five seconds later at first, then less and less often
-// down to once in five minutes, without a row for that and without keeping the
-// other events waiting. When a server dies between a run and the deletion of its
-// event, the next one tells again, and the row says duplicate.
+// one tells. Run empties the outbox, each organization's oldest event first;
+// organizations take turns. An event leaves it once everybody who listens has a
+// row; whoever cannot be told for a reason that may pass is told again, five
+// seconds later at first, then less and less often down to once in five minutes,
+// without a row for that and without keeping the other events waiting. What only
+// one trigger lacks, as room among its waiting runs, is waited for by at most 100
+// events for it, 1,000 in its organization, and for 10 minutes; the row of one
+// beyond that is refused, and redeliver runs it. When a server dies between a run
+// and the deletion of its event, the next one tells again, and the row says
+// duplicate.
 //
 // Emit raises an event that a blueprint made up, custom.<name>, and tells of it
 // at once: the node that raises it has a key of its own, and is repeated.
@@ -175,6 +203,13 @@
 // not count when they fail; any that completes makes the count begin anew. With
 // config.breaker false it never happens. Who turns the trigger on again begins
 // with a count of none. A delivery meanwhile is refused with the reason.
+//
+// Strangers can make the runs of a webhook without a secret fail, and those of a
+// mailbox whose senders need not be on a list and prove it. So that they cannot
+// keep others out, senders are told to come again (503, 451), and the first
+// delivery after 15 minutes switches such a trigger on: one more failure switches
+// it off again, a run that completes makes the count begin anew. When somebody
+// switched it off, it stays off.
 //
 // # Schedules
 //
@@ -201,18 +236,22 @@
 // A tick that cannot be started because the queue or the disk is full is tried
 // again; once a minute has passed it counts as missed.
 //
-// Whatever is decided about ticks for which no run was started on time raises
-// one event trigger.missed, in the transaction of that decision. Its data:
+// Of the ticks for which no run was started on time one event trigger.missed
+// tells, in the transaction of the first decision about them: one for a whole
+// outage. Its data:
 //
 //	triggerId   of the schedule
 //	missed      how many ticks it tells of, those that run late among them
 //	firstDueAt  the first and the last of them
 //	lastDueAt
-//	decision    coalesced  a run stands for them, perhaps late itself
-//	            late       the run of this one was started late
-//	            skipped    catchUp, or the trigger's limit, left them out
-//	            refused    they were not allowed, or the blueprint cannot run
+//	decision    of the first of them; of each the ledger tells
+//	            coalesced  a run stands for them, perhaps late itself
+//	            late       its run was started late
+//	            skipped    catchUp, or the trigger's limit, left it out
+//	            refused    it was not allowed, or the blueprint cannot run
 //	            overdue    nothing is decided yet: the watchdog's
+//	            paused     the server switched the schedule off, for its runs keep
+//	                       failing: missed is 0, and both instants are null
 //	reason      in words
 //
 // A watchdog looks after all this, by what is on the disk and not by what the

@@ -25,6 +25,9 @@ type step struct {
 	late bool
 	// left are the ticks that get no run of their own, nil for none.
 	left *lot
+	// behind are the ticks of the steps behind it that were missed as well, nil
+	// for none.
+	behind *lot
 }
 
 // lot is several ticks in a row.
@@ -38,6 +41,17 @@ func (l *lot) String() string {
 		return "the tick of " + instant(l.first) + " was missed"
 	}
 	return fmt.Sprintf("%d ticks from %s to %s were missed", l.count, instant(l.first), instant(l.last))
+}
+
+// and gives a lot and the one behind it as one; nil is none.
+func (l *lot) and(behind *lot) *lot {
+	switch {
+	case l == nil:
+		return behind
+	case behind == nil:
+		return l
+	}
+	return &lot{count: l.count + behind.count, first: l.first, last: behind.last}
 }
 
 // end is where the cursor stands once the step is done.
@@ -95,6 +109,9 @@ func (t *timing) due(cursor, now, up time.Time) []step {
 			s.missed, s.left, left = left.count, left, nil
 		}
 		steps = append(steps, s)
+	}
+	for i := len(steps) - 1; i > 0; i-- {
+		steps[i-1].behind = steps[i].unmet(true).and(steps[i].behind)
 	}
 	return steps
 }

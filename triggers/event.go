@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,8 +34,7 @@ func (t *Service) Emit(ctx context.Context, e blueprint.Event) (delivered int, e
 		if a == nil {
 			continue
 		}
-		if decision, reason := deaf(&e, a); decision != "" {
-			a.firing.Decision, a.firing.Reason = decision, reason
+		if a.firing.Decision != "" {
 			t.record(ctx, a.firing)
 			continue
 		}
@@ -48,7 +48,9 @@ func (t *Service) Emit(ctx context.Context, e blueprint.Event) (delivered int, e
 }
 
 // hearing makes an activation of an event for one trigger; nil when that does not
-// listen to it any more.
+// listen to it any more, or its ledger said before that no more of what the event
+// began in starts. One whose firing has a decision starts nothing. Any other is
+// counted for the chain: who cannot start it gives it back with unstarted.
 func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID string) (*activation, error) {
 	binding, err := t.Store.Binding(ctx, triggerID)
 	switch {
@@ -58,12 +60,18 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		return nil, err
 	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || binding.Trigger.Config["event"] != e.Name:
 		return nil, nil
+	case !binding.Member && !strings.EqualFold(e.BlueprintID, binding.Trigger.BlueprintID): // what others do is not for its ears
+		return nil, nil
 	}
 	a := &activation{
 		binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceEvent),
-		keyed: true, patience: atOnce, depth: e.Depth + 1,
+		keyed: true, patience: atOnce, depth: e.Depth + 1, root: cmp.Or(e.Root, e.Key),
 	}
 	a.firing.Key, a.firing.Reason = e.Key, "heard "+e.Name
+	if reason := apart(e, binding); reason != "" { // there may be many of these: they do not keep what came
+		a.firing.Decision, a.firing.Reason = blueprint.DecisionSkipped, reason
+		return a, nil
+	}
 	input := map[string]any{"event": e.Name, "at": e.At.String(), "data": e.Data}
 	for name, id := range map[string]string{"blueprintId": e.BlueprintID, "executionId": e.ExecutionID} {
 		if id != "" {
@@ -71,24 +79,38 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		}
 	}
 	a.input, a.firing.Delivery = input, said(input)
+	if !binding.CanManage {
+		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused, lostAccessReason
+		return a, nil
+	}
+	if a.depth > blueprint.MaxEventDepth {
+		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused,
+			fmt.Sprintf("stopped: a chain of %d events (the most is %d), probably blueprints that start each other", a.depth, blueprint.MaxEventDepth)
+		return a, nil
+	}
+	switch grows, tell := t.chains.grow(a.root, triggerID); {
+	case grows:
+	case tell:
+		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused,
+			fmt.Sprintf("the event %s led to %d runs, one causing the other, which is the most; no more start, and for this trigger no other row says so", a.root, blueprint.MaxEventRuns)
+	default:
+		t.counts.unheard.Add(1)
+		return nil, nil
+	}
 	return a, nil
 }
 
-// deaf tells why a trigger does not start for an event of the name that it
-// listens to; "" when it does.
-func deaf(e *blueprint.Event, a *activation) (decision blueprint.Decision, reason string) {
-	wanted, _ := a.binding.Trigger.Config["blueprintId"].(string)
+// apart tells why a trigger has nothing to do with an event of the name that
+// it listens to; "" when it has.
+func apart(e *blueprint.Event, b *blueprint.Binding) string {
+	wanted, _ := b.Trigger.Config["blueprintId"].(string)
 	switch {
-	case a.binding.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
-		return blueprint.DecisionSkipped, "a blueprint does not hear its own executions"
+	case b.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
+		return "a blueprint does not hear its own executions"
 	case wanted != "" && !strings.EqualFold(wanted, e.BlueprintID):
-		return blueprint.DecisionSkipped, "the event is of blueprint " + e.BlueprintID + "; the trigger listens to " + wanted
-	case !a.binding.CanManage:
-		return blueprint.DecisionRefused, lostAccessReason
-	case a.depth > blueprint.MaxEventDepth:
-		return blueprint.DecisionRefused, fmt.Sprintf("%d events led here, each caused by the one before; the most is %d", a.depth, blueprint.MaxEventDepth)
+		return "the event is of blueprint " + e.BlueprintID + "; the trigger listens to " + wanted
 	}
-	return "", ""
+	return ""
 }
 
 // ofRun tells whether an event is one that runs cause, and that a blueprint which
@@ -106,6 +128,9 @@ func (t *Service) hear(ctx context.Context, batch []*activation) (started int, e
 	}
 	for i, a := range batch {
 		_, failed := t.finish(ctx, a, runs[i], failures[i])
+		if failed != nil {
+			t.chains.unstarted(a.root)
+		}
 		var duplicate *blueprint.DuplicateFiringError
 		if failed == nil || errors.As(failed, &duplicate) {
 			started++

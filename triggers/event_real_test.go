@@ -27,7 +27,7 @@ func TestEventChain(t *testing.T) {
 		t.Errorf("pongs %v", got)
 	}
 	last := pongs[len(pongs)-1]
-	if last.Source != blueprint.SourceEvent || last.Decision != blueprint.DecisionRefused || !strings.Contains(last.Reason, "17 events led here") || last.Key != *pings[8].ExecutionID+"/custom.pong" {
+	if last.Source != blueprint.SourceEvent || last.Decision != blueprint.DecisionRefused || !strings.Contains(last.Reason, "a chain of 17 events") || last.Key != *pings[8].ExecutionID+"/custom.pong" {
 		t.Errorf("%+v", last)
 	}
 	stored, err := s.store.Load(t.Context(), *pongs[0].ExecutionID)

@@ -52,9 +52,10 @@ func TestEmit(t *testing.T) {
 		{"of another organization", func(b *blueprint.Binding) { b.Definition.OrganizationID = "p" }, 0, "", ""},
 		{"inactive", func(b *blueprint.Binding) { b.Trigger.IsActive = false }, 0, "", ""},
 		{"of another type", func(b *blueprint.Binding) { b.Trigger.Type = blueprint.TriggerAPI }, 0, "", ""},
+		{"of somebody outside", func(b *blueprint.Binding) { b.Member = false }, 0, "", ""},
 		{"lost access", func(b *blueprint.Binding) { b.CanManage = false }, 0, "refused", lostAccessReason},
 		{"the sixteenth", nil, 15, "started", ""},
-		{"too deep", nil, 16, "refused", "17 events led here"},
+		{"too deep", nil, 16, "refused", "a chain of 17 events"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -2,6 +2,8 @@ package triggers
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -9,6 +11,11 @@ import (
 // Explain tells what became of a firing and why. It holds no secret, no
 // signature, and no digest from which one could be made.
 func (t *Service) Explain(story *blueprint.FiringStory) *blueprint.Explanation {
+	return explain(story, t.Clock.Now())
+}
+
+// explain is Explain at an instant.
+func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
 	firing := &story.Firing
 	words, veil := teller{zone: zoneOf(&story.Trigger)}, newVeil(story)
 	out := &blueprint.Explanation{
@@ -16,13 +23,23 @@ func (t *Service) Explain(story *blueprint.FiringStory) *blueprint.Explanation {
 		Redeliveries: append([]blueprint.Redelivery{}, story.Redeliveries...),
 	}
 	out.Firing.Delivery = nil
+	if out.Delivery != nil && notReceived(firing) {
+		out.Delivery.Kept = false
+	}
 	add := func(label, text string) {
 		if text != "" {
 			out.Details = append(out.Details, blueprint.Detail{Label: label, Text: veil.text(text)})
 		}
 	}
 	out.Summary = veil.text(words.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
-	out.Next = nextStep(story)
+	if stands(story) {
+		out.Summary = strings.Replace(out.Summary, notEnded, ", which waits for its turn", 1)
+	}
+	causes := diagnose(story, now)
+	out.Next = veil.text((&advice{story, causes, words}).next())
+	if text, _ := words.standing(story); text != "" {
+		add("limit", text)
+	}
 	add("received", words.time(firing.ReceivedAt))
 	if firing.DueAt != 0 {
 		add("due", words.time(firing.DueAt))
@@ -32,7 +49,7 @@ func (t *Service) Explain(story *blueprint.FiringStory) *blueprint.Explanation {
 		for name, value := range d.Facts {
 			out.Facts[name] = veil.value(value)
 		}
-		add("delivery", deliveryWords(d, redeliveredFrom(firing)))
+		add("delivery", deliveryWords(firing))
 		for _, fact := range []struct{ name, label string }{
 			{factHeader, "signature header"}, {factForm, "its form"}, {factExpected, "expected form"}, {factTried, "secret tried"},
 		} {
@@ -44,11 +61,8 @@ func (t *Service) Explain(story *blueprint.FiringStory) *blueprint.Explanation {
 			}
 		}
 	}
-	if causes := t.diagnose(story); len(causes) > 0 {
-		for _, cause := range causes {
-			add("likely cause", cause)
-		}
-		out.Next = "mend that at the sender or in the trigger's config; blueprintTriggers.redeliver then judges this delivery anew"
+	for _, cause := range causes {
+		add("likely cause", cause.text)
 	}
 	if story.Paused != "" {
 		add("switched off", "the server did, because "+story.Paused)
@@ -57,52 +71,22 @@ func (t *Service) Explain(story *blueprint.FiringStory) *blueprint.Explanation {
 }
 
 // deliveryWords says how much came, from where, and what of it there is still.
-func deliveryWords(d *blueprint.Delivery, first string) string {
+func deliveryWords(firing *blueprint.Firing) string {
+	d := firing.Delivery
 	text := fmt.Sprintf("a body of %d bytes", d.Size)
+	if notReceived(firing) {
+		text = "a mail, of which nothing was received,"
+	}
 	if d.From != "" {
 		text += " from " + d.From
 	}
-	switch {
+	switch first := redeliveredFrom(firing); {
 	case first != "":
 		return text + "; it is stored with firing " + first
+	case notReceived(firing):
+		return strings.TrimSuffix(text, ",")
 	case !d.Kept():
 		return text + ", which was not kept"
 	}
 	return text
-}
-
-// nextStep says what somebody can do about a firing.
-func nextStep(story *blueprint.FiringStory) string {
-	firing := &story.Firing
-	switch firing.Decision {
-	case blueprint.DecisionStarted:
-		switch {
-		case story.Run == nil:
-			return ""
-		case story.Run.Status == blueprint.StatusFailed:
-			return "execution.retry goes on where the run failed; blueprintTriggers.redeliver runs the same input again from the beginning"
-		case story.Run.Status == blueprint.StatusPaused:
-			return "execution.resume answers the run"
-		}
-		return ""
-	case blueprint.DecisionDuplicate:
-		return "nothing: this is how a sender that tries again is answered; blueprintTriggers.redeliver runs it again all the same"
-	case blueprint.DecisionCoalesced:
-		return `nothing: a later tick stands for it; config.catchUp "all" runs each missed tick`
-	}
-	switch first := redeliveredFrom(firing); {
-	case first != "":
-		return "blueprintTriggers.explain says more of firing " + first + ", whose delivery it is"
-	case !story.Trigger.IsActive:
-		return "switch the trigger on with blueprintTriggers.update, then blueprintTriggers.redeliver runs this one"
-	case firing.Reason == inactiveReason:
-		return "the trigger is active now: blueprintTriggers.redeliver runs this one"
-	case firing.Reason == lostAccessReason:
-		return "give the trigger's creator access to the blueprint again, or have somebody who can manage it make the trigger anew"
-	case firing.Source == blueprint.SourceSchedule && firing.Decision == blueprint.DecisionSkipped:
-		return `config.catchUp "latest" or "all" runs missed ticks; blueprintTriggers.redeliver runs this one`
-	case firing.Delivery == nil || !firing.Delivery.Kept():
-		return "have the sender send it again, or run any input with blueprintTriggers.fire"
-	}
-	return "once its cause is mended, blueprintTriggers.redeliver judges it anew; blueprintTriggers.fire runs any input"
 }

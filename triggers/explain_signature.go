@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -17,10 +18,10 @@ const maxDiagnosed = 1 << 20
 // maxMACs is how many signatures of one header are looked at.
 const maxMACs = 8
 
-// diagnose tries what usually makes a signature wrong and gives, in words, what
-// would make it right with the present secrets. It is nil for what was not
-// refused for its signature.
-func (t *Service) diagnose(story *blueprint.FiringStory) []string {
+// diagnose tries what usually makes a signature wrong and gives what would make
+// it right with the present secrets. It is nil for what was not refused for its
+// signature.
+func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	firing, trigger := &story.Firing, &story.Trigger
 	d, keys := firing.Delivery, secretKeysOf[trigger.Type]
 	if firing.Decision != blueprint.DecisionRefused || d == nil || keys.secret == "" || redeliveredFrom(firing) != "" {
@@ -32,61 +33,77 @@ func (t *Service) diagnose(story *blueprint.FiringStory) []string {
 	name, _ := d.Facts[factHeader].(string)
 	values := header(d, name)
 	secret, _ := trigger.Config[keys.secret].(string)
-	causes := blanks(secret, keys.secret)
 	switch {
+	case secret == "":
+		return []cause{{"its signature was refused, and the trigger has no secret any more to hold it against", mendForm}}
 	case name == "":
-		return append(causes, lookalikes(d))
+		return append([]cause{missing(trigger, d)}, blanks(secret, keys.secret)...)
 	case !d.Kept():
-		return append(causes, "the body was not kept, so nothing more can be told")
+		return append(blanks(secret, keys.secret), cause{"the body was not kept, so nothing more can be told", mendSender})
 	case len(d.Body) > maxDiagnosed:
-		return append(causes, "the body is too large to try what may have happened to it")
-	case len(values) != 1 || secret == "":
-		return causes
+		return append(blanks(secret, keys.secret), cause{"the body is too large to try what may have happened to it", mendEither})
+	case len(values) != 1 && len(values) != 0:
+		return []cause{{name + " was sent " + numberOf(len(values)) + " times: it must be sent once", mendSender}}
+	case len(values) == 0:
+		return blanks(secret, keys.secret)
+	}
+	if found := acceptance(trigger, firing, keys, now); found != nil {
+		return []cause{*found}
 	}
 	s := schemeOf(name)
-	p := &probe{body: d.Body, macs: macsOf(values[0])}
-	if c, reason := s.read(values[0], d); reason == "" {
-		p.before = c.before
-		if stale := c.stale(firing.ReceivedAt.Time()); stale != "" {
-			causes = append(causes, "the signed time "+strings.TrimPrefix(stale, "is of another time: ")+": set the clocks right, or do not send old deliveries again")
-		}
+	c, unread := s.read(values[0], d)
+	if strings.HasPrefix(unread, "needs ") {
+		return []cause{{incomplete(s, d, unread), mendSender}}
 	}
-	p.keys = append(p.keys, keysOf(s, secret)...)
+	p := &probe{before: c.before, body: d.Body, macs: macsOf(values[0]), keys: keysOf(s, secret)}
 	if previous, _ := trigger.Config[keys.previous].(string); strings.TrimSpace(previous) != "" {
-		p.keys = append(p.keys, trialKey{"the previous secret, whose time is over: the sender has not been given the new one", keysOf(s, previous)[0].key})
+		p.keys = append(p.keys, trialKey{"the sender signs with the previous secret, whose time is over: give it the new one", keysOf(s, previous)[0].key, mendSender})
 	}
-	if found := p.find(s); found != "" {
-		return append(causes, found)
+	found := p.find(s)
+	switch {
+	case unread == "" && c.stale(firing.ReceivedAt.Time()) != "" && found != nil && found.mend == mendForm:
+		return []cause{{"the signature fits; " + c.aside(firing.ReceivedAt.Time()), mendTime}}
+	case found != nil:
+		return []cause{*found}
+	case len(p.macs) == 0:
+		return append(blanks(secret, keys.secret), cause{"what was sent is no signature of a known form: send " + s.form, mendSender})
 	}
-	if len(p.macs) == 0 {
-		return append(causes, "what was sent is no signature of a known form")
-	}
-	return append(causes, "the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it")
+	return append(blanks(secret, keys.secret), cause{"the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it", mendEither})
 }
 
-// blanks tells of a secret that was pasted with too much.
-func blanks(secret, key string) []string {
-	if strings.TrimSpace(secret) == secret {
-		return nil
-	}
-	return []string{"config." + key + " begins or ends with blanks: the sender's hardly does"}
-}
-
-// lookalikes names the headers that came and look like signatures.
-func lookalikes(d *blueprint.Delivery) string {
-	var names []string
-	for _, headers := range []map[string][]string{d.Header, d.Proof} {
-		for name := range headers {
-			if strings.Contains(name, "signature") || strings.Contains(name, "hmac") {
-				names = append(names, shorten(name))
+// acceptance looks whether a signature would be taken now, and whether one of
+// several headers alone keeps it from that.
+func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys secretKeys, now time.Time) *cause {
+	d, at := firing.Delivery, firing.ReceivedAt.Time()
+	current, _ := trigger.Config[keys.secret].(string)
+	schemes := schemesOf(trigger)
+	for _, secret := range []string{current, previousSecret(trigger.Config, keys, now)} {
+		if secret == "" || len(schemes) == 0 {
+			continue
+		}
+		if _, reason := verify(schemes, secret, d, at); reason == "" {
+			return &cause{"it is right by the present config, which was changed since", mendNothing}
+		}
+		var right, wrong []string
+		for _, s := range schemes {
+			values := header(d, s.header)
+			switch {
+			case values == nil:
+			case s.verify(values, secret, d, at) == "":
+				right = append(right, s.header)
+			default:
+				wrong = append(wrong, s.header)
 			}
 		}
+		if len(right) > 0 {
+			does := " does not, and all that are sent must: stop sending it"
+			if len(wrong) > 1 {
+				does = " do not, and all that are sent must: stop sending them"
+			}
+			return &cause{strings.Join(right, " and ") + " fits; " + strings.Join(wrong, " and ") + does, mendSender}
+		}
 	}
-	if len(names) == 0 {
-		return "the sender does not sign what it sends, or something took the header away"
-	}
-	slices.Sort(names)
-	return "the sender signs under a name that is not looked at: " + strings.Join(names[:min(len(names), maxMACs)], ", ")
+	return nil
 }
 
 // schemeOf finds the scheme of a header.
@@ -102,6 +119,7 @@ func schemeOf(name string) *scheme {
 // sentMAC is a digest that was sent, and how it was written.
 type sentMAC struct {
 	sum    []byte
+	mark   string // what stood before it, such as "v1="
 	base64 bool
 }
 
@@ -109,16 +127,17 @@ type sentMAC struct {
 func macsOf(value string) []sentMAC {
 	var out []sentMAC
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == ',' }) {
+		mark := ""
 		if at := strings.IndexByte(part, '='); at >= 0 && at <= len("sha512") {
-			part = part[at+1:]
+			mark, part = part[:at+1], part[at+1:]
 		}
 		if len(out) == maxMACs {
 			break
 		}
 		if sum, err := hex.DecodeString(part); err == nil && hashOf(len(sum)) != nil {
-			out = append(out, sentMAC{sum: sum})
+			out = append(out, sentMAC{sum: sum, mark: mark})
 		} else if sum, err := base64.RawStdEncoding.DecodeString(plainBase64(part)); err == nil && hashOf(len(sum)) != nil {
-			out = append(out, sentMAC{sum: sum, base64: true})
+			out = append(out, sentMAC{sum: sum, mark: mark, base64: true})
 		}
 	}
 	return out
@@ -129,39 +148,63 @@ func plainBase64(text string) string {
 	return strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
 }
 
-// find gives in words the first change that makes a signature right, "" when
-// none does.
-func (p *probe) find(s *scheme) string {
+// find gives the first change that makes a signature right, nil when none does.
+func (p *probe) find(s *scheme) *cause {
 	for _, m := range p.macs {
 		name, usual := hashName(len(m.sum)), len(m.sum) == 32
 		whole := append([]byte(p.before), p.body...)
 		if p.keys[0].fits(m.sum, whole) {
-			switch {
-			case !usual:
-				return "it is an " + name + " made with the right secret: sign with HMAC-SHA256"
-			case m.base64 != (s == standardScheme):
-				return "it is the right HMAC-SHA256, written in another way: send " + s.form
+			if !usual {
+				return &cause{"it is an " + name + " made with the right secret: sign with HMAC-SHA256", mendSender}
 			}
-			return "it is right by the present config: the secret was changed since, or the time of the signature was over"
+			return &cause{formCause(s, m), mendForm}
 		}
 		for _, changed := range variantsOf(p.body) {
 			for _, before := range []string{p.before, ""} {
 				if p.keys[0].fits(m.sum, append([]byte(before), changed.body...)) {
-					return "it fits " + changed.words + otherwise(usual, name)
+					return &cause{"it fits " + changed.words + otherwise(usual, name), mendSender}
 				}
 			}
 		}
 		if p.before != "" && p.keys[0].fits(m.sum, p.body) {
-			return "it signs the body alone: " + s.header + " signs what stands before it, too" + otherwise(usual, name)
+			return &cause{"it signs the body alone: " + s.header + " signs what stands before it, too" + otherwise(usual, name), mendSender}
 		}
 		for _, key := range p.keys[1:] {
 			if key.fits(m.sum, whole) {
-				return "it fits " + key.words + otherwise(usual, name)
+				return &cause{key.words + otherwise(usual, name), key.mend}
 			}
 		}
 		if p.keyless(m.sum) {
-			return "it is a digest without an HMAC: sign with HMAC-SHA256 and the secret as its key"
+			return &cause{"it is a digest without an HMAC: sign with HMAC-SHA256 and the secret as its key", mendSender}
 		}
+	}
+	return nil
+}
+
+// formCause says what is wrong about how a digest is written that is right.
+func formCause(s *scheme, m sentMAC) string {
+	switch wants := s.mark(); {
+	case m.base64 || s == standardScheme:
+		return "it is the right HMAC-SHA256, written in another way: send " + s.form
+	case m.mark != wants && m.mark != "" && wants == "":
+		return "the digits are right; " + m.mark + " before them is not taken: send them bare or with sha256="
+	case m.mark != wants && m.mark != "":
+		return "the digits are right; " + m.mark + " before them is not taken: send " + wants + " before them"
+	case m.mark != wants:
+		return "the digits are right; " + wants + " before them is missing"
+	}
+	return "the digits are right, written in another way: send " + s.form + ", in lower case and nothing else"
+}
+
+// mark is what a scheme has before each signature, "" for nothing.
+func (s *scheme) mark() string {
+	switch s {
+	case stripeScheme:
+		return "v1="
+	case slackScheme:
+		return "v0="
+	case standardScheme:
+		return "v1,"
 	}
 	return ""
 }

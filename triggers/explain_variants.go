@@ -25,8 +25,9 @@ type probe struct {
 
 // trialKey is a key to try, and what would have been done to the secret.
 type trialKey struct {
-	words string
+	words string // the cause, when it is this one that fits
 	key   []byte
+	mend  mend
 }
 
 // fits tells whether a digest is that of a text under the key.
@@ -43,22 +44,24 @@ func keysOf(s *scheme, secret string) []trialKey {
 	if s.key != nil {
 		key = s.key(secret)
 	}
-	out := []trialKey{{"the secret", key}}
-	add := func(words string, key []byte) {
+	out := []trialKey{{"the secret", key, mendNothing}}
+	add := func(words string, key []byte, mend mend) {
 		if len(key) > 0 {
-			out = append(out, trialKey{words, key})
+			out = append(out, trialKey{words, key, mend})
 		}
 	}
-	add("the text of the secret, where its base64 stands for the key", []byte(secret))
-	add("the secret without the blanks around it", []byte(strings.TrimSpace(secret)))
-	add("the secret with a line break behind it, which the sender's has too much", []byte(secret+"\n"))
-	add("the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")))
-	add("the key that whsec_ and base64 stand for, where the text itself is the key", standardKey(secret))
+	add("the sender takes the text of the secret for the key, where its base64 stands for it", []byte(secret), mendSender)
+	add("the secret in the config has blanks around it that the sender's has not: take them away", []byte(strings.TrimSpace(secret)), mendConfig)
+	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\n"), mendSender)
+	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\r\n"), mendSender)
+	add("the sender's secret ends in a blank: remove it there", []byte(secret+" "), mendSender)
+	add("the sender signs with the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")), mendEither)
+	add("the sender signs with the key that whsec_ and base64 stand for, where the text itself is the key", standardKey(secret), mendSender)
 	if key, err := hex.DecodeString(secret); err == nil {
-		add("the bytes that the secret stands for in hexadecimal, where its text is the key", key)
+		add("the sender signs with the bytes that the secret stands for in hexadecimal, where its text is the key", key, mendSender)
 	}
 	if key, err := base64.StdEncoding.DecodeString(secret); err == nil {
-		add("the bytes that the secret stands for in base64, where its text is the key", key)
+		add("the sender signs with the bytes that the secret stands for in base64, where its text is the key", key, mendSender)
 	}
 	return out
 }

@@ -95,7 +95,7 @@ func shownDelivery(d *blueprint.Delivery, v *veil) *blueprint.ShownDelivery {
 	out := &blueprint.ShownDelivery{From: d.From, Size: d.Size, Kept: d.Kept(), Headers: make(map[string]string, len(d.Header))}
 	for name, values := range d.Header {
 		text := v.text(strings.Join(values, ", "))
-		if proofs[name] || confidential[name] || slices.ContainsFunc(tellingNames, func(part string) bool { return strings.Contains(name, part) }) {
+		if isProof(name) || confidential[name] || slices.ContainsFunc(tellingNames, func(part string) bool { return strings.Contains(name, part) }) {
 			text = veiled
 		}
 		out.Headers[name] = text

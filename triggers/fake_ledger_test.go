@@ -19,8 +19,9 @@ func (m *memory) FiringWithDelivery(_ context.Context, principal blueprint.Princ
 	return blueprint.Firing{}, blueprint.Errorf(blueprint.CodeNotFound, "firing %s not found", id)
 }
 
-// FiringsToRedeliver knows the decisions of a filter, its times, and again.
-func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, triggerID string, filter blueprint.FiringFilter, again bool, limit int) (list []blueprint.Firing, matched int, err error) {
+// FiringsToRedeliver knows the decisions of a filter, its times, after and again.
+func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.ToRedeliver, matched int, err error) {
+	filter, first := request.Filter, 0
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	done := map[any]bool{}
@@ -29,13 +30,16 @@ func (m *memory) FiringsToRedeliver(_ context.Context, _ blueprint.Principal, tr
 			done[row.Delivery.Facts[blueprint.RedeliveredFrom]] = true
 		}
 	}
-	for _, row := range m.rows {
-		if row.TriggerID != triggerID || row.Source == blueprint.SourceRedelivery || !slices.Contains(filter.Decisions, row.Decision) || row.ReceivedAt < filter.From || done[row.ID] && !again {
+	if request.After != "" && request.After != blueprint.FirstPlace {
+		first = 1 + slices.IndexFunc(m.rows, func(row blueprint.Firing) bool { return row.ID == request.After })
+	}
+	for _, row := range m.rows[first:] {
+		if row.TriggerID != request.TriggerID || row.Source == blueprint.SourceRedelivery || !slices.Contains(filter.Decisions, row.Decision) || row.ReceivedAt < filter.From || done[row.ID] && !request.Again {
 			continue
 		}
-		if matched++; matched <= limit {
+		if matched++; matched <= request.Limit {
 			row.Delivery = nil
-			list = append(list, row)
+			list = append(list, blueprint.ToRedeliver{Firing: row})
 		}
 	}
 	return list, matched, nil

@@ -46,6 +46,7 @@ type memory struct {
 	readError   error
 	outbox      []blueprint.OutboxEvent
 	keepEvents  error // what EventsTold fails with
+	commits     int   // how often it was called
 	// result makes the run of a request; nil is one that has ended.
 	result func(request *blueprint.StartRequest) *fakeRun
 }
@@ -63,7 +64,7 @@ func (m *memory) trigger(kind blueprint.TriggerType, config map[string]any, curs
 	m.cursors[id] = blueprint.TimeOf(cursor)
 	m.bindings[id] = &blueprint.Binding{
 		Trigger:    blueprint.Trigger{ID: id, BlueprintID: "b", Type: kind, Config: config, IsActive: true, CreatedBy: creator},
-		Definition: &blueprint.Definition{BlueprintID: "b", Version: "1.0.0"}, Principal: blueprint.Principal{UserID: creator}, CanManage: true,
+		Definition: &blueprint.Definition{BlueprintID: "b", Version: "1.0.0"}, Principal: blueprint.Principal{UserID: creator}, CanManage: true, Member: true,
 	}
 	return id
 }
@@ -186,12 +187,38 @@ func (m *memory) Events(_ context.Context, after int64, limit int) (list []bluep
 	return list, m.readError
 }
 
-func (m *memory) EventsTold(_ context.Context, keys []string) error {
+// NextEvents gives each organization the same share, but for what is left over.
+func (m *memory) NextEvents(_ context.Context, after map[string]int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	of := map[string][]blueprint.OutboxEvent{}
+	for _, e := range m.outbox {
+		if e.Seq > after[e.OrganizationID] {
+			of[e.OrganizationID] = append(of[e.OrganizationID], e)
+		}
+	}
+	for _, events := range of {
+		list = append(list, events[:min(len(events), max(1, limit/len(of)))]...)
+	}
+	slices.SortFunc(list, func(a, b blueprint.OutboxEvent) int { return int(a.Seq - b.Seq) })
+	return list, m.readError
+}
+
+func (m *memory) EventsTold(_ context.Context, keys []string, firings ...blueprint.Firing) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.commits++
 	if m.keepEvents != nil {
 		return m.keepEvents
 	}
+	for i := range firings {
+		if m.refuse != nil {
+			if err := m.refuse(&firings[i]); err != nil {
+				return err
+			}
+		}
+	}
+	m.rows = append(m.rows, firings...)
 	m.outbox = slices.DeleteFunc(m.outbox, func(e blueprint.OutboxEvent) bool { return slices.Contains(keys, e.Key) })
 	return nil
 }
@@ -215,6 +242,14 @@ func (m *memory) untold() (keys []string) {
 		keys = append(keys, e.Key)
 	}
 	return keys
+}
+
+func (m *memory) LetIn(_ context.Context, id string) (bool, error) {
+	if m.readError != nil {
+		return false, m.readError
+	}
+	m.change(id, func(b *blueprint.Binding) { b.Trigger.IsActive, b.PausedReason, b.RetryAt = true, "", 0 })
+	return true, nil
 }
 
 func (m *memory) StartedFiring(_ context.Context, id, key string) (*blueprint.Firing, error) {

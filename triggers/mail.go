@@ -2,9 +2,6 @@ package triggers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 
 	"blueprintd/blueprint"
 )
@@ -30,11 +27,26 @@ func noMailbox() *blueprint.Error {
 
 // Mailbox is nil when a trigger takes mail at a local part, which is in lower
 // case: it is active, and its creator can still manage the blueprint. Otherwise
-// it is CodeNotFound, with a row for a trigger that exists: the mail, which is
-// refused before it is sent, is a delivery too.
+// it is CodeNotFound, or CodeUnavailable when the server switched the trigger off
+// and it may be on again later, with a row for a trigger that exists: the mail,
+// which is refused before it is sent, is a delivery too.
 func (t *Service) Mailbox(ctx context.Context, local string, envelope *blueprint.Envelope) error {
-	_, err := t.mailbox(ctx, local, &blueprint.Delivery{From: envelope.Remote, Header: envelopeHeader(envelope, local)})
+	_, err := t.mailbox(ctx, local, unreceived(envelope, local, 0))
 	return err
+}
+
+// RefuseMail records a mail for a local part that the server refuses, whatever
+// the trigger: why, and how many bytes it has as far as that is known.
+func (t *Service) RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, reason string) {
+	ctx = context.WithoutCancel(ctx)
+	came := unreceived(envelope, local, size)
+	binding, err := t.mailbox(ctx, local, came)
+	if err != nil { // the row is there, or there is no trigger
+		return
+	}
+	firing := t.newFiring(binding.Trigger.ID, blueprint.SourceEmail)
+	firing.Delivery = came
+	t.refuseDelivery(ctx, firing, &refusal{reason: reason})
 }
 
 func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Delivery) (*blueprint.Binding, error) {
@@ -46,7 +58,7 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 	if err == nil {
 		binding, err = t.Store.Binding(ctx, id)
 	}
-	reason := ""
+	answer, reason := noMailbox(), ""
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
 		return nil, noMailbox()
@@ -54,22 +66,31 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 		return nil, t.failure(id, err)
 	case binding.Trigger.Type != blueprint.TriggerEmail:
 		return nil, noMailbox()
-	case !binding.Trigger.IsActive:
-		reason = offReason(binding)
 	case !binding.CanManage:
 		reason = lostAccessReason
+	case binding.PausedReason != "": // by the server: it may be on again before the sender gives up
+		wait, over := t.pause(binding)
+		if over && binding.RetryAt != 0 {
+			return binding, nil
+		}
+		if answer = wait; over {
+			answer = blueprint.Errorf(blueprint.CodeUnavailable, "this mailbox takes a rest: try again later")
+		}
+		reason = offReason(binding)
+	case !binding.Trigger.IsActive:
+		reason = inactiveReason
 	default:
 		return binding, nil
 	}
 	firing := t.newFiring(id, blueprint.SourceEmail)
 	firing.Delivery = came
-	t.refuseDelivery(ctx, firing, &refusal{answer: noMailbox(), reason: reason})
-	return nil, noMailbox()
+	t.refuseDelivery(ctx, firing, &refusal{answer: answer, reason: reason})
+	return nil, answer
 }
 
 // ReceiveMail decides about a mail for a local part. Nil says that it is
 // decided, and that the decision is on the disk: a run was started, or was
-// before by a mail of the same Message-ID, or a filter left the mail out.
+// before by the same mail, or a filter left the mail out.
 //
 // Errors: CodeNotFound as with Mailbox; CodeBadRequest when the blueprint cannot
 // run; CodeUnavailable, CodeTooManyRequests and CodeInternal for what may pass.
@@ -83,21 +104,38 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 	}
 	a := &activation{binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceEmail), patience: atOnce}
 	a.firing.Delivery = came
-	if key := mailKey(received.Mail.MessageID); key != "" {
-		a.firing.Key, a.keyed = key, true
-	}
-	if first := t.earlier(ctx, a); first != nil {
-		came.Body = nil // it is there already, and to send it again costs its sender nothing
-		t.recordDuplicate(ctx, a.firing, first)
+	long := a.identify(received)
+	if first := t.sameMail(ctx, a, long); first != nil {
+		t.recordDuplicate(ctx, a, first)
 		return nil
 	}
 	if refused := t.judgeMail(a, received.Mail, a.firing.ReceivedAt.Time()); refused != nil {
 		return t.turnMailAway(ctx, a, refused)
 	}
-	_, err = t.start(ctx, a)
-	var duplicate *blueprint.DuplicateFiringError
+	var paused *blueprint.Error
+	switch a.binding, a.letIn, paused = t.letIn(ctx, binding); {
+	case paused != nil:
+		a.firing.Files = nil
+		return t.turnMailAway(ctx, a, &refusal{answer: paused, reason: offReason(binding)})
+	case !a.binding.Trigger.IsActive: // somebody switched it off a moment ago
+		a.firing.Files = nil
+		return t.turnMailAway(ctx, a, &refusal{answer: noMailbox(), reason: inactiveReason})
+	case a.letIn:
+		a.firing.Reason = shorten(letInReason + a.firing.Reason)
+	}
+	spare, ok := t.mails.take(a, t.Clock.Now())
+	if !ok {
+		a.firing.Files, came.Body = nil, nil // its sender has it, and comes again
+		return t.turnMailAway(ctx, a, &refusal{answer: blueprint.Errorf(blueprint.CodeTooManyRequests, "too much mail for this address now")})
+	}
+	first, err := t.startMail(ctx, a, long)
+	if err == nil && first == nil {
+		return nil
+	}
+	spare()
 	switch {
-	case err == nil, errors.As(err, &duplicate):
+	case first != nil:
+		t.recordDuplicate(ctx, a, first)
 		return nil
 	case isLeftOut(err):
 		return t.turnMailAway(ctx, a, &refusal{reason: shown(err).Message})
@@ -122,14 +160,4 @@ func (t *Service) turnMailAway(ctx context.Context, a *activation, refused *refu
 	}
 	t.counts.firings.Add(string(a.firing.Source), string(a.firing.Decision))
 	return nil
-}
-
-// mailKey gives the key of a mail; "" for one without a Message-ID, which
-// stands for itself.
-func mailKey(messageID string) string {
-	if len(messageID) <= maxKey {
-		return messageID
-	}
-	sum := sha256.Sum256([]byte(messageID))
-	return "sha256:" + hex.EncodeToString(sum[:])
 }

@@ -20,6 +20,8 @@ const (
 	senderSPF     = "spf"
 	senderDKIM    = "dkim"
 	senderDMARC   = "dmarc"
+	senderDomain  = "sender-domain"   // the author's, when the check passed
+	senderTwice   = "repeated-header" // the field of which the mail has too many
 
 	senderPassed    = "pass"
 	senderFailed    = "fail"
@@ -36,6 +38,17 @@ func envelopeHeader(envelope *blueprint.Envelope, local string) map[string][]str
 	}
 }
 
+// unreceived is what the ledger stores of a mail that was refused before it was
+// there: nothing can be decided anew about it.
+func unreceived(envelope *blueprint.Envelope, local string, size int64) *blueprint.Delivery {
+	d := &blueprint.Delivery{From: envelope.Remote, Header: envelopeHeader(envelope, local), Size: size}
+	d.Note(factReceived, false)
+	return d
+}
+
+// factReceived is false for what was refused before it was there.
+const factReceived = "received"
+
 // mailDelivery is what the ledger stores of a mail.
 func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Delivery {
 	check := &received.Check
@@ -49,6 +62,11 @@ func mailDelivery(local string, received *blueprint.ReceivedMail) *blueprint.Del
 	}
 	for name, value := range map[string]string{senderCheck: result, senderResults: check.Results, senderSPF: check.SPF, senderDKIM: check.DKIM, senderDMARC: check.DMARC} {
 		d.Header[name] = []string{value}
+	}
+	for name, value := range map[string]string{senderDomain: check.Domain, senderTwice: check.Repeated} {
+		if value != "" {
+			d.Header[name] = []string{value}
+		}
 	}
 	return d
 }

@@ -26,6 +26,9 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	for _, name := range []string{senderSPF, senderDKIM, senderDMARC} {
 		d.Note(name, kept(d, name))
 	}
+	if twice := kept(d, senderTwice); twice != "" {
+		d.Note("repeatedHeader", twice)
+	}
 	d.Note("from", addressesOf(m.From))
 	d.Note("messageId", m.MessageID)
 	if refused := fromWhom(config["allowFrom"], m); refused != "" {
@@ -42,6 +45,9 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 			}
 			return &refusal{answer: blueprint.Errorf(code, "requireAuth: the DNS did not say whether the domain of the sender answers for the mail")}
 		default:
+			if twice := kept(d, senderTwice); twice != "" {
+				return &refusal{reason: "requireAuth: the mail has the header " + twice + " several times, and nobody can tell which of them its sender wrote"}
+			}
 			return &refusal{reason: "requireAuth: the domain of the sender does not answer for the mail (" + kept(d, senderResults) + ")"}
 		}
 	}

@@ -34,12 +34,31 @@ func (st *step) unmet(runs bool) *lot {
 	return &l
 }
 
-// lateEvents gives what is raised with the run of a step.
-func (st *step) lateEvents(t *Service, a *activation) []blueprint.Event {
-	if a.coalesced != nil {
-		return st.unmet(true).events(t, a.binding, missedCoalesced, a.coalesced.Reason)
+// untold gives what the event of a step tells of its ticks that were not run when
+// they were due: all that were missed by then, those of the steps behind it as
+// well, so that an outage is told once. Nil when they were told of already. A
+// server that is stopped within these steps tells of the rest again.
+func (one *scheduled) untold(st *step, unmet *lot) *lot {
+	if unmet == nil || !unmet.last.After(one.told) {
+		return nil
 	}
-	return st.unmet(true).events(t, a.binding, missedLate, a.firing.Reason)
+	return unmet.and(st.behind)
+}
+
+// tellsOf gives what is raised with a step.
+func (s *scheduler) tellsOf(one *scheduled, st *step, unmet *lot, of *blueprint.Binding, decision, reason string) []blueprint.Event {
+	if st.behind != nil {
+		reason += "; behind it " + st.behind.String() + ", and the ledger tells of each"
+	}
+	return one.untold(st, unmet).events(s.Service, of, decision, reason)
+}
+
+// lateEvents gives what is raised with the run of a step.
+func (s *scheduler) lateEvents(one *scheduled, st *step, a *activation) []blueprint.Event {
+	if a.coalesced != nil {
+		return s.tellsOf(one, st, st.unmet(true), a.binding, missedCoalesced, a.coalesced.Reason)
+	}
+	return s.tellsOf(one, st, st.unmet(true), a.binding, missedLate, a.firing.Reason)
 }
 
 // events gives the one event that tells of some ticks for which no run was
@@ -66,8 +85,8 @@ func (t *Service) missedEvent(of *blueprint.Schedule, l *lot, decision, reason s
 	}
 }
 
-// met takes note that the ticks of a step are decided, and counts those that an
-// event told of; nil is none. A tick that the watchdog counted is not counted
+// met takes note that the ticks of a step are decided, and counts those that were
+// not run when they were due; nil is none. A tick that the watchdog counted is not counted
 // again.
 func (t *Service) met(triggerID string, st *step, unmet *lot) {
 	counted := t.overdue.decided(triggerID, st.end())

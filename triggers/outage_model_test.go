@@ -172,10 +172,12 @@ func (m *modelled) look(now, up time.Time) {
 			switch {
 			case i == 0 && len(rest) > 0:
 				m.run(at, true, len(rest))
-				m.missed("coalesced", missed[:len(rest)+1])
+				m.missed("coalesced", missed)
+			case i == 0:
+				m.run(at, true, 0)
+				m.missed("late", missed)
 			default:
 				m.run(at, true, 0)
-				m.missed("late", []time.Time{at})
 			}
 		}
 	}

@@ -16,10 +16,19 @@ const (
 )
 
 // outboxPage is how many events are in memory at a time, and maxWaiting how many
-// may wait to be told again before the others behind them have to wait, too.
+// may wait for what all need before the others behind them have to wait, too.
 const (
 	outboxPage = 100
 	maxWaiting = 1000
+)
+
+// Bounds of what waits for triggers that alone have too much to do, with which
+// others have nothing to do: how many events for a trigger, and for all of an
+// organization, and for how long. What is beyond is refused.
+const (
+	maxCrowd        = 100
+	maxCrowdOfAll   = 1000
+	longestPatience = 10 * time.Minute
 )
 
 // Raised tells that events came into the outbox. The clock does not move on
@@ -31,6 +40,9 @@ func (t *Service) Raised() { t.raised.ring(t.Clock) }
 type dispatcher struct {
 	*Service
 	waiting map[int64]*untold // what is to be told again, by its place
+	crowd   map[string]int    // how many of them wait for a trigger, or in an organization, that alone has too much to do
+	rows    []unwritten       // of the ledger
+	weight  int               // about their bytes
 	unread  untold            // the outbox itself, while it cannot be read
 	alarm   *wakeUp
 	holds   []func() // of the clock
@@ -38,7 +50,7 @@ type dispatcher struct {
 
 // dispatch begins to empty the outbox; stop ends that.
 func (t *Service) dispatch(ctx context.Context) (stop func()) {
-	d := &dispatcher{Service: t, waiting: map[int64]*untold{}, alarm: newWakeUp(), holds: []func(){t.Clock.Hold()}}
+	d := &dispatcher{Service: t, waiting: map[int64]*untold{}, crowd: map[string]int{}, alarm: newWakeUp(), holds: []func(){t.Clock.Hold()}}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -93,30 +105,48 @@ func (d *dispatcher) next() time.Time {
 	return next
 }
 
-// pass tells of all events of which somebody can be told now, the oldest first.
+// pass tells of all events of which somebody can be told now, each organization's
+// oldest first.
 func (d *dispatcher) pass(ctx context.Context) {
 	defer func() { d.counts.waiting.Set(int64(len(d.waiting))) }()
-	if d.Clock.Now().Before(d.unread.due) || !d.tellAgain(ctx) {
+	if d.Clock.Now().Before(d.unread.due) {
 		return
 	}
-	// Places up to the last one that waits are known; those of events that came
-	// since then are behind it.
-	after := int64(0)
-	for seq := range d.waiting {
-		after = max(after, seq)
-	}
-	for ctx.Err() == nil && len(d.waiting) < maxWaiting {
-		list, ok := d.read(ctx, after, outboxPage)
+	for ctx.Err() == nil {
+		for _, release := range d.raised.take() { // this loop holds the clock, and looks once more
+			release()
+		}
+		if due := d.next(); !due.IsZero() && !d.Clock.Now().Before(due) && !d.tellAgain(ctx) {
+			return
+		}
+		after, blocked := d.places()
+		if blocked >= maxWaiting {
+			return
+		}
+		list, ok := d.read(ctx, func() ([]blueprint.OutboxEvent, error) { return d.Store.NextEvents(ctx, after, outboxPage) })
 		if !ok || len(list) == 0 {
 			return
 		}
-		after = list[len(list)-1].Seq
 		states := make([]*untold, len(list))
 		for i := range list {
-			states[i] = &untold{seq: list[i].Seq, key: list[i].Key}
+			states[i] = &untold{seq: list[i].Seq, key: list[i].Key, organizationID: list[i].OrganizationID}
 		}
 		d.tell(ctx, list, states)
 	}
+}
+
+// places gives of each organization the place up to which its events are known:
+// that of the last one that waits, for those that came since are behind it. And
+// how many wait for what all need.
+func (d *dispatcher) places() (after map[string]int64, blocked int) {
+	after = map[string]int64{}
+	for seq, of := range d.waiting {
+		after[of.organizationID] = max(after[of.organizationID], seq)
+		if len(of.crowd) == 0 || len(of.crowd) < len(of.left) {
+			blocked++
+		}
+	}
+	return after, blocked
 }
 
 // tellAgain tells of the events whose time has come. It gives false when the
@@ -130,11 +160,12 @@ func (d *dispatcher) tellAgain(ctx context.Context) bool {
 		if now.Before(of.due) || ctx.Err() != nil {
 			continue
 		}
-		found, ok := d.read(ctx, seq-1, 1)
+		found, ok := d.read(ctx, func() ([]blueprint.OutboxEvent, error) { return d.Store.Events(ctx, seq-1, 1) })
 		if !ok {
 			return false
 		}
 		if len(found) == 0 || found[0].Key != of.key {
+			d.uncrowd(of)
 			delete(d.waiting, seq)
 			continue
 		}
@@ -149,8 +180,8 @@ func (d *dispatcher) tellAgain(ctx context.Context) bool {
 }
 
 // read reads a page of the outbox, or takes note that it cannot be read now.
-func (d *dispatcher) read(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, ok bool) {
-	list, err := d.Store.Events(ctx, after, limit)
+func (d *dispatcher) read(ctx context.Context, page func() ([]blueprint.OutboxEvent, error)) (list []blueprint.OutboxEvent, ok bool) {
+	list, err := page()
 	if err == nil {
 		d.unread = untold{}
 		return list, true

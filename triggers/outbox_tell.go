@@ -3,21 +3,33 @@ package triggers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
 )
 
+// maxRows and maxRowBytes are about how many rows that start nothing, and how
+// much of them, are in memory before they are stored.
+const (
+	maxRows     = 1000
+	maxRowBytes = 4 << 20
+)
+
 // untold is how far it has come with telling of an event.
 type untold struct {
-	seq  int64 // its place in the outbox
-	key  string
-	left []string // the triggers that could not be told yet; nil = all that listen
-	told bool     // all were told; it is still to be taken out of the outbox
+	seq            int64 // its place in the outbox
+	key            string
+	organizationID string
+	left           []string // the triggers that could not be told yet; nil = all that listen
+	told           bool     // all were told; it is still to be taken out of the outbox
 
 	tries int
 	due   time.Time // of the next one
 	err   error     // why it did not work this time
+
+	crowd []string  // those of left that alone have too much to do
+	since time.Time // when one of them had for the first time
 }
 
 // fail takes note that a trigger cannot be told now.
@@ -37,11 +49,18 @@ type ear struct {
 	of *untold
 }
 
+// unwritten is a row of the ledger about an event.
+type unwritten struct {
+	firing *blueprint.Firing
+	of     *untold
+}
+
 // tell tells of events, of which all that listen share commits, and takes those
 // out of the outbox of which everybody has a row in the ledger. What could not be
 // told of for a reason that may pass waits, and has no row for that.
 func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, states []*untold) {
 	var batch []ear
+	from := 0
 	for i := range list {
 		of := states[i]
 		of.err = nil
@@ -49,27 +68,32 @@ func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, sta
 			a, err := d.hearing(ctx, &list[i].Event, id)
 			switch {
 			case err != nil:
-				of.fail(id, err)
-				continue
+				firing := d.newFiring(id, blueprint.SourceEvent)
+				firing.Key = of.key
+				d.put(of, firing, err)
 			case a == nil:
-				continue
+			case a.firing.Decision != "":
+				d.settle(of, a.firing, a.firing.Decision, a.firing.Reason)
+			default:
+				if batch = append(batch, ear{a, of}); len(batch) == maxBatch {
+					d.begins(ctx, batch)
+					batch = nil
+				}
 			}
-			if decision, reason := deaf(&list[i].Event, a); decision != "" {
-				d.settle(ctx, ear{a, of}, decision, reason)
-				continue
-			}
-			if batch = append(batch, ear{a, of}); len(batch) == maxBatch {
-				d.begins(ctx, batch)
-				batch = nil
-			}
+		}
+		if len(d.rows) >= maxRows || d.weight >= maxRowBytes {
+			d.begins(ctx, batch)
+			d.takeOut(ctx, states[from:i+1])
+			batch, from = nil, i+1
 		}
 	}
 	d.begins(ctx, batch)
-	d.takeOut(ctx, states)
+	d.takeOut(ctx, states[from:])
 }
 
 // listeners gives the triggers that are still to be told.
 func (d *dispatcher) listeners(ctx context.Context, e *blueprint.Event, of *untold) []string {
+	d.uncrowd(of)
 	ids := of.left
 	of.left = nil
 	if ids == nil && !of.told {
@@ -86,50 +110,83 @@ func (d *dispatcher) begins(ctx context.Context, batch []ear) {
 	}
 	for i, one := range batch {
 		_, err := d.finish(ctx, one.activation, runs[i], failures[i])
+		if err == nil {
+			continue
+		}
+		d.chains.unstarted(one.root)
 		var duplicate *blueprint.DuplicateFiringError
 		switch {
-		case err == nil, errors.As(err, &duplicate):
+		case errors.As(err, &duplicate):
 		case isPassing(err):
-			one.of.fail(one.firing.TriggerID, err)
+			d.put(one.of, one.firing, err)
 		default:
 			decision, reason := d.unheard(one.activation, err)
-			d.settle(ctx, one, decision, reason)
+			d.settle(one.of, one.firing, decision, reason)
 		}
 	}
 }
 
-// settle stores the row of a trigger that starts nothing.
-func (d *dispatcher) settle(ctx context.Context, one ear, decision blueprint.Decision, reason string) {
-	firing := one.firing
-	firing.Decision, firing.ExecutionID, firing.Reason = decision, nil, shorten(reason)
-	err := d.Store.RecordFirings(context.WithoutCancel(ctx), firing.TriggerID, []blueprint.Firing{*firing}, 0)
+// put puts a trigger off that cannot be told now. What all need comes back for
+// all; what only this trigger lacks is waited for within bounds, so that nobody
+// else has to, and beyond them the firing is refused.
+func (d *dispatcher) put(of *untold, firing *blueprint.Firing, err error) {
+	if blueprint.CodeOf(err) == blueprint.CodeUnavailable {
+		of.fail(firing.TriggerID, err)
+		return
+	}
+	now, why := d.Clock.Now(), ""
+	if of.since.IsZero() {
+		of.since = now
+	}
 	switch {
-	case err == nil:
-		d.counts.firings.Add(string(firing.Source), string(decision))
-	case isPassing(err):
-		one.of.fail(firing.TriggerID, err)
+	case d.crowd[firing.TriggerID] >= maxCrowd:
+		why = fmt.Sprintf("%d events wait for this trigger already", maxCrowd)
+	case d.crowd[of.organizationID] >= maxCrowdOfAll:
+		why = fmt.Sprintf("%d events wait for triggers of this organization already", maxCrowdOfAll)
+	case now.Sub(of.since) >= longestPatience:
+		why = fmt.Sprintf("it was tried for %.0f minutes", longestPatience.Minutes())
 	default:
-		d.Logger.Warn("a firing is missing in the ledger", "trigger", firing.TriggerID, "decision", decision, "error", err)
+		d.crowd[firing.TriggerID]++
+		d.crowd[of.organizationID]++
+		of.crowd = append(of.crowd, firing.TriggerID)
+		of.fail(firing.TriggerID, err)
+		return
+	}
+	hint := ""
+	if firing.Delivery != nil {
+		hint = "; redeliver runs it"
+	}
+	d.settle(of, firing, blueprint.DecisionRefused, shown(err).Message+"; "+why+hint)
+}
+
+// uncrowd takes note that an event does not wait any more.
+func (d *dispatcher) uncrowd(of *untold) {
+	for _, triggerID := range of.crowd {
+		for _, key := range []string{triggerID, of.organizationID} {
+			if d.crowd[key]--; d.crowd[key] == 0 {
+				delete(d.crowd, key)
+			}
+		}
+	}
+	of.crowd = nil
+}
+
+// settle makes the row of a trigger that starts nothing.
+func (d *dispatcher) settle(of *untold, firing *blueprint.Firing, decision blueprint.Decision, reason string) {
+	firing.Decision, firing.ExecutionID, firing.Reason = decision, nil, shorten(reason)
+	d.rows = append(d.rows, unwritten{firing, of})
+	if firing.Delivery != nil {
+		d.weight += len(firing.Delivery.Body)
 	}
 }
 
-// takeOut deletes the events of which everybody has been told, and sets when the
-// others are told again.
+// takeOut stores the rows, deletes the events of which everybody has been told in
+// the same transaction, and sets when the others are told again.
 func (d *dispatcher) takeOut(ctx context.Context, states []*untold) {
-	var keys []string
+	undeleted := d.write(ctx, states)
+	waits, last := 0, error(nil)
 	for _, of := range states {
-		if of.err == nil {
-			of.told = true
-			keys = append(keys, of.key)
-		}
-	}
-	var undeleted, last error
-	if len(keys) > 0 {
-		undeleted = d.Store.EventsTold(context.WithoutCancel(ctx), keys)
-	}
-	waits := 0
-	for _, of := range states {
-		if of.told {
+		if of.told = of.err == nil; of.told {
 			of.err = undeleted
 		}
 		if of.err == nil {
@@ -143,4 +200,61 @@ func (d *dispatcher) takeOut(ctx context.Context, states []*untold) {
 	if waits > 0 && ctx.Err() == nil {
 		d.Logger.Warn("some who listen to events cannot be told yet; it is tried again", "events", waits, "error", last)
 	}
+}
+
+// write stores the rows and deletes the events that have come to their end, all
+// or nothing. When that fails it puts off whom the rows are about, or does without
+// those that are not valid, and deletes the other events.
+func (d *dispatcher) write(ctx context.Context, states []*untold) error {
+	ctx = context.WithoutCancel(ctx)
+	rows := d.rows
+	d.rows, d.weight = nil, 0
+	firings := make([]blueprint.Firing, len(rows))
+	for i, row := range rows {
+		firings[i] = *row.firing
+	}
+	keys := toldKeys(states)
+	if len(keys)+len(firings) == 0 {
+		return nil
+	}
+	err := d.Store.EventsTold(ctx, keys, firings...)
+	if err != nil && len(rows) > 0 {
+		for _, row := range rows {
+			one := err
+			if !isPassing(err) {
+				one = d.Store.EventsTold(ctx, nil, *row.firing)
+			}
+			d.wrote(row, one)
+		}
+		if keys = toldKeys(states); len(keys) == 0 {
+			return nil
+		}
+		return d.Store.EventsTold(ctx, keys)
+	}
+	for _, row := range rows {
+		d.wrote(row, nil)
+	}
+	return err
+}
+
+// wrote takes note of what became of a row.
+func (d *dispatcher) wrote(row unwritten, err error) {
+	switch {
+	case err == nil:
+		d.counts.firings.Add(string(row.firing.Source), string(row.firing.Decision))
+	case isPassing(err):
+		row.of.fail(row.firing.TriggerID, err)
+	default:
+		d.Logger.Warn("a firing is missing in the ledger", "trigger", row.firing.TriggerID, "decision", row.firing.Decision, "error", err)
+	}
+}
+
+// toldKeys gives the keys of the events of which everybody has been told.
+func toldKeys(states []*untold) (keys []string) {
+	for _, of := range states {
+		if of.err == nil {
+			keys = append(keys, of.key)
+		}
+	}
+	return keys
 }

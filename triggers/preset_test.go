@@ -318,12 +318,12 @@ func TestPresetIDs(t *testing.T) {
 // What proves who a sender is must be shown to nobody, whatever the scheme.
 func TestProofsAreHidden(t *testing.T) {
 	for _, p := range presets {
-		if !proofs[strings.ToLower(p.scheme.header)] {
+		if !isProof(strings.ToLower(p.scheme.header)) {
 			t.Errorf("%s would be shown", p.scheme.header)
 		}
 	}
 	for _, s := range anyScheme {
-		if !proofs[strings.ToLower(s.header)] {
+		if !isProof(strings.ToLower(s.header)) {
 			t.Errorf("%s would be shown", s.header)
 		}
 	}

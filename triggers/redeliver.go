@@ -3,6 +3,7 @@ package triggers
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -32,7 +33,7 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	if err != nil {
 		return "", "", err
 	}
-	a, err := t.repeat(ctx, binding, first)
+	a, err := t.repeat(ctx, binding, first, "")
 	if err != nil {
 		return "", "", err
 	}
@@ -75,8 +76,9 @@ func redeliveredFrom(firing *blueprint.Firing) string {
 }
 
 // repeat makes an activation that runs a firing again, or says why not; when
-// the trigger is what refuses it, with a row.
-func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first *blueprint.Firing) (*activation, error) {
+// the trigger is what refuses it, with a row. Its key is its own id, unless it is
+// given another, of which only one can start a run.
+func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first *blueprint.Firing, key string) (*activation, error) {
 	a := &activation{binding: binding, patience: soon, firing: t.newFiring(first.TriggerID, blueprint.SourceRedelivery)}
 	a.firing.DueAt = first.DueAt
 	a.firing.Delivery = &blueprint.Delivery{}
@@ -97,8 +99,11 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 		return nil, refused
 	}
 	refused := t.judgeAgain(a, first)
-	// Its key is its own id, whatever came: it may be run again as often as somebody asks.
-	a.firing.Key, a.firing.BodyHash, a.keyed = a.firing.ID, "", false
+	// Its key is not that of what came: it may be run again as often as somebody asks.
+	a.firing.Key, a.firing.BodyHash, a.keyed = a.firing.ID, "", key != ""
+	if a.keyed {
+		a.firing.Key, a.patience = key, atOnce
+	}
 	a.forget(first)
 	switch {
 	case refused == nil:
@@ -169,8 +174,14 @@ func suits(trigger *blueprint.Trigger, first *blueprint.Firing) *blueprint.Error
 		return refuse("it is of no tick")
 	case first.Source == blueprint.SourceSchedule:
 		return nil
+	case wasForged(trigger, d):
+		return refuse("its signature was refused, and the trigger has no secret any more to hold it against")
 	case d == nil:
 		return refuse("nothing is stored of what came with it")
+	case d.Facts[factReceived] == false:
+		return refuse("nothing was received of it: ask for it again")
+	case !d.Kept() && first.Decision == blueprint.DecisionDuplicate:
+		return refuse("its body is kept with the first one alone: %s", first.Reason)
 	case !d.Kept():
 		return refuse("its body of %d bytes was not kept", d.Size)
 	}
@@ -184,7 +195,10 @@ func (t *Service) repeated(ctx context.Context, a *activation, first *blueprint.
 		return nil
 	}
 	a.firing.Files = nil
+	var duplicate *blueprint.DuplicateFiringError
 	switch {
+	case errors.As(err, &duplicate): // it has a row
+		return blueprint.Errorf(blueprint.CodeConflict, "it was run again already, as %s with firing %s", duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
 		t.recordSkipped(ctx, a.firing, again(first, shown(err).Message))
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: shown(err).Message, Hint: "try again when a run of the trigger has ended"}

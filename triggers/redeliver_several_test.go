@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,12 +39,12 @@ func TestRedeliverSeveral(t *testing.T) {
 		}
 		return result
 	}
-	if r := call(); r.Matched != 100 || r.Redelivered != 0 || len(r.Firings) != 40 || r.Firings[0].Of != m.rows[0].ID || r.Firings[0].FiringID != nil || r.Next != m.rows[40].ReceivedAt || len(m.runs()) != 0 {
+	if r := call(); r.Matched != 100 || r.Redelivered != 0 || len(r.Firings) != 40 || r.Firings[0].Of != m.rows[0].ID || r.Firings[0].FiringID != nil || r.Next != m.rows[39].ID || len(m.runs()) != 0 {
 		t.Errorf("a dry run: %+v", r)
 	}
 	ask.DryRun = false
 	r := call()
-	if r.Matched != 100 || r.Redelivered != 39 || len(r.Refused) != 1 || r.Refused[0].FiringID != m.rows[2].ID || r.Next != m.rows[40].ReceivedAt {
+	if r.Matched != 100 || r.Redelivered != 39 || len(r.Refused) != 1 || r.Refused[0].FiringID != m.rows[2].ID || r.Next != m.rows[39].ID {
 		t.Errorf("%+v", r)
 	}
 	for i, request := range m.runs() { // the oldest first
@@ -56,7 +57,7 @@ func TestRedeliverSeveral(t *testing.T) {
 		}
 	}
 	ask.Filter.From, ask.Limit = 0, 1000
-	if r := call(); r.Matched != 61 || r.Redelivered != 60 || r.Next != 0 {
+	if r := call(); r.Matched != 61 || r.Redelivered != 60 || r.Next != "" {
 		t.Errorf("the others: %+v", r)
 	}
 	if r := call(); r.Matched != 1 || r.Redelivered != 0 {
@@ -92,15 +93,44 @@ func TestRedeliverSeveralStops(t *testing.T) {
 		}
 		ask := blueprint.RedeliverRequest{TriggerID: id, Filter: blueprint.FiringFilter{Decisions: []blueprint.Decision{blueprint.DecisionRefused}}, Limit: 1000}
 		r, err := s.RedeliverSeveral(t.Context(), me, &ask)
-		if err != nil || r.Redelivered != full || r.Stopped == "" || r.Next != m.rows[51].ReceivedAt {
+		if err != nil || r.Redelivered != full || r.Stopped == "" || r.Next != m.rows[50].ID {
 			t.Fatalf("late %v: %v %+v", late, err, r)
 		}
 		full = 1000
-		ask.Filter.From = r.Next
+		ask.After = r.Next
 		r, err = s.RedeliverSeveral(t.Context(), me, &ask)
-		if err != nil || r.Redelivered != 49 || r.Next != 0 || len(m.runs()) != 99 {
+		if err != nil || r.Redelivered != 49 || r.Next != "" || len(m.runs()) != 99 {
 			t.Errorf("late %v: going on: %v %+v", late, err, r)
 		}
+	}
+}
+
+// One that has been run again since it was chosen is not run twice.
+func TestRedeliverSeveralKnown(t *testing.T) {
+	m, id := several(2)
+	s := newService(m, clock.NewVirtual(begin))
+	ask := blueprint.RedeliverRequest{TriggerID: id, Filter: blueprint.FiringFilter{Decisions: []blueprint.Decision{blueprint.DecisionRefused}}, Limit: 10}
+	for _, want := range []int{2, 0} {
+		r, err := s.RedeliverSeveral(t.Context(), me, &ask)
+		if err != nil || r.Redelivered != want || len(r.Refused) != 2-want {
+			t.Fatalf("%v %+v, want %d", err, r, want)
+		}
+		for _, one := range r.Refused {
+			if !strings.Contains(one.Reason, "run again already, as exec") {
+				t.Errorf("%+v", one)
+			}
+		}
+		for i := range m.rows { // as if it were not known yet
+			m.rows[i].Delivery.Facts = nil
+		}
+	}
+	s.bulks.Store(id, true)
+	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); blueprint.CodeOf(err) != blueprint.CodeConflict {
+		t.Errorf("beside another request: %v", err)
+	}
+	ask.DryRun = true
+	if _, err := s.RedeliverSeveral(t.Context(), me, &ask); err != nil {
+		t.Errorf("a dry run beside another request: %v", err)
 	}
 }
 

@@ -35,7 +35,7 @@ type scheduler struct {
 	stale    bool     // a schedule turned out to differ from what was read
 }
 
-// Changed tells that a schedule was made, changed, switched or deleted. The
+// Changed tells that a trigger was made, changed, switched or deleted. The
 // clock does not move on until Run has taken notice. A change by another
 // process is noticed within half a minute of real time without it.
 func (t *Service) Changed() {
@@ -96,6 +96,9 @@ func (t *Service) Run(ctx context.Context) error {
 		}
 		s.holds = append(s.holds, t.Clock.Hold())
 		s.takeReleases()
+		if t.Relimit != nil {
+			t.Relimit(ctx)
+		}
 		if err := s.load(ctx); err != nil && ctx.Err() == nil {
 			t.Logger.Warn("the schedules could not be read; those read before stay in force", "error", err)
 		}

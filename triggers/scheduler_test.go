@@ -298,7 +298,7 @@ func TestCreatorLostAccess(t *testing.T) {
 	s := newService(m, v)
 	start(t, s, move)
 	move(begin.Add(180 * time.Minute))
-	if got := tally(m, id); got != "c1rr" || len(m.runs()) != 0 || s.Started() != 0 {
+	if got := tally(m, id); got != "s1rr" || len(m.runs()) != 0 || s.Started() != 0 {
 		t.Errorf("rows %s", got)
 	}
 	if row := m.lastRow(t); !strings.Contains(row.Reason, "no longer manage") || row.ExecutionID != nil || row.Key == row.ID {
@@ -306,7 +306,7 @@ func TestCreatorLostAccess(t *testing.T) {
 	}
 	m.change(id, func(b *blueprint.Binding) { b.CanManage = true })
 	move(begin.Add(240 * time.Minute))
-	if got := tally(m, id); got != "c1rrs" {
+	if got := tally(m, id); got != "s1rrs" {
 		t.Errorf("rows %s", got)
 	}
 }

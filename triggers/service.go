@@ -35,6 +35,9 @@ type Store interface {
 	// and raises events, all or nothing. The cursor never goes back; zero leaves
 	// it.
 	RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) error
+	// LetIn switches on a trigger that the server switched off and that may be
+	// tried again; it tells whether it did.
+	LetIn(ctx context.Context, triggerID string) (bool, error)
 	// StartedFiring gives the row of the firing that started a run with a key,
 	// or CodeNotFound.
 	StartedFiring(ctx context.Context, triggerID, key string) (*blueprint.Firing, error)
@@ -42,17 +45,21 @@ type Store interface {
 	// manage its trigger's blueprint; for anybody else it is CodeNotFound.
 	FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (blueprint.Firing, error)
 	// FiringsToRedeliver lists, oldest first, the rows of a trigger's ledger that
-	// a filter lets through, but for redeliveries and, unless again is set, those
-	// that were run again without failing; and how many there are in all. It
-	// needs AccessManage: CodeNotFound, or CodeForbidden.
-	FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, again bool, limit int) (list []blueprint.Firing, matched int, err error)
+	// a request is about, at most its limit, and tells how many there are in all.
+	// It needs AccessManage: CodeNotFound, or CodeForbidden; CodeBadRequest when
+	// its After is no place.
+	FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.ToRedeliver, matched int, err error)
 	// Listeners lists the active triggers of an organization that listen to an
 	// event, oldest first.
 	Listeners(ctx context.Context, organizationID, event string) ([]string, error)
-	// Events lists what is in the outbox behind a place, oldest first, and
-	// EventsTold takes events out of it, by their keys.
+	// Events lists what is in the outbox behind a place, oldest first. NextEvents
+	// shares limit out among the organizations that have some, each one's behind
+	// the place that after names.
 	Events(ctx context.Context, after int64, limit int) ([]blueprint.OutboxEvent, error)
-	EventsTold(ctx context.Context, keys []string) error
+	NextEvents(ctx context.Context, after map[string]int64, limit int) ([]blueprint.OutboxEvent, error)
+	// EventsTold takes events out of it, by their keys, and stores rows that start
+	// nothing, of any trigger, all or nothing.
+	EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) error
 }
 
 // Runner starts runs.
@@ -99,6 +106,9 @@ type Options struct {
 	// SyncTimeout is how long a webhook caller waits for a run; 0 = 30 s. It is
 	// real time.
 	SyncTimeout time.Duration
+	// Relimit is told when limits may have changed (config.concurrency), and twice
+	// a minute in case another process has done so; nil = nobody asks Lane.
+	Relimit func(ctx context.Context)
 	// Channels are asked by Slack triggers that name their channel; nil = nobody
 	// knows the names.
 	Channels Channels
@@ -112,12 +122,15 @@ type Service struct {
 	Options
 	schemas inputSchemas
 	brake   brake
+	mails   mailBudget
 	started atomic.Int64
 	missing atomic.Int64 // firings that the ledger lacks since it last took a row
 	counts  counts
+	bulks   sync.Map // the ids of the triggers for which RedeliverSeveral is at work
 	overdue overdue
 
 	raised *bell // for events in the outbox
+	chains chains
 
 	// What tells the scheduler that schedules have changed.
 	changed  chan struct{} // holds one
@@ -143,9 +156,16 @@ func New(options Options) *Service {
 	}
 }
 
-// Check is the function of that name, for who knows a Service only.
-func (*Service) Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
-	return Check(kind, config)
+// Check is the function of that name, for who knows a Service only; besides, a
+// secret that was replaced is to be good no longer than Rotate would let it.
+func (t *Service) Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
+	issues := Check(kind, config)
+	until := secretKeysOf[kind].until
+	text, _ := config[until].(string)
+	if end, err := time.Parse(time.RFC3339, text); err == nil && end.Sub(t.Clock.Now()) > maxKeepPrevious {
+		issues = append(issues, blueprint.Issue{Path: []any{until}, Message: "must be at most 30 days from now"})
+	}
+	return issues
 }
 
 // Started counts the ledger rows of decision "started" since New.

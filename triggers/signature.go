@@ -102,7 +102,7 @@ func (c *claim) stale(at time.Time) string {
 		return "has no time: " + c.timer + " is not a number of seconds since 1970"
 	}
 	if away := at.Sub(time.Unix(int64(sent), 0)); away > signatureWindow || away < -signatureWindow {
-		return fmt.Sprintf("is of another time: %s is %s from the server's clock; at most %s are allowed", c.timer, away.Abs().Round(time.Second), signatureWindow)
+		return fmt.Sprintf("is of another time: %s is %s from the server's clock; at most %s are allowed", c.timer, inWords(away), inWords(signatureWindow))
 	}
 	return ""
 }

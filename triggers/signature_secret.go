@@ -26,16 +26,11 @@ var secretKeysOf = map[blueprint.TriggerType]secretKeys{
 func (t *Service) checkSecret(trigger *blueprint.Trigger, firing *blueprint.Firing, at time.Time) *blueprint.Error {
 	keys, d := secretKeysOf[trigger.Type], firing.Delivery
 	value := trigger.Config[keys.secret]
-	preset, known := presetOf(trigger)
-	schemes := anyScheme
+	schemes := schemesOf(trigger)
 	switch {
-	case trigger.Type == blueprint.TriggerSlack:
-		schemes = []*scheme{slackScheme}
-	case !known:
+	case schemes == nil:
 		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another")
-	case preset != nil:
-		schemes = []*scheme{preset.scheme}
-	case value == nil:
+	case value == nil && trigger.Type == blueprint.TriggerWebhook && trigger.Config["preset"] == nil:
 		firing.Reason = "the trigger has no secret, so no signature was looked at"
 		return nil
 	}
@@ -58,6 +53,27 @@ func (t *Service) checkSecret(trigger *blueprint.Trigger, firing *blueprint.Firi
 	}
 	noteSignature(d, failed, tried)
 	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason)
+}
+
+// schemesOf gives the schemes by which a sender may prove itself to a trigger:
+// nil when its preset is unknown, which lets nobody in.
+func schemesOf(trigger *blueprint.Trigger) []*scheme {
+	preset, known := presetOf(trigger)
+	switch {
+	case trigger.Type == blueprint.TriggerSlack:
+		return []*scheme{slackScheme}
+	case !known:
+		return nil
+	case preset != nil:
+		return []*scheme{preset.scheme}
+	}
+	return anyScheme
+}
+
+// wasForged tells whether a signature of a delivery was refused that nothing can
+// prove right any more: without a secret anything would be.
+func wasForged(trigger *blueprint.Trigger, d *blueprint.Delivery) bool {
+	return d != nil && d.Facts[factExpected] != nil && trigger.Config[secretKeysOf[trigger.Type].secret] == nil
 }
 
 // previousSecret gives the secret that was replaced while it is still good, ""

@@ -41,7 +41,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	case "":
 		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type")}
 	case "app_rate_limited":
-		return &refusal{reason: "Slack holds back events of this app for a minute: there were more in an hour than it delivers"}
+		return &refusal{reason: "Slack is rate-limiting this app (app_rate_limited): events of that minute are lost"}
 	default:
 		return &refusal{reason: fmt.Sprintf("a delivery of type %q is no event", kind)}
 	}

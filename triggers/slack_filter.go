@@ -62,7 +62,7 @@ func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 	if err != nil {
 		return &refusal{
 			answer: &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the name of the event's channel cannot be known now", RetryAfter: channelRetry},
-			reason: fmt.Sprintf("the trigger listens to %q, and whether channel %q is that cannot be known: %s", wanted, id, t.channelTrouble(a, err)),
+			reason: t.channelUnknown(a, wanted, err),
 		}
 	}
 	if name == "" || !strings.EqualFold(name, strings.TrimPrefix(wanted, "#")) {
@@ -83,6 +83,19 @@ func (t *Service) channelName(a *activation, channel string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), channelTimeout)
 	defer cancel()
 	return t.Channels.ChannelName(ctx, a.binding.Principal.UserID, strings.ToLower(connection), channel)
+}
+
+// channelUnknown says why it cannot be known whether a channel is the one of a
+// name, and what to do about it.
+func (t *Service) channelUnknown(a *activation, wanted string, err error) string {
+	const cure = ": set config.connectionId, or use the channel's id"
+	switch {
+	case errors.Is(err, errNoConnection):
+		return fmt.Sprintf("no connection looks up %q", wanted) + cure
+	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
+		return fmt.Sprintf("the connection that looks up %q is not found", wanted) + cure
+	}
+	return fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err))
 }
 
 // channelTrouble says why a name cannot be known.

@@ -87,7 +87,7 @@ func TestSlackStartsNothing(t *testing.T) {
 	}{
 		{name: "hello", body: `{"type":"url_verification","token":"x","challenge":"3eZbrw1aB"}`, status: 200, decision: "skipped", reason: "was answered"},
 		{name: "hello without a challenge", body: `{"type":"url_verification"}`, status: 400, decision: "refused", reason: "challenge"},
-		{name: "rate limited", body: `{"type":"app_rate_limited","minute_rate_limited":1}`, status: 200, decision: "skipped", reason: "holds back"},
+		{name: "rate limited", body: `{"type":"app_rate_limited","minute_rate_limited":1}`, status: 200, decision: "skipped", reason: "rate-limiting"},
 		{name: "unknown", body: `{"type":"something_else"}`, status: 200, decision: "skipped", reason: `type "something_else" is no event`},
 		{name: "no type", body: `{}`, status: 400, decision: "refused", reason: "object with a type"},
 		{name: "a list", body: `[]`, status: 400, decision: "refused", reason: "object with a type"},
@@ -105,7 +105,7 @@ func TestSlackStartsNothing(t *testing.T) {
 		{name: "the channel", config: map[string]any{"channel": "C1"}, body: message, status: 200},
 		{name: "another channel", config: map[string]any{"channel": "C2"}, body: message, status: 200, decision: "skipped", reason: `channel "C1"; the trigger listens to "C2"`},
 		{name: "no channel", config: map[string]any{"channel": "C2"}, body: event(`"type":"team_join"`), status: 200, decision: "skipped", reason: "of no channel"},
-		{name: "a name that nobody can know", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: "connectionId names no connection"},
+		{name: "a name that nobody can know", config: map[string]any{"channel": "#general"}, body: message, status: 503, decision: "refused", reason: `no connection looks up "#general": set config.connectionId`},
 	} {
 		m := newMemory()
 		config := map[string]any{"signingSecret": "s"}
@@ -168,7 +168,7 @@ func TestSlackDoor(t *testing.T) {
 		t.Errorf("the preset: %d %s", w.Code, w.Body)
 	}
 	checkError(t, deliver(s, id, delivery{body: hello, headers: slackSender.sign("s", hello, begin)}), blueprint.CodeNotFound)
-	if !strings.Contains(m.lastRow(t).Reason, "no such address") {
+	if !strings.Contains(m.lastRow(t).Reason, "its address is /webhooks/slack/"+id) {
 		t.Errorf("row %+v", m.lastRow(t))
 	}
 }
@@ -188,7 +188,7 @@ func TestSlackChannelNames(t *testing.T) {
 		{"general", names{of: map[string]string{"C1": "random"}}, 200, `channel "C1", named "random"; the trigger listens to "general"`},
 		{"general", names{}, 200, `named ""`},
 		{"general", names{err: &blueprint.Failure{Message: "slack.com does not accept the token: invalid_auth"}}, 503, "invalid_auth"},
-		{"general", names{err: blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")}, 503, "there is no such connection"},
+		{"general", names{err: blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")}, 503, `the connection that looks up "general" is not found: set config.connectionId, or use the channel's id`},
 		{"general", names{err: context.DeadlineExceeded}, 503, "in time"},
 		{"general", names{err: errors.New("sqlite says s3cret")}, 503, "internal error"},
 	} {

@@ -39,6 +39,9 @@ type Stats struct {
 	// Untold are the events that could not be told to all who listen to them, and
 	// are told again later.
 	Untold int64
+	// Unheard counts how often an event started nothing, without a row, because
+	// what it began in had led to as many runs as may be.
+	Unheard int64
 }
 
 // FiringCount is how many firings of a source there were on which was so
@@ -57,7 +60,7 @@ func (t *Service) Stats() Stats {
 		Looked: blueprint.Time(c.looked.Value()), Next: blueprint.Time(c.next.Value()), Backwards: c.backwards.Value(),
 		Missed: c.missed.Value(), Watched: blueprint.Time(c.watched.Value()),
 	}
-	stats.Untold = c.waiting.Value()
+	stats.Untold, stats.Unheard = c.waiting.Value(), c.unheard.Value()
 	stats.Overdue, stats.WatchError = t.overdue.state()
 	c.firings.Each(func(source, decision string, count int64) {
 		stats.Firings = append(stats.Firings, FiringCount{blueprint.Source(source), blueprint.Decision(decision), count})
@@ -82,6 +85,7 @@ type counts struct {
 	answers                      [mostStatus - leastStatus + 1]metrics.Counter
 	schedules, lag, looked, next metrics.Gauge // instants and spans in milliseconds
 	waiting                      metrics.Gauge // events
+	unheard                      metrics.Counter
 	watched                      metrics.Gauge
 	backwards, missed            metrics.Counter
 	postponed                    metrics.Counter // ticks that were put off

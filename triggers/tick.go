@@ -89,7 +89,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 			continue
 		case now.at.IsZero():
 			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.String()+`; catchUp is "none"`)
-			s.settle(ctx, one, now, now.unmet(false).events(s.Service, binding, missedSkipped, row.Reason), *row)
+			s.settle(ctx, one, now, s.tellsOf(one, now, now.unmet(false), binding, missedSkipped, row.Reason), *row)
 			continue
 		}
 		if p, ok := s.startTick(ctx, one, now, binding); ok {
@@ -148,7 +148,7 @@ func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, bi
 		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, lostAccessReason)
 		return pending{}, false
 	}
-	a.events = now.lateEvents(s.Service, a)
+	a.events = s.lateEvents(one, now, a)
 	run, err := s.begin(a)
 	if err != nil {
 		s.failed(ctx, one, now, a, err)
@@ -162,7 +162,7 @@ func (st *step) reason(now time.Time) string {
 	if !st.late {
 		return "on time"
 	}
-	return fmt.Sprintf("caught up %s after it was due", now.Sub(st.at).Round(time.Second))
+	return "caught up " + inWords(now.Sub(st.at)) + " after it was due"
 }
 
 // leftRow is the row for ticks that get no run of their own.
@@ -182,7 +182,7 @@ func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *ac
 		a.firing.Reason = "this tick started " + duplicate.ExecutionID + " before"
 		s.settle(ctx, one, now, nil, *a.firing)
 	case errors.As(err, &full):
-		s.leaveOut(ctx, one, now, a, blueprint.DecisionSkipped, full.Error())
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionSkipped, full.Reason())
 	case isPassing(err):
 		s.later(one, err)
 	default:
@@ -193,10 +193,12 @@ func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *ac
 // leaveOut records that a tick did not run and will not.
 func (s *scheduler) leaveOut(ctx context.Context, one *scheduled, now *step, a *activation, decision blueprint.Decision, reason string) {
 	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = decision, nil, shorten(reason)
-	events := now.unmet(false).events(s.Service, a.binding, string(decision), a.firing.Reason)
+	events := s.tellsOf(one, now, now.unmet(false), a.binding, string(decision), a.firing.Reason)
 	if a.coalesced == nil {
 		s.settle(ctx, one, now, events, *a.firing)
 	} else {
+		a.coalesced.Decision = blueprint.DecisionSkipped
+		a.coalesced.Reason = shorten(fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", now.left, instant(now.at), decision, reason))
 		s.settle(ctx, one, now, events, *a.coalesced, *a.firing)
 	}
 }
@@ -213,7 +215,7 @@ func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, event
 		s.counts.firings.Add(string(rows[i].Source), string(rows[i].Decision))
 	}
 	var unmet *lot
-	if len(events) > 0 {
+	if rows[len(rows)-1].Decision != blueprint.DecisionDuplicate { // which was run before
 		unmet = now.unmet(false)
 	}
 	s.decided(one, now, unmet)
@@ -223,6 +225,9 @@ func (s *scheduler) settle(ctx context.Context, one *scheduled, now *step, event
 // run was started when they were due.
 func (s *scheduler) decided(one *scheduled, now *step, unmet *lot) {
 	s.met(one.trigger.ID, now, unmet)
+	if l := one.untold(now, unmet); l != nil {
+		one.told = l.last
+	}
 	one.steps = one.steps[1:]
 	one.stand(now.end())
 }
@@ -237,5 +242,9 @@ func (s *scheduler) later(one *scheduled, err error) {
 		delay = min(known.RetryAfter, retryMost)
 	}
 	one.retry = s.Clock.Now().Add(delay)
+	if one.warned.Equal(one.next) { // of this tick already
+		return
+	}
+	one.warned = one.next
 	s.Logger.Warn("a tick could not be started and is tried again", "trigger", one.trigger.ID, "due", instant(one.next), "error", err)
 }

@@ -70,7 +70,10 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 		t.turnAway(w, r, a, refused)
 		return
 	}
-	waits := door == webhookDoor && binding.Trigger.Config["respond"] == "wait"
+	if a.letIn {
+		a.firing.Reason = shorten(letInReason + a.firing.Reason)
+	}
+	waits := door == webhookDoor && a.binding.Trigger.Config["respond"] == "wait"
 	switch {
 	case a.keyed, door == slackDoor:
 		a.patience = atOnce
@@ -111,11 +114,15 @@ func (t *Service) turnAway(w http.ResponseWriter, r *http.Request, a *activation
 		return
 	}
 	if first := t.earlier(r.Context(), a); first != nil {
-		t.recordDuplicate(r.Context(), a.firing, first)
+		t.recordDuplicate(r.Context(), a, first)
 		writeFired(w, http.StatusOK, first.ExecutionID, first.FiringID)
 		return
 	}
-	t.recordSkipped(r.Context(), a.firing, refused.reason)
+	if !a.binding.Trigger.IsOpen() || t.mayRecord(a.firing, refused.reason) {
+		t.recordSkipped(r.Context(), a.firing, refused.reason)
+	} else {
+		a.firing.Decision, a.firing.Reason = blueprint.DecisionSkipped, shorten(refused.reason)
+	}
 	if refused.reply == nil {
 		refused.reply = skippedAnswer{true, true, a.firing.Reason, a.firing.ID}
 	}
@@ -137,7 +144,7 @@ func (t *Service) receive(a *activation, r *http.Request, door door) *refusal {
 	if trigger.Type != door.kind {
 		// The id is noted, so that the row has it.
 		a.noteID(d)
-		return &refusal{answer: noWebhook(), reason: "the trigger is of type " + string(trigger.Type) + " and has no such address"}
+		return &refusal{answer: noWebhook(), reason: otherAddress(trigger)}
 	}
 	// The body of a delivery to a trigger that is off is read too: who turns it
 	// on again can have it delivered then.
@@ -147,7 +154,14 @@ func (t *Service) receive(a *activation, r *http.Request, door door) *refusal {
 		d.Size = int64(len(body))
 	}
 	badKey := a.noteID(d)
+	var paused *blueprint.Error
+	a.binding, a.letIn, paused = t.letIn(r.Context(), a.binding)
+	trigger = &a.binding.Trigger
 	switch {
+	case paused != nil && paused.Code == blueprint.CodeNotFound: // deleted a moment ago
+		return &refusal{answer: noWebhook()}
+	case paused != nil:
+		return &refusal{answer: paused, reason: offReason(a.binding)}
 	case !trigger.IsActive:
 		return &refusal{answer: noWebhook(), reason: offReason(a.binding)}
 	case !a.binding.CanManage:

@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -46,6 +47,11 @@ type WhyRow struct {
 type Inquiry struct {
 	Story *blueprint.TriggerStory
 	Rows  []blueprint.LedgerRow // the newest first
+	// Unclear is all that is known of the row that UnclearRow names, nil without one.
+	Unclear *blueprint.FiringStory
+	// Unserved says that no server runs on the database; false when that is not
+	// known.
+	Unserved bool
 	// Counts are those of the last 24 hours.
 	Counts []blueprint.ReasonCount
 	Now    time.Time // on the clock of who asks
@@ -72,8 +78,16 @@ func (q *Inquiry) why() (*Why, teller) {
 		ID: trigger.ID, Type: trigger.Type, BlueprintID: trigger.BlueprintID, BlueprintTitle: q.Story.BlueprintTitle,
 		IsActive: trigger.IsActive, Paused: q.Story.Paused, CreatedAt: q.Story.CreatedAt, Zone: words.zone.String(),
 	}}
-	w.say("It is a %s trigger of the blueprint %q (%s), made %s.", trigger.Type, q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
+	w.say("It is %s trigger of the blueprint %q (%s), made %s.", withArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
 	return w, words
+}
+
+// withArticle puts a or an before a word.
+func withArticle(word string) string {
+	if word != "" && strings.Contains("aeiou", word[:1]) {
+		return "an " + word
+	}
+	return "a " + word
 }
 
 func (w *Why) say(format string, args ...any) {

@@ -56,6 +56,7 @@ func (q *Inquiry) At(at blueprint.Time) *Why {
 		return w
 	}
 	w.say("Within %s of %s the ledger took %s.", minutes(Around), words.time(at), counted(len(q.Rows), "row"))
+	w.Next = q.cure(at)
 	w.list(words, q.Rows)
 	return w
 }
@@ -63,10 +64,12 @@ func (q *Inquiry) At(at blueprint.Time) *Why {
 // then tells whether the trigger was there and active, as far as is known.
 func (q *Inquiry) then(w *Why, words teller, at blueprint.Time) {
 	story := q.Story
+	now, _ := q.present()
+	q.clock(w, words)
 	switch {
 	case at < story.CreatedAt:
 		w.say("At %s it did not exist yet.", words.time(at))
-	case at.Time().After(q.Now):
+	case at.Time().After(now):
 		w.say("%s has not come yet.", words.time(at))
 	case story.Paused != "":
 		w.say("It is switched off now, by the server: %s When that was the ledger may tell.", sentence(story.Paused))
@@ -110,21 +113,20 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 	}
 	w.say("A tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.expression, words.zone)
 	story := q.Story
+	now, _ := q.present()
 	switch {
 	case len(about) > 0:
 		w.list(words, about)
-		last := &about[len(about)-1]
-		if last.Decision == blueprint.DecisionRefused {
-			w.Next = "once the cause is mended, blueprintTriggers.redeliver {firingId: " + last.ID + "} runs this tick"
-		} else if last.Run != nil && last.Run.Status == blueprint.StatusFailed {
-			w.Next = "execution.retry goes on where its run failed"
-		}
+		w.Next = q.cure(at)
 	case minute < story.CreatedAt:
 		w.say("The trigger was made later, so it was never due.")
-	case minute.Time().After(q.Now):
+	case minute.Time().After(now):
 	case minute > story.Cursor && !story.Trigger.IsActive:
 		w.say("It is not decided and will not be: the trigger is switched off, and ticks before it is switched on again are not due.")
 		w.Next = "switch it on: blueprintTriggers.update {isActive: true}; blueprintTriggers.fire runs it now"
+	case minute > story.Cursor && q.Unserved:
+		w.say("It is not decided yet: no server is running on this database.")
+		w.Next = startServer
 	case minute > story.Cursor:
 		w.say("It is not decided yet: no server has come to it.")
 		w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"

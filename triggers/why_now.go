@@ -1,6 +1,7 @@
 package triggers
 
 import (
+	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
@@ -14,7 +15,7 @@ func (q *Inquiry) Present() *Why {
 	switch {
 	case story.Paused != "":
 		w.say("It is switched off. The server did that by itself: %s", sentence(story.Paused))
-		w.Next = "mend the cause, then switch it on: blueprintTriggers.update {isActive: true}"
+		w.Next = whenTripped(&story.Trigger, runID.FindString(story.Paused))
 	case !story.Trigger.IsActive:
 		w.say("It is switched off: nothing starts it.")
 		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
@@ -24,6 +25,7 @@ func (q *Inquiry) Present() *Why {
 	default:
 		w.say("It is active.")
 	}
+	q.clock(w, words)
 	switch story.Failures {
 	case 0:
 	case 1:
@@ -35,16 +37,26 @@ func (q *Inquiry) Present() *Why {
 		q.schedule(w, words)
 	}
 	q.sums(w, words)
+	if text, next := words.occupied(&story.Trigger, story.Unfinished); text != "" {
+		w.say("Its limit is reached: %s", stopped(text))
+		if w.Next == "" {
+			w.Next = next
+		}
+	}
 	switch {
+	case story.Firings == 0 && w.Next == "" && len(w.Ticks) > 0:
+		w.say("It was never fired, as far as the ledger goes.")
+		w.Next = "nothing yet: first due " + words.time(w.Ticks[0])
+		if q.Unserved {
+			w.Next += "; a server must be running on this database then, and none is"
+		}
 	case story.Firings == 0:
 		w.say("It was never fired, as far as the ledger goes.")
 		if w.Next == "" {
 			w.Next = neverFired[story.Trigger.Type]
 		}
-	case w.Next == "" && len(q.Rows) > 0 && q.Rows[0].Decision == blueprint.DecisionRefused:
-		w.Next = "blueprintTriggers.explain {firingId: " + q.Rows[0].ID + "} says more of the last refusal"
-	case w.Next == "" && len(q.Rows) > 0 && q.Rows[0].Run != nil && q.Rows[0].Run.Status == blueprint.StatusFailed:
-		w.Next = "execution.retry goes on where the last run failed"
+	case w.Next == "":
+		w.Next = q.cure(0)
 	}
 	w.list(words, q.Rows)
 	return w
@@ -75,15 +87,24 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 		return
 	}
 	cursor := q.Story.Cursor.Time()
+	now, foreign := q.present()
 	first, ok := timing.schedule.Next(cursor, timing.zone)
-	if ok && q.Now.Sub(first) > overdueAfter {
-		_, total := timing.schedule.Between(cursor, q.Now, timing.zone, 0)
-		w.say("It is overdue: the tick of %s, and %d after it, are undecided.", words.time(blueprint.TimeOf(first)), total-1)
-		w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"
+	if late := q.Now.Sub(first); ok && !foreign && (late > overdueAfter || late > 0 && q.Unserved) {
+		others := "is"
+		if _, total := timing.schedule.Between(cursor, q.Now, timing.zone, 0); total > 1 {
+			others = fmt.Sprintf("and %d after it are", total-1)
+		}
+		w.say("It is overdue: the tick of %s %s undecided.", words.time(blueprint.TimeOf(first)), others)
+		if q.Unserved {
+			w.say("No server is running on this database.")
+			w.Next = startServer
+		} else {
+			w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"
+		}
 	} else if ahead := cursor.Sub(q.Now); ahead > overdueAfter {
 		w.say("All ticks up to %s are decided, which lies ahead of the clock: it is silent until then.", words.time(q.Story.Cursor))
 	}
-	after := q.Now
+	after := now
 	if cursor.After(after) {
 		after = cursor
 	}
@@ -114,7 +135,9 @@ func (q *Inquiry) sums(w *Why, words teller) {
 	w.say("In the last 24 hours the ledger took %s:", counted(total, "row"))
 	for _, c := range q.Counts {
 		text := "  " + numberOf(c.Count) + " " + string(c.Decision)
-		if c.Reason != "" {
+		if c.Reason == string(blueprint.SourceRedelivery) {
+			text = fmt.Sprintf("  %d %s %s", c.Count, map[bool]string{true: "redelivery", false: "redeliveries"}[c.Count == 1], c.Decision)
+		} else if c.Reason != "" {
 			text += ": " + c.Reason
 		}
 		w.say("%s (last %s)", text, words.time(c.Last))

@@ -46,8 +46,37 @@ func TestWhyPresent(t *testing.T) {
 	}{
 		{"well", nil, []string{"It is active.", `"0 * * * *" in the time zone Europe/Zurich`, "The next tick is due 2026-03-02 11:00 CET (10:00 UTC).", "Nothing fired it in the last 24 hours."}, "overdue"},
 		{"overdue", func(q *Inquiry) { q.Now = begin.Add(3*time.Hour + 3*time.Minute) },
-			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC), and 2 after it, are undecided.", "a server is running"}, ""},
+			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) and 2 after it are undecided.", "a server is running"}, ""},
+		{"past due, no server", func(q *Inquiry) { q.Now = begin.Add(time.Hour + time.Minute); q.Unserved = true },
+			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) is undecided.", "No server is running on this database.", "next: start a server"}, ""},
+		{"past due, a server", func(q *Inquiry) { q.Now = begin.Add(time.Hour + time.Minute) }, nil, "overdue"},
+		{"only skipped", func(q *Inquiry) {
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", "config.concurrency.limit is 1, and 1 run has not ended: exec_2_b")}
+		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was left out: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
+		{"others started", func(q *Inquiry) {
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", "x"), tickRow(1, "started", "on time")}
+		}, nil, "redeliver"},
+		{"one that is paused holds others back", func(q *Inquiry) {
+			q.Story.Trigger.Config["concurrency"] = map[string]any{"limit": jsonNumber("1")}
+			for _, id := range []string{"exec_1_a", "exec_2_b", "exec_3_c"} {
+				q.Story.Unfinished = append(q.Story.Unfinished, blueprint.UnfinishedRun{ExecutionID: id, Status: blueprint.StatusRunning, CreatedAt: blueprint.TimeOf(begin), UpdatedAt: blueprint.TimeOf(begin)})
+			}
+			q.Story.Unfinished[0].Status = blueprint.StatusPaused
+		}, []string{"config.concurrency allows 1 run at a time; exec_1_a has been paused since 2026-03-02 10:00 CET (09:00 UTC) and 2 wait behind it.", "next: answer exec_1_a (execution.resume) or cancel it"}, ""},
+		{"redeliveries", func(q *Inquiry) {
+			q.Counts = []blueprint.ReasonCount{{Decision: "refused", Reason: "redelivery", Count: 2, Last: blueprint.TimeOf(begin)}}
+		}, []string{"  2 redeliveries refused (last"}, ""},
+		{"never, and none runs", func(q *Inquiry) { q.Story.Firings, q.Unserved = 0, true }, []string{"first due 2026-03-02 11:00 CET (10:00 UTC); a server must be running"}, ""},
+		{"an api trigger", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerAPI }, []string{"It is an api trigger"}, ""},
 		{"ahead", func(q *Inquiry) { q.Story.Cursor = blueprint.TimeOf(begin.Add(48 * time.Hour)) }, []string{"it is silent until then", "2026-03-04 11:00 CET"}, "overdue"},
+		{"of a clock that is ahead", func(q *Inquiry) {
+			q.Story.Cursor = blueprint.TimeOf(begin.Add(-time.Hour))
+			q.Now = begin.AddDate(-4, 0, 0)
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", "no")}
+		}, []string{"seems to be of another clock", "it says 2022-03-02 10:00 CET", "newest that is stored about the trigger is of 2026-03-02 10:00 CET", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
+		{"of a clock that is behind", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0) },
+			[]string{"seems to be of another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
+		{"off for years", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0); q.Story.Trigger.IsActive = false }, nil, "another clock"},
 		{"off", func(q *Inquiry) { q.Story.Trigger.IsActive = false; q.Now = begin.Add(9 * time.Hour) }, []string{"It is switched off: nothing starts it.", "isActive: true"}, "overdue"},
 		{"paused", func(q *Inquiry) {
 			q.Story.Trigger.IsActive = false
@@ -55,12 +84,12 @@ func TestWhyPresent(t *testing.T) {
 		}, []string{"The server did that by itself: 20 runs in a row failed.", "Its last 20 runs failed."}, "nothing starts it"},
 		{"access lost", func(q *Inquiry) { q.Story.CanManage = false }, []string{"can no longer manage the blueprint", "access again"}, ""},
 		{"unreadable", func(q *Inquiry) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "mend its config"}, "next tick is due"},
-		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"It was never fired", "see that a server is running"}, "Nothing fired"},
+		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"It was never fired", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
 		{"sums", func(q *Inquiry) {
 			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(begin)}, {Decision: "refused", Reason: "no", Count: 1, Last: blueprint.TimeOf(begin)}}
 		}, []string{"the ledger took 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
 		{"refused", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", "no")} },
-			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", "blueprintTriggers.explain {firingId: F}"}, ""},
+			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", `once the cause is mended, blueprintTriggers.redeliver {firingId: "F"} runs this tick`}, ""},
 	} {
 		w := asked(c.change).Present()
 		told(t, c.name, w, c.says, c.never)
@@ -83,7 +112,7 @@ func TestWhyAt(t *testing.T) {
 		{"skipped", tick, func(q *Inquiry) {
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", `the tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none"`)}
 		}, []string{`The tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none".`}, "no row"},
-		{"refused", tick, func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", "no nodes")} }, []string{"refused, and nothing ran: no nodes.", "redeliver {firingId: F} runs this tick"}, ""},
+		{"refused", tick, func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", "no nodes")} }, []string{"refused, and nothing ran: no nodes.", `redeliver {firingId: "F"} runs this tick`}, ""},
 		{"no row", tick, nil, []string{"The ledger has no row for it", "--keep-firings"}, "stands in"},
 		{"not due", "2026-03-02T08:30:10Z", nil, []string{"No tick is due at 2026-03-02 09:30 CET (08:30 UTC)", "The one before was due 2026-03-02 09:00 CET", "The one after is due 2026-03-02 10:00 CET"}, "no row"},
 		{"not due, in a lot", "2026-03-02T07:30:00Z", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"No tick is due"}, "all the same"},
@@ -94,6 +123,7 @@ func TestWhyAt(t *testing.T) {
 		{"undecided", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
 		{"undecided and off", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
 		{"to come", "2026-03-02 13:00", nil, []string{"has not come yet"}, "no row"},
+		{"to come, of a clock that is ahead", "2026-03-02 09:00", func(q *Inquiry) { q.Now = begin.AddDate(-4, 0, 0) }, []string{"seems to be of another clock"}, "has not come yet"},
 		{"before it was made", "2026-01-01 13:00", nil, []string{"it did not exist yet", "was never due"}, "no row"},
 		{"pruned", "2026-02-20 13:00", func(q *Inquiry) { q.Story.Oldest = blueprint.TimeOf(begin) }, []string{"The oldest row of its ledger is of", "The ledger has no row for it"}, ""},
 		{"another type, nothing", "2026-03-02T08:00:00Z", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerWebhook }, []string{"Nothing arrived within 10 minutes", "getWebhookUrl"}, "tick"},

@@ -56,7 +56,7 @@ test('blueprints that answer each other come to an end', async () => {
   const [toLeft, toRight] = [await listen(left, { event: 'custom.left' }), await listen(right, { event: 'custom.right' })];
   await client.blueprint.execute.mutate({ id: left.id });
   const refusal = await until('a refused firing', async () => [...await ledger(toLeft), ...await ledger(toRight)].find(({ decision }) => decision === 'refused'));
-  assert.match(refusal.reason, /17 events led here/);
+  assert.match(refusal.reason, /a chain of 17 events/);
   const all = [...await ledger(toLeft), ...await ledger(toRight)];
   assert.equal(all.filter(({ decision }) => decision === 'started').length, 16);
   assert.equal(all.length, 17);

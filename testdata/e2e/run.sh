@@ -4,9 +4,9 @@
 #   testdata/e2e/run.sh                    all suites
 #   testdata/e2e/run.sh wire.test.mjs ...  some of them
 #
-# Those in mail/ need root and two programs that Debian has, swaks and postfix;
-# without them they are left out, and that is said. `make e2e-mail` installs
-# both and runs these alone.
+# Those in mail/ need root and two programs that Debian has, swaks and postfix,
+# which are installed by apt when they are missing; where that cannot be, these
+# suites are left out, and that is said. `make e2e-mail` runs them alone.
 #
 # BLUEPRINTD=/path/to/binary tests that one instead of building. Needs Node 20
 # or newer, npm, curl, openssl and, the first time, the npm registry. Ends with
@@ -36,6 +36,11 @@ export BLUEPRINTD
 left_out=
 if [ $# -eq 0 ]; then
   set -- *.test.mjs
+  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null && ! { command -v swaks && command -v postfix; } >/dev/null; then
+    install="apt-get install -qq -y --no-install-recommends swaks libnet-ssleay-perl postfix"
+    export DEBIAN_FRONTEND=noninteractive
+    $install >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && $install >/dev/null 2>&1; } || true
+  fi
   if command -v swaks >/dev/null && command -v postfix >/dev/null && [ "$(id -u)" -eq 0 ]; then
     set -- "$@" mail/*.test.mjs
   else

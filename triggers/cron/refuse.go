@@ -20,8 +20,17 @@ type ParseError struct {
 	Message string
 }
 
-// Error gives the field and the message, as in "hour: 25 is out of range 0-23".
-func (e *ParseError) Error() string { return e.Field + ": " + e.Message }
+// Error gives the field and the message, as in "hour: 25 is out of range 0-23",
+// and the message alone where it concerns the whole.
+func (e *ParseError) Error() string {
+	if e.Field == whole {
+		return e.Message
+	}
+	return e.Field + ": " + e.Message
+}
+
+// whole is the field of what concerns all of an expression.
+const whole = "expression"
 
 // order names the five fields, for messages.
 const order = "minute, hour, day-of-month, month, weekday"
@@ -31,22 +40,22 @@ func (f *field) refuse(value, format string, args ...any) *ParseError {
 }
 
 func refuseExpression(value, format string, args ...any) *ParseError {
-	return &ParseError{"expression", value, fmt.Sprintf(format, args...)}
+	return &ParseError{whole, value, fmt.Sprintf(format, args...)}
 }
 
 // refuseWhole looks for what is wrong with an expression before it is split.
 func refuseWhole(expression string) error {
 	if len(expression) > maxLength {
-		return refuseExpression(expression, "it has %d bytes; at most %d are read", len(expression), maxLength)
+		return refuseExpression(expression, "has %d bytes; at most %d are read", len(expression), maxLength)
 	}
 	for i, r := range expression {
 		switch {
 		case r == '\n' || r == '\r':
-			return refuseExpression(expression, "it has a line break; write it on one line")
+			return refuseExpression(expression, "has a line break; write it on one line")
 		case r != '\t' && (r < ' ' || r > '~'):
 			_, width := utf8.DecodeRuneInString(expression[i:])
 			character := expression[i : i+width]
-			return refuseExpression(character, "it has the character %s; write plain letters, digits, blanks and tabs", strconv.QuoteToASCII(character))
+			return refuseExpression(character, "has the character %s; write plain letters, digits, blanks and tabs", strconv.QuoteToASCII(character))
 		}
 	}
 	upper := strings.ToUpper(strings.TrimLeft(expression, " \t"))
@@ -67,17 +76,17 @@ func refuseMacro(macro string) error {
 func refuseCount(expression string, texts []string) error {
 	switch count := len(texts); {
 	case count == 0:
-		return refuseExpression(expression, "it is empty; write five fields: %s", order)
+		return refuseExpression(expression, "is empty, needs 5 fields: %s", order)
 	case strings.EqualFold(texts[0], "@every"):
 		return refuseExpression(expression, "@every is not known; write a step, as in */5 * * * * for every five minutes")
 	case strings.HasPrefix(texts[0], "@"):
 		return refuseExpression(expression, "%s stands alone", show(texts[0]))
 	case count == 6:
-		return refuseExpression(expression, "it has six fields; leave out seconds or year, so that five are left: %s", order)
+		return refuseExpression(expression, "has six fields, needs 5: leave out seconds or year, so that there are %s", order)
 	case count > 6:
-		return refuseExpression(expression, "it has %d fields; leave out seconds, year, command or comment, so that five are left: %s", count, order)
+		return refuseExpression(expression, "has %d fields, needs 5: leave out seconds, year, command or comment, so that there are %s", count, order)
 	default:
-		return refuseExpression(expression, "it has %s; write five: %s", plural(count, "field"), order)
+		return refuseExpression(expression, "has %s, needs 5: %s", plural(count, "field"), order)
 	}
 }
 
@@ -118,7 +127,7 @@ func (f *field) refuseWord(text string) error {
 	case strings.Trim(upper, "0123456789LW") == "" && strings.Contains(upper, "W"):
 		return f.refuse(text, "%s asks for the nearest working day by W, which five fields cannot say; run on 1-5 and test the date in the blueprint", show(text))
 	case strings.Trim(upper, "0123456789L") == "":
-		return f.refuse(text, "%s asks for the last day by L, which five fields cannot say; run on the first of the month, or on 28-31 and test the date in the blueprint", show(text))
+		return f.refuse(text, "`%s` (last day) is not supported; run on the first of the month, or on 28-31 and test the date in the blueprint", show(text))
 	case f.names != nil:
 		return f.refuse(text, "%s is not a number %d-%d or a name %s-%s", show(text), f.low, f.high, f.names[0], f.names[len(f.names)-1])
 	default:

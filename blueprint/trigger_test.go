@@ -1,0 +1,46 @@
+package blueprint_test
+
+import (
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+func TestTriggerIsOpen(t *testing.T) {
+	for _, c := range []struct {
+		kind   blueprint.TriggerType
+		config string
+		want   bool
+	}{
+		{"webhook", `{}`, true},
+		{"webhook", `{"secret": "s"}`, false},
+		{"webhook", `{"secret": 1}`, false}, // which lets nobody in
+		{"email", `{}`, true},
+		{"email", `{"requireAuth": true}`, true}, // anybody has a domain
+		{"email", `{"allowFrom": ["a@b.c"]}`, true},
+		{"email", `{"allowFrom": ["a@b.c"], "requireAuth": true}`, false},
+		{"slack", `{}`, false},
+		{"api", `{}`, false},
+	} {
+		trigger := blueprint.Trigger{Type: c.kind, Config: object(t, c.config)}
+		if got := trigger.IsOpen(); got != c.want {
+			t.Errorf("%s %s: %v", c.kind, c.config, got)
+		}
+	}
+}
+
+func TestTriggerRedacted(t *testing.T) {
+	for _, c := range []struct {
+		kind            blueprint.TriggerType
+		config, visible string
+	}{
+		{"email", `{"address": "a@b", "requireAuth": true}`, `{"address": null, "requireAuth": true}`},
+		{"email", `{}`, `{}`},
+		{"webhook", `{"address": "a@b", "previousSecret": "s"}`, `{"address": "a@b", "previousSecret": null}`},
+	} {
+		trigger := blueprint.Trigger{Type: c.kind, Config: object(t, c.config)}
+		if got := trigger.Redacted(); !blueprint.Equal(got, object(t, c.visible)) || !blueprint.Equal(trigger.Config, object(t, c.config)) {
+			t.Errorf("%s %s: %v", c.kind, c.config, got)
+		}
+	}
+}

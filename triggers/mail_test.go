@@ -1,0 +1,165 @@
+package triggers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// mailService is a service with one mailbox for every email trigger, whose local
+// part is the trigger's id.
+func mailService(m *memory, c clock.Clock) *Service {
+	return newService(m, c, func(o *Options) {
+		o.Mail = MailOptions{
+			Domain:  "flows.example.org",
+			Mailbox: func(_ context.Context, address string) (string, error) { return address, nil },
+			FileURL: func(id string) string { return id },
+		}
+	})
+}
+
+// arrived is a mail from somebody, whose domain answers for it or not.
+func arrived(id, from, domain, body string) *blueprint.ReceivedMail {
+	return &blueprint.ReceivedMail{
+		Raw:   []byte("Received: " + blueprint.TimeOf(begin).String() + "\r\n\r\n" + body),
+		Mail:  &blueprint.Mail{MessageID: id, From: []blueprint.MailAddress{{Address: from}}, Text: body},
+		Check: blueprint.SenderCheck{Passed: domain != "", Domain: domain},
+	}
+}
+
+// TestSameMail: one mail is one run however often it comes, and nobody keeps
+// another's mail out by its Message-ID.
+func TestSameMail(t *testing.T) {
+	const digest = " sha256:"
+	long := strings.Repeat("x", 300)
+	for name, c := range map[string]struct {
+		mails []*blueprint.ReceivedMail
+		want  string // decisions
+		keys  []string
+	}{
+		"again":                     {[]*blueprint.ReceivedMail{arrived("<1>", "a@b", "", "x"), arrived("<1>", "a@b", "", "x")}, "started duplicate", []string{"<1>", "<1>"}},
+		"another body":              {[]*blueprint.ReceivedMail{arrived("<1>", "a@b", "", "x"), arrived("<1>", "a@b", "", "y"), arrived("<1>", "a@b", "", "y")}, "started started duplicate", []string{"<1>", "<1>" + digest, "<1>" + digest}},
+		"another author":            {[]*blueprint.ReceivedMail{arrived("<1>", "e@f", "", "x"), arrived("<1>", "a@b", "", "x"), arrived("<1>", "e@f", "", "x")}, "started started duplicate", []string{"<1>", "<1>" + digest, "<1>"}},
+		"one domain":                {[]*blueprint.ReceivedMail{arrived("<1>", "a@b", "b", "x"), arrived("<1>", "a@b", "b", "x and a footer")}, "started duplicate", []string{"<1>", "<1>"}},
+		"forged first":              {[]*blueprint.ReceivedMail{arrived("<1>", "a@b", "", "forged"), arrived("<1>", "a@b", "b", "x"), arrived("<1>", "a@b", "b", "x")}, "started started duplicate", []string{"<1>", "<1>" + digest, "<1>" + digest}},
+		"DNS fails the second time": {[]*blueprint.ReceivedMail{arrived("<1>", "a@b", "b", "x"), arrived("<1>", "a@b", "", "x")}, "started duplicate", []string{"<1>", "<1>"}},
+		"no id":                     {[]*blueprint.ReceivedMail{arrived("", "a@b", "", "x"), arrived("", "a@b", "", "x")}, "started started", nil},
+		"a long id":                 {[]*blueprint.ReceivedMail{arrived(long, "a@b", "", "x"), arrived(long, "a@b", "", "y"), arrived(long, "a@b", "", "y")}, "started started duplicate", nil},
+		"nobody makes a long key":   {[]*blueprint.ReceivedMail{arrived("<1> sha256:0000000000000000", "a@b", "", "x")}, "started", []string{"sha256:"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMemory()
+			service := mailService(m, clock.NewVirtual(begin))
+			id := m.trigger(blueprint.TriggerEmail, map[string]any{}, begin)
+			for _, one := range c.mails {
+				if err := service.ReceiveMail(t.Context(), id, one); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for i, row := range m.snapshot() {
+				got = append(got, string(row.Decision))
+				if c.keys != nil && (!strings.HasPrefix(row.Key, c.keys[i]) || strings.Contains(row.Key, digest) != strings.HasSuffix(c.keys[i], digest)) {
+					t.Errorf("row %d has the key %q, not %q", i, row.Key, c.keys[i])
+				}
+				if len(row.Key) > maxKey {
+					t.Errorf("%d bytes of key", len(row.Key))
+				}
+			}
+			if strings.Join(got, " ") != c.want {
+				t.Errorf("%q, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestQuickerMail: another mail of its Message-ID is decided while a mail is, and
+// both run, each once.
+func TestQuickerMail(t *testing.T) {
+	for _, other := range []string{"y", "x"} {
+		m := newMemory()
+		service := mailService(m, clock.NewVirtual(begin))
+		id := m.trigger(blueprint.TriggerEmail, map[string]any{}, begin)
+		once := false
+		m.refuseStart = func(*blueprint.StartRequest) error {
+			if !once {
+				once = true
+				return service.ReceiveMail(t.Context(), id, arrived("<1>", "a@b", "", other))
+			}
+			return nil
+		}
+		if err := service.ReceiveMail(t.Context(), id, arrived("<1>", "a@b", "", "x")); err != nil {
+			t.Fatal(err)
+		}
+		rows := m.snapshot()
+		if len(rows) != 2 || len(m.runs()) != map[string]int{"y": 2, "x": 1}[other] || other == "x" && rows[1].Decision != blueprint.DecisionDuplicate {
+			t.Errorf("%s: %+v", other, rows)
+		}
+	}
+}
+
+// TestMailIsBounded: nobody fills the disk through a mailbox, and who is put off
+// for that gets through later.
+func TestMailIsBounded(t *testing.T) {
+	m, c := newMemory(), clock.NewVirtual(begin)
+	service := mailService(m, c)
+	id, other := m.trigger(blueprint.TriggerEmail, map[string]any{}, begin), m.trigger(blueprint.TriggerEmail, map[string]any{}, begin)
+	send := func(to string, size int) error {
+		one := arrived("", "a@b", "", "")
+		one.Raw = make([]byte, size)
+		return service.ReceiveMail(t.Context(), to, one)
+	}
+	for i, step := range []struct {
+		to    string
+		size  int
+		after time.Duration
+		full  bool
+	}{
+		{id, mailBurst - 1<<20, 0, false}, {id, 2 << 20, 0, false}, {id, 1, 0, true}, {other, 1, 0, false}, {id, 1, mailSpan / 2, true},
+		{id, 1, 2 * mailSpan, false}, {id, 100 << 20, time.Hour, false}, {id, 1, mailSpan, true},
+	} {
+		if err := c.Advance(t.Context(), c.Now().Add(step.after)); err != nil {
+			t.Fatal(err)
+		}
+		err := send(step.to, step.size)
+		if full := blueprint.CodeOf(err) == blueprint.CodeTooManyRequests; full != step.full || err != nil && !full {
+			t.Errorf("%d: %v", i, err)
+		}
+		row := m.lastRow(t)
+		if refused := row.Decision == blueprint.DecisionRefused; refused != step.full || refused && (row.Delivery.Body != nil || row.Reason != "too much mail for this address now") {
+			t.Errorf("%d: %+v", i, row)
+		}
+	}
+	m.refuse = func(*blueprint.Firing) error { return blueprint.Errorf(blueprint.CodeUnavailable, "full") }
+	for range 100 { // what starts nothing is not counted
+		if err := send(other, 10<<20); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
+			t.Fatal(err)
+		}
+	}
+	service.stopBrake()
+}
+
+// TestRepeatedHeader: the ledger says why nobody answers for a mail.
+func TestRepeatedHeader(t *testing.T) {
+	m := newMemory()
+	service := mailService(m, clock.NewVirtual(begin))
+	id := m.trigger(blueprint.TriggerEmail, map[string]any{"requireAuth": true}, begin)
+	one := arrived("<1>", "a@b", "", "x")
+	one.Check.Repeated = "subject"
+	if err := service.ReceiveMail(t.Context(), id, one); err != nil {
+		t.Fatal(err)
+	}
+	row := m.lastRow(t)
+	if row.Decision != blueprint.DecisionSkipped || !strings.Contains(row.Reason, "the header subject several times") || fmt.Sprint(row.Delivery.Facts["repeatedHeader"]) != "subject" {
+		t.Errorf("%+v", row)
+	}
+	if !slices.Equal(row.Delivery.Header[senderTwice], []string{"subject"}) {
+		t.Error(row.Delivery.Header)
+	}
+}

@@ -1,0 +1,199 @@
+package triggers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// A trigger that alone has too much to do, or cannot be read, keeps nobody else
+// waiting: so many of its events wait for so long, and those beyond are refused.
+func TestOutboxCrowd(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	s := newService(m, v)
+	noisy := m.hears(nil)
+	quiet := m.hears(func(b *blueprint.Binding) { b.Definition.OrganizationID = "quiet" })
+	m.refuseStart = func(r *blueprint.StartRequest) error {
+		if r.Trigger.ID == noisy {
+			return blueprint.Errorf(blueprint.CodeTooManyRequests, "1000 runs of this trigger wait")
+		}
+		return nil
+	}
+	const events = maxWaiting + 2*outboxPage
+	for n := range events {
+		m.raise(endedRun(n + 1))
+	}
+	e := endedRun(5000)
+	e.OrganizationID = "quiet"
+	m.raise(e)
+	move := mover(t, v)
+	start(t, s, move)
+	rows := strings.Fields(m.keys(noisy))
+	if got := m.keys(quiet); got != "s5000" || s.Stats().Untold != maxCrowd || len(rows) != events-maxCrowd || rows[0] != fmt.Sprint("r", maxCrowd+1) {
+		t.Fatalf("at first: quiet %q, %d wait, %d rows, %v", got, s.Stats().Untold, len(rows), rows[0])
+	}
+	if row := m.lastRow(t); !strings.Contains(row.Reason, "1000 runs of this trigger wait; 100 events wait for this trigger already; redeliver runs it") || row.Delivery == nil {
+		t.Errorf("row %+v", row)
+	}
+	move(begin.Add(longestPatience + lastAgain))
+	row := m.lastRow(t)
+	if got := len(strings.Fields(m.keys(noisy))); got != events || len(m.untold()) > 0 || s.Stats().Untold != 0 || !strings.Contains(row.Reason, "it was tried for 10 minutes; redeliver runs it") {
+		t.Errorf("at last: %d rows, %d left, %d wait, %q", got, len(m.untold()), s.Stats().Untold, row.Reason)
+	}
+	for n := range maxCrowd + 1 {
+		m.raise(endedRun(6000 + n))
+	}
+	s.Raised()
+	move(v.Now())
+	if got := s.Stats().Untold; got != maxCrowd {
+		t.Errorf("after them %d wait", got)
+	}
+	m.mu.Lock()
+	m.refuseStart = nil
+	m.mu.Unlock()
+	move(v.Now().Add(lastAgain))
+	if got := m.keys(noisy); !strings.HasSuffix(got, fmt.Sprint(" s", 6000+maxCrowd-1)) || len(m.untold()) > 0 {
+		t.Errorf("%d left, %s", len(m.untold()), got[len(got)-100:])
+	}
+}
+
+// An organization with many triggers that have too much to do does not fill the
+// memory.
+func TestOutboxCrowdOfAll(t *testing.T) {
+	m := newMemory()
+	s := newService(m, clock.NewVirtual(begin))
+	for range 2 * maxCrowdOfAll / maxCrowd {
+		m.hears(nil)
+	}
+	m.refuseStart = func(r *blueprint.StartRequest) error {
+		return blueprint.Errorf(blueprint.CodeTooManyRequests, "too many")
+	}
+	for n := range maxCrowd {
+		m.raise(endedRun(n + 1))
+	}
+	start(t, s, mover(t, s.Clock.(*clock.Virtual)))
+	if got := len(m.snapshot()); got != maxCrowdOfAll || !strings.Contains(m.lastRow(t).Reason, "of this organization already") {
+		t.Errorf("%d rows, the last: %s", got, m.lastRow(t).Reason)
+	}
+}
+
+// What starts nothing costs a commit for many, together with the deletion of
+// what it is about: a server that dies before leaves neither.
+func TestOutboxSharesCommits(t *testing.T) {
+	m := newMemory()
+	v := clock.NewVirtual(begin)
+	var deaf []string
+	for range 20 {
+		deaf = append(deaf, m.hears(func(b *blueprint.Binding) { b.Trigger.Config["blueprintId"] = creator }))
+	}
+	full := m.hears(nil)
+	m.refuseStart = func(*blueprint.StartRequest) error { return &blueprint.LaneFullError{Limit: 1, Running: 1} }
+	var want []string
+	for n := range 10 * outboxPage {
+		m.raise(endedRun(n + 1))
+		want = append(want, fmt.Sprint("s", n+1))
+	}
+	m.keepEvents = errors.New("killed")
+	move := mover(t, v)
+	start(t, newService(m, v), move)()
+	if rows := m.snapshot(); len(rows) > 0 {
+		t.Fatalf("before the deletion there are %d rows", len(rows))
+	}
+	m.keepEvents, m.commits = nil, 0
+	start(t, newService(m, v), move)
+	for _, id := range append(deaf, full) {
+		if got := m.keys(id); got != strings.Join(want, " ") {
+			t.Errorf("%s: %s", id, got)
+		}
+	}
+	rows := m.snapshot()
+	if most := len(rows)/maxRows + 11; m.commits > most || len(m.untold()) > 0 {
+		t.Errorf("%d commits, at most %d; %d left", m.commits, most, len(m.untold()))
+	}
+	for _, row := range rows {
+		if (row.Delivery != nil) != (row.TriggerID == full) {
+			t.Fatalf("kept: %+v", row)
+		}
+	}
+}
+
+// A row that the ledger does not take does not keep the others.
+func TestOutboxBadRow(t *testing.T) {
+	m := newMemory()
+	one, two := m.hears(func(b *blueprint.Binding) { b.CanManage = false }), m.hears(func(b *blueprint.Binding) { b.CanManage = false })
+	m.refuse = func(f *blueprint.Firing) error {
+		if f.TriggerID == one && f.Key == endedRun(1).Key {
+			return errors.New("not valid")
+		}
+		return nil
+	}
+	m.raise(endedRun(1))
+	m.raise(endedRun(2))
+	v := clock.NewVirtual(begin)
+	start(t, newService(m, v), mover(t, v))
+	if got := m.keys(one) + ", " + m.keys(two); got != "r2, r1 r2" || len(m.untold()) > 0 {
+		t.Errorf("rows %s, %d left", got, len(m.untold()))
+	}
+}
+
+// feeder always has another event, as when they come as fast as they are told.
+type feeder struct {
+	*memory
+	told atomic.Int64
+}
+
+func (f *feeder) EventsTold(ctx context.Context, keys []string, rows ...blueprint.Firing) error {
+	<-time.NewTimer(time.Second).C // what a commit takes
+	if n := f.told.Add(1); n < 30 {
+		f.raise(endedRun(int(10 + n)))
+	}
+	return f.memory.EventsTold(ctx, keys, rows...)
+}
+
+// What waits to be told again is told when it is due, though there are others all
+// the time.
+func TestOutboxTriesAgainMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		f := &feeder{memory: m}
+		s := newService(m, clock.Real{}, func(o *Options) { o.Store = f })
+		m.hears(nil)
+		var tries []int64
+		m.refuseStart = func(r *blueprint.StartRequest) error {
+			if r.Firing.Key == endedRun(1).Key {
+				if tries = append(tries, f.told.Load()); len(tries) < 3 {
+					return unavailable(time.Millisecond)
+				}
+			}
+			return nil
+		}
+		m.raise(endedRun(1))
+		m.raise(endedRun(2))
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.Run(ctx) }()
+		<-time.NewTimer(20 * time.Second).C
+		for range 5 {
+			s.Raised()
+		}
+		<-time.NewTimer(2 * time.Second).C
+		s.raised.mu.Lock()
+		if holds := len(s.raised.holds); fmt.Sprint(tries) != "[0 6 16]" || holds > 0 {
+			t.Errorf("tried after %v others, %d still hold the clock", tries, holds)
+		}
+		s.raised.mu.Unlock()
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,38 @@
+package triggers
+
+import (
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// longAgo is how far an active schedule's newest trace may lie back before it
+// is rather of another clock than silent for so long.
+const longAgo = 2 * 365 * Day
+
+// present gives the present of the database: the asker's clock, unless what is
+// stored seems to be of another one, such as a virtual clock. The newest that is
+// stored stands in then.
+func (q *Inquiry) present() (now time.Time, foreign bool) {
+	story := q.Story
+	newest := max(story.CreatedAt, story.Cursor)
+	for i := range q.Rows {
+		newest = max(newest, q.Rows[i].ReceivedAt)
+	}
+	for i := range q.Counts {
+		newest = max(newest, q.Counts[i].Last)
+	}
+	ahead := newest.Time().Sub(q.Now)
+	if ahead > overdueAfter || ahead < -longAgo && story.Trigger.Type == blueprint.TriggerScheduled && story.Trigger.IsActive {
+		return newest.Time(), true
+	}
+	return q.Now, false
+}
+
+// clock says when the database seems to be of another clock.
+func (q *Inquiry) clock(w *Why, words teller) {
+	if newest, foreign := q.present(); foreign {
+		w.say("The database seems to be of another clock, such as that of a server with --clock virtual, or this one was set: it says %s, and the newest that is stored about the trigger is of %s.",
+			words.time(blueprint.TimeOf(q.Now)), words.time(blueprint.TimeOf(newest)))
+	}
+}
