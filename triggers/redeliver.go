@@ -33,7 +33,13 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	if err != nil {
 		return "", "", err
 	}
-	a, err := t.repeat(ctx, binding, first, "")
+	key := ownKey(first)
+	if key != "" {
+		if _, err := t.Store.StartedFiring(ctx, first.TriggerID, key); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+			key = "" // it has run meanwhile, and somebody wants it once more
+		}
+	}
+	a, err := t.repeat(ctx, binding, first, key)
 	if err != nil {
 		return "", "", err
 	}
@@ -45,6 +51,16 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 		return "", "", err
 	}
 	return *a.firing.ExecutionID, a.firing.ID, nil
+}
+
+// ownKey gives the key of what came, when it has not run yet: running it takes
+// that key, so that what its sender repeats is a duplicate. "" = it has none, or
+// it has run.
+func ownKey(first *blueprint.Firing) string {
+	if first.Key == first.ID || first.Decision == blueprint.DecisionStarted || first.Decision == blueprint.DecisionDuplicate {
+		return ""
+	}
+	return first.Key
 }
 
 // original gives a firing with what came; of a redelivery, the first one.
@@ -99,10 +115,13 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 		return nil, refused
 	}
 	refused := t.judgeAgain(a, first)
-	// Its key is not that of what came: it may be run again as often as somebody asks.
+	// Its key is not that of what came, once that has run: it may be run again as often as somebody asks.
 	a.firing.Key, a.firing.BodyHash, a.keyed = a.firing.ID, "", key != ""
 	if a.keyed {
 		a.firing.Key, a.patience = key, atOnce
+		if key == first.Key && first.Source == blueprint.SourceAPI && refused == nil {
+			a.firing.BodyHash = hash(a.input)
+		}
 	}
 	a.forget(first)
 	switch {
@@ -197,8 +216,11 @@ func (t *Service) repeated(ctx context.Context, a *activation, first *blueprint.
 	a.firing.Files = nil
 	var duplicate *blueprint.DuplicateFiringError
 	switch {
-	case errors.As(err, &duplicate): // it has a row
-		return blueprint.Errorf(blueprint.CodeConflict, "it was run again already, as %s with firing %s", duplicate.ExecutionID, duplicate.FiringID)
+	case errors.As(err, &duplicate):
+		if a.firing.BodyHash != "" { // else it has a row
+			t.recordDuplicate(ctx, a, duplicate)
+		}
+		return blueprint.Errorf(blueprint.CodeConflict, "it has run already, as %s with firing %s", duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
 		t.recordSkipped(ctx, a.firing, again(first, shown(err).Message))
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: shown(err).Message, Hint: "try again when a run of the trigger has ended"}

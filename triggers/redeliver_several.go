@@ -88,10 +88,15 @@ type begun struct {
 }
 
 // key names one running again of a row that is about to be: what asks for the
-// same again, because it does not know of it, has the same key.
-func (r *repetition) key(row int) string {
+// same again, because it does not know of it, has the same key. What has not run
+// yet runs under the key with which it came: if its sender has repeated it since
+// then with success, it does not run once more.
+func (r *repetition) key(row int, first *blueprint.Firing) string {
 	if r.request.Again {
 		return ""
+	}
+	if key := ownKey(first); key != "" && r.rows[row].Failed == 0 {
+		return key
 	}
 	return fmt.Sprintf("again:%s:%d", r.rows[row].ID, r.rows[row].Failed)
 }
@@ -106,7 +111,7 @@ func (r *repetition) add(ctx context.Context, row int) bool {
 	first, err := r.original(ctx, r.principal, r.rows[row].ID)
 	var a *activation
 	if err == nil {
-		a, err = r.repeat(ctx, r.binding, first, r.key(row))
+		a, err = r.repeat(ctx, r.binding, first, r.key(row, first))
 	}
 	if err != nil {
 		r.refused(row, err)

@@ -21,7 +21,8 @@ func several(n int) (*memory, string) {
 			body = "{"
 		}
 		row := rowOf(id, blueprint.SourceWebhook, blueprint.DecisionRefused, body)
-		row.ID, row.ReceivedAt = fmt.Sprintf("01ROW%021d", i), blueprint.TimeOf(begin.Add(time.Duration(i)*time.Second))
+		row.ID, row.Key = fmt.Sprintf("01ROW%021d", i), fmt.Sprint("key ", i)
+		row.ReceivedAt = blueprint.TimeOf(begin.Add(time.Duration(i) * time.Second))
 		m.rows = append(m.rows, row)
 	}
 	return m, id
@@ -116,7 +117,7 @@ func TestRedeliverSeveralKnown(t *testing.T) {
 			t.Fatalf("%v %+v, want %d", err, r, want)
 		}
 		for _, one := range r.Refused {
-			if !strings.Contains(one.Reason, "run again already, as exec") {
+			if !strings.Contains(one.Reason, "has run already, as exec") {
 				t.Errorf("%+v", one)
 			}
 		}
