@@ -12,12 +12,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A Message-ID is whatever its sender wrote: somebody who knows one that is on
-// its way could use it first, and keep the real mail out. So two mails are the
-// same when they have one Message-ID and, besides, either the domain that
-// answers for both, or their authors and bodies. Other fields do not count: each
-// server on the way adds some. The first mail of a Message-ID has that alone for
-// its key; another one has its long key, which says what is in it.
+// Mails of one Message-ID and author are the same, whatever else differs: senders
+// that repeat one make it anew at times. But a Message-ID is whatever its sender
+// wrote: somebody who knows one that is on its way could use it first, and keep
+// the real mail out. So a mail for which a domain answers is the same as another
+// only if that domain answers for both, or if their authors and bodies are the
+// same. The first mail of a Message-ID has that alone for its key; another one
+// has its long key, which says what is in it.
 
 // identify gives a mail its key and what tells it from others of that key; and
 // its long key. A mail without a Message-ID stands for itself.
@@ -30,13 +31,14 @@ func (a *activation) identify(received *blueprint.ReceivedMail) (long string) {
 	if !bare {
 		_, body, _ = bytes.Cut(received.Raw, []byte("\r\n\r\n"))
 	}
-	sum := sha256.New()
+	author := sha256.New()
 	for _, from := range m.From {
-		fmt.Fprintf(sum, "%q ", from.Address)
+		fmt.Fprintf(author, "%q ", strings.ToLower(from.Address))
 	}
-	sum.Write(body)
-	digest := hex.EncodeToString(sum.Sum(nil))
-	a.firing.Key, a.firing.BodyHash, a.keyed = mailKey(m.MessageID), digest+" "+received.Check.Domain, true
+	by := hex.EncodeToString(author.Sum(nil))[:32]
+	sum := sha256.Sum256(append([]byte(by), body...))
+	digest := hex.EncodeToString(sum[:])
+	a.firing.Key, a.firing.BodyHash, a.keyed = mailKey(m.MessageID), by+" "+digest+" "+received.Check.Domain, true
 	long = a.firing.Key + " sha256:" + digest[:16]
 	if len(long) > maxKey {
 		long = mailKey(long)
@@ -54,12 +56,18 @@ func mailKey(messageID string) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// isSameMail holds what identify found of two mails of one Message-ID against
-// each other.
-func isSameMail(one, other string) bool {
-	digest, domain, _ := strings.Cut(one, " ")
-	otherDigest, otherDomain, _ := strings.Cut(other, " ")
-	return digest == otherDigest || domain != "" && domain == otherDomain
+// isSameMail holds what identify found of a mail against what it found of the
+// first one of its Message-ID.
+func isSameMail(first, mail string) bool {
+	was, is := strings.SplitN(first, " ", 3), strings.SplitN(mail, " ", 3)
+	if len(was) != 3 || len(is) != 3 {
+		return true
+	}
+	const author, content, domain = 0, 1, 2
+	if is[domain] == "" {
+		return was[author] == is[author]
+	}
+	return was[domain] == is[domain] || was[content] == is[content]
 }
 
 // sameMail looks whether a mail has started a run before. When another one of
