@@ -3,11 +3,9 @@ package triggers
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 )
 
 // reread is how often, in real time, the schedules are read anew for changes
@@ -27,32 +25,15 @@ type scheduler struct {
 	seen       time.Time // the clock when it was last looked at
 	seenReal   time.Time // real time then; only differences to it count
 
-	timer    *clock.Timer
-	timerAt  time.Time // zero when none is set, or it is to be set anew
-	wakes    chan func()
-	callback sync.WaitGroup
-	holds    []func() // of the clock, let go once everything due is decided
-	stale    bool     // a schedule turned out to differ from what was read
+	alarm *wakeUp  // its instant is zero when none is set, or it is to be set anew
+	holds []func() // of the clock, let go once everything due is decided
+	stale bool     // a schedule turned out to differ from what was read
 }
 
 // Changed tells that a trigger was made, changed, switched or deleted. The
 // clock does not move on until Run has taken notice. A change by another
 // process is noticed within half a minute of real time without it.
-func (t *Service) Changed() {
-	release := t.Clock.Hold()
-	t.mu.Lock()
-	if t.ended {
-		t.mu.Unlock()
-		release()
-		return
-	}
-	t.releases = append(t.releases, release)
-	t.mu.Unlock()
-	select {
-	case t.changed <- struct{}{}:
-	default:
-	}
-}
+func (t *Service) Changed() { t.changed.ring(t.Clock) }
 
 // Run fires every schedule, and tells of the events in the outbox, until ctx
 // ends, and returns when all that it started
@@ -60,7 +41,7 @@ func (t *Service) Changed() {
 // watchdog of its own looks after it meanwhile. An error says that the schedules
 // cannot be read at the start; while that may pass, it is tried again.
 func (t *Service) Run(ctx context.Context) error {
-	s := &scheduler{Service: t, wakes: make(chan func())}
+	s := &scheduler{Service: t, alarm: newWakeUp()}
 	defer s.end()
 	defer t.watched(ctx)()
 	defer t.dispatch(ctx)()
@@ -80,7 +61,7 @@ func (t *Service) Run(ctx context.Context) error {
 			return nil
 		}
 		select { // what is due comes first, so that chance has no part in it
-		case release := <-s.wakes:
+		case release := <-s.alarm.wakes:
 			s.woken(release)
 			continue
 		default:
@@ -88,14 +69,14 @@ func (t *Service) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case release := <-s.wakes:
+		case release := <-s.alarm.wakes:
 			s.woken(release)
 			continue
-		case <-t.changed:
+		case <-t.changed.rung:
 		case <-anew.C:
 		}
 		s.holds = append(s.holds, t.Clock.Hold())
-		s.takeReleases()
+		s.holds = append(s.holds, t.changed.take()...)
 		if t.Relimit != nil {
 			t.Relimit(ctx)
 		}
@@ -128,29 +109,17 @@ func (s *scheduler) first(ctx context.Context) error {
 
 // woken takes note that the timer went off.
 func (s *scheduler) woken(release func()) {
-	s.timerAt = time.Time{} // spent, unless it was an earlier one; then it is set anew
+	s.alarm.at = time.Time{} // spent, unless it was an earlier one; then it is set anew
 	s.holds = append(s.holds, release)
 }
 
 // end stops what the loop started.
 func (s *scheduler) end() {
-	if s.timer.Stop() {
-		s.callback.Done()
-	}
-	s.mu.Lock()
-	s.ended = true
-	s.mu.Unlock()
-	s.takeReleases()
+	s.alarm.stop()
+	s.holds = append(s.holds, s.changed.end()...)
 	s.letGo()
-	s.callback.Wait()
+	s.alarm.calls.Wait()
 	s.stopBrake()
-}
-
-func (s *scheduler) takeReleases() {
-	s.mu.Lock()
-	s.holds = append(s.holds, s.releases...)
-	s.releases = nil
-	s.mu.Unlock()
 }
 
 func (s *scheduler) letGo() {
@@ -173,7 +142,7 @@ func (s *scheduler) observe() time.Time {
 	now, real := s.Clock.Now(), time.Now()
 	if passed := real.Sub(s.seenReal); !s.seen.IsZero() && now.Sub(s.seen)-passed >= jump {
 		s.up = now.Add(-min(passed, reread))
-		s.timerAt = time.Time{} // it may sleep on for up to half a minute; it is set anew
+		s.alarm.at = time.Time{} // it may sleep on for up to half a minute; it is set anew
 	}
 	if now.Before(s.seen) {
 		s.counts.backwards.Add(1)
@@ -215,27 +184,7 @@ func (s *scheduler) load(ctx context.Context) error {
 func (s *scheduler) arm(ctx context.Context) {
 	next := s.agenda.next()
 	s.counts.next.Set(int64(blueprint.TimeOf(next)))
-	if next.Equal(s.timerAt) {
-		return
-	}
-	if s.timer.Stop() {
-		s.callback.Done()
-	}
-	s.timer, s.timerAt = nil, next
-	if next.IsZero() {
-		return
-	}
-	s.callback.Add(1)
-	s.timer = s.Clock.At(next, func() {
-		defer s.callback.Done()
-		// The clock is held until this returns.
-		decided := make(chan struct{})
-		select {
-		case s.wakes <- sync.OnceFunc(func() { close(decided) }):
-			<-decided
-		case <-ctx.Done():
-		}
-	})
+	s.alarm.set(ctx, s.Clock, next)
 }
 
 // decide does what is to be done about every tick that is due.

@@ -129,14 +129,9 @@ type Service struct {
 	bulks   sync.Map // the ids of the triggers for which RedeliverSeveral is at work
 	overdue overdue
 
-	raised *bell // for events in the outbox
-	chains chains
-
-	// What tells the scheduler that schedules have changed.
-	changed  chan struct{} // holds one
-	mu       sync.Mutex
-	releases []func() // holds of the clock until it has taken notice
-	ended    bool     // nobody will
+	changed *bell // for the scheduler: schedules have changed
+	raised  *bell // for the dispatcher: events are in the outbox
+	chains  chains
 }
 
 // New makes a service. Webhooks and fire work at once; schedules fire, and
@@ -149,7 +144,7 @@ func New(options Options) *Service {
 		options.SyncTimeout = 30 * time.Second
 	}
 	return &Service{
-		Options: options, changed: make(chan struct{}, 1), raised: newBell(),
+		Options: options, changed: newBell(), raised: newBell(),
 		schemas: inputSchemas{compiled: map[string]compiledSchema{}},
 		brake:   brake{buckets: map[string]*bucket{}},
 		counts:  newCounts(),
