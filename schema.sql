@@ -35,8 +35,51 @@ CREATE TABLE users (
   email      TEXT NOT NULL CHECK (email <> ''),
   email_fold TEXT NOT NULL UNIQUE, -- email without regard to letter case
   name       TEXT NOT NULL,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  -- Of the password for the dashboard: argon2id in PHC form; NULL = none was set.
+  password   TEXT CHECK (password LIKE '$argon2id$%')
 ) STRICT;
+
+-- Who is signed in to the dashboard. What the browser holds is not stored.
+CREATE TABLE sessions (
+  id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 26),
+  hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256
+  user_id      TEXT NOT NULL REFERENCES users (id),
+  agent        TEXT NOT NULL, -- what the browser says it is
+  created_at   INTEGER NOT NULL,
+  last_used_at INTEGER NOT NULL,
+  expires_at   INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX sessions_user ON sessions (user_id);
+CREATE INDEX sessions_expiry ON sessions (expires_at);
+
+-- Links with which a person sets a password, good once. A new one for the same
+-- person takes the place of the old.
+CREATE TABLE setup_links (
+  user_id    TEXT NOT NULL PRIMARY KEY REFERENCES users (id),
+  hash       BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256
+  expires_at INTEGER NOT NULL
+) STRICT;
+
+-- Who did what. Rows are written in the transaction of the change itself, those
+-- about runs right behind it; they are never changed, and pruned by age.
+CREATE TABLE audit_log (
+  seq             INTEGER PRIMARY KEY,
+  id              TEXT NOT NULL CHECK (length(id) = 26), -- ULID
+  at              INTEGER NOT NULL,
+  actor_id        TEXT NOT NULL, -- '' = on the command line
+  organization_id TEXT NOT NULL, -- whose admins may read it; '' = only the actor
+  action          TEXT NOT NULL CHECK (action <> ''),
+  target_type     TEXT NOT NULL,
+  target_id       TEXT NOT NULL,
+  via             TEXT NOT NULL CHECK (via IN ('api', 'dashboard', 'cli')),
+  detail          TEXT NOT NULL CHECK (json_valid(detail))
+) STRICT;
+
+CREATE INDEX audit_log_actor ON audit_log (actor_id) WHERE actor_id <> '';
+CREATE INDEX audit_log_organization ON audit_log (organization_id) WHERE organization_id <> '';
+CREATE INDEX audit_log_at ON audit_log (at);
 
 CREATE TABLE organizations (
   id         TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 36),
@@ -383,3 +426,18 @@ CREATE TABLE journal (
   entry     BLOB NOT NULL,
   PRIMARY KEY (execution, position)
 ) STRICT, WITHOUT ROWID;
+
+-- How many runs ended in each hour and how long they took, of each blueprint and
+-- of each organization, counted in the transaction of their end: a picture of a
+-- month need not read a million runs.
+CREATE TABLE run_hours (
+  scope       TEXT NOT NULL,    -- a blueprint's or an organization's id
+  hour        INTEGER NOT NULL, -- hours since 1970
+  completed   INTEGER NOT NULL CHECK (completed >= 0),
+  failed      INTEGER NOT NULL CHECK (failed >= 0),
+  duration_ms INTEGER NOT NULL CHECK (duration_ms >= 0), -- of all together
+  slowest_ms  INTEGER NOT NULL CHECK (slowest_ms >= 0),
+  PRIMARY KEY (scope, hour)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX run_hours_hour ON run_hours (hour);

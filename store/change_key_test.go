@@ -20,6 +20,8 @@ import (
 var plainBlobs = []string{
 	"meta.key_check",      // tells keys apart
 	"api_keys.hash",       // SHA-256
+	"sessions.hash",       // SHA-256
+	"setup_links.hash",    // SHA-256
 	"executions.record",   // what readers see
 	"sign_ins.state_hash", // SHA-256
 }

@@ -1,0 +1,113 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// SessionProcedures is the table of what only the dashboard can call: signing
+// in and out. It stands beside Procedures under the dashboard's own root.
+func (s *Service) SessionProcedures() []Procedure {
+	return []Procedure{
+		public(mutation("session.create", s.sessionCreate)),
+		public(query("session.getSetup", s.sessionGetSetup)),
+		public(mutation("session.setup", s.sessionSetup)),
+		query("session.get", s.sessionGet),
+		query("session.list", s.sessionList),
+		mutation("session.revoke", s.sessionRevoke),
+		mutation("session.delete", s.sessionDelete),
+		mutation("session.changePassword", s.sessionChangePassword),
+	}
+}
+
+// session is who is signed in.
+type session struct {
+	User struct {
+		ID    string `json:"id"`
+		Email string `json:"email"`
+		Name  string `json:"name"`
+	} `json:"user"`
+	Organizations []blueprint.Organization `json:"organizations"`
+	ExpiresAt     blueprint.Time           `json:"expiresAt"`
+}
+
+// setupLink is whose password a link sets. Fresh tells that it is the first
+// user's, who may choose name and email.
+type setupLink struct {
+	Email string `json:"email"`
+	Name  string `json:"name"`
+	Fresh bool   `json:"fresh"`
+}
+
+type sessionListed struct {
+	ID         string         `json:"id"`
+	Agent      string         `json:"agent"`
+	CreatedAt  blueprint.Time `json:"createdAt"`
+	LastUsedAt blueprint.Time `json:"lastUsedAt"`
+	ExpiresAt  blueprint.Time `json:"expiresAt"`
+	Current    bool           `json:"current"`
+}
+
+type sessionCreate struct {
+	Email    string `json:"email" check:"required,trim,min=1,max=320"`
+	Password string `json:"password" check:"required,max=1000"`
+}
+
+type sessionSetup struct {
+	Token    string `json:"token" check:"required,max=200"`
+	Email    string `json:"email" check:"required,trim,min=3,max=320"`
+	Name     string `json:"name" check:"required,trim,min=1,max=200"`
+	Password string `json:"password" check:"required,max=1000"`
+}
+
+type setupToken struct {
+	Token string `json:"token" check:"required,max=200"`
+}
+
+type sessionDelete struct {
+	Everywhere bool `json:"everywhere"`
+}
+
+type sessionID struct {
+	ID string `json:"id" check:"required"`
+}
+
+type passwordChange struct {
+	Current  string `json:"current" check:"required,max=1000"`
+	Password string `json:"password" check:"required,max=1000"`
+}
+
+var errNotYet = blueprint.Errorf(blueprint.CodeUnavailable, "not there yet")
+
+func (s *Service) sessionCreate(context.Context, *Caller, sessionCreate) (session, error) {
+	return session{}, errNotYet
+}
+
+func (s *Service) sessionGetSetup(context.Context, *Caller, setupToken) (setupLink, error) {
+	return setupLink{}, errNotYet
+}
+
+func (s *Service) sessionSetup(context.Context, *Caller, sessionSetup) (session, error) {
+	return session{}, errNotYet
+}
+
+func (s *Service) sessionGet(context.Context, *Caller, struct{}) (session, error) {
+	return session{}, errNotYet
+}
+
+func (s *Service) sessionList(context.Context, *Caller, struct{}) ([]sessionListed, error) {
+	return nil, errNotYet
+}
+
+func (s *Service) sessionRevoke(context.Context, *Caller, sessionID) (succeeded, error) {
+	return succeeded{}, errNotYet
+}
+
+func (s *Service) sessionDelete(context.Context, *Caller, sessionDelete) (succeeded, error) {
+	return succeeded{}, errNotYet
+}
+
+func (s *Service) sessionChangePassword(context.Context, *Caller, passwordChange) (succeeded, error) {
+	return succeeded{}, errNotYet
+}
