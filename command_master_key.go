@@ -60,7 +60,7 @@ func masterKeyRotate(c *cli.Context) error {
 		},
 		options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: stages.show},
 	}
-	report, err := r.run(ctx)
+	report, err := r.run(asOperator(ctx, c))
 	stages.end()
 	if err != nil {
 		if ctx.Err() != nil {

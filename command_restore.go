@@ -44,7 +44,7 @@ func restore(c *cli.Context) error {
 		return failed("check the path", "there is no master key %s", key.path)
 	}
 	stages := newStages(c.App.ErrWriter)
-	report, err := store.Restore(ctx, c.Args().First(),
+	report, err := store.Restore(asOperator(ctx, c), c.Args().First(),
 		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
 		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.path, Progress: stages.show})
 	stages.end()

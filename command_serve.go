@@ -23,7 +23,7 @@ func commandServe() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "run the server",
 		Description: "With no flags it listens on 127.0.0.1:8787 and keeps everything in ./blueprintd.db.\nEvery flag has an environment variable, BLUEPRINTD_<FLAG>.",
-		Flags: append(append(append(databaseFlags(), historyFlags()...), mailFlags()...),
+		Flags: append(append(append(append(databaseFlags(), historyFlags()...), mailFlags()...), tlsFlags()...),
 			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free one, an empty host is 127.0.0.1"),
 			&cli.BoolFlag{Name: "ephemeral", Usage: "keep everything in memory, nothing on disk"},
 			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
@@ -38,7 +38,7 @@ func commandServe() *cli.Command {
 			&cli.IntFlag{Name: "max-blueprints", Usage: "how many blueprints a user may have; 0 = any number"},
 			&cli.IntFlag{Name: "max-running", Value: 1000, Usage: "how many runs work at the same time; more wait for their turn"},
 			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "how many runs may wait for their turn; one more is refused with 503"},
-			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "how many connections may be open; one more is refused with 503"},
+			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "how many connections may be open, and requests under way; one more is refused with 503"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the interface; may be repeated"},
 			minFreeFlag(),
 			text("metrics-addr", "", "serve /metrics, /healthz and /readyz on `HOST:PORT` of their own, to all who reach it; without it they are on --addr, metrics for this machine alone"),
@@ -86,8 +86,12 @@ type options struct {
 	maxDisk        int64 // 0 = no bound
 	keepExecutions store.Keep
 	keepFirings    store.Keep
+	keepAudit      store.Keep
 	logger         *slog.Logger
 	out            io.Writer
+
+	tlsFiles *certificateFiles // nil = no certificate was named
+	acme     *acmeOptions      // nil = none is obtained
 }
 
 // serve runs a server until it is told to stop.

@@ -46,7 +46,7 @@ func serveOptions(c *cli.Context) (o options, err error) {
 		return o, err
 	}
 	o.allowNetworkFS = c.Bool("allow-network-fs")
-	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, checkOrigins, checkLimits, chooseHistory, chooseMail, checkReadyFile} {
+	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, checkReadyFile} {
 		if err := check(c, &o); err != nil {
 			return o, err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/accounts"
 	"blueprintd/blueprint"
 	"blueprintd/ids"
 	"blueprintd/rpc"
@@ -24,9 +25,10 @@ func commandUser() *cli.Command {
 				Name: "add", Usage: "add a user with a personal workspace",
 				Flags: append(databaseFlags(),
 					&cli.StringFlag{Name: "email", Usage: "the user's `EMAIL`"},
-					&cli.StringFlag{Name: "name", Usage: "the user's `NAME`"}, jsonFlag()),
+					&cli.StringFlag{Name: "name", Usage: "the user's `NAME`"}, dashboardFlag(), jsonFlag()),
 				Action: userAdd,
 			},
+			commandUserLink(),
 			{Name: "list", Usage: "list the users", Flags: append(databaseFlags(), jsonFlag()), Action: userList},
 		},
 	}
@@ -37,8 +39,12 @@ func userAdd(c *cli.Context) error {
 	if email == "" {
 		return usage("blueprintd user add --email ada@example.org", "user add needs --email")
 	}
-	if local, domain, ok := strings.Cut(email, "@"); !ok || local == "" || domain == "" || strings.ContainsAny(email, " \t\r\n<>") {
+	if accounts.CheckEmail(email) != nil {
 		return usage("--email ada@example.org", "%s %s: is no email address", given(c, "email"), email)
+	}
+	host, err := dashboardURL(c)
+	if err != nil {
+		return err
 	}
 	return withTool(c, true, func(ctx context.Context, s *store.Store) error {
 		name := c.String("name")
@@ -49,10 +55,17 @@ func userAdd(c *cli.Context) error {
 		if err != nil {
 			return hinted(err, "blueprintd user list shows who there is")
 		}
-		if c.Bool("json") {
-			return printJSON(c, user)
+		link, err := setupURL(ctx, s, host, user.ID)
+		if err != nil {
+			return err
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: %s\n", user.Email, user.ID, keyCommand(user.Email, c.String("db"), c.String("master-key-file")))
+		if c.Bool("json") {
+			return printJSON(c, struct {
+				blueprint.User
+				SetupURL string `json:"setupUrl"`
+			}{user, link})
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "added %s (%s)\ngive them a key: %s\nlet them set a password: %s  (works once, for 24 hours)\n", user.Email, user.ID, keyCommand(user.Email, c.String("db"), c.String("master-key-file")), link)
 		return err
 	})
 }

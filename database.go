@@ -62,13 +62,14 @@ func openTool(c *cli.Context, create bool) (*store.Store, error) {
 	})
 }
 
-// withTool opens the database for the time of use.
+// withTool opens the database for the time of use. What is changed meanwhile is
+// noted in the audit log.
 func withTool(c *cli.Context, create bool, use func(ctx context.Context, s *store.Store) error) error {
 	s, err := openTool(c, create)
 	if err != nil {
 		return err
 	}
-	return errors.Join(use(c.Context, s), s.Close())
+	return errors.Join(use(asOperator(c.Context, c), s), s.Close())
 }
 
 // writeFile writes a file whole, for its owner alone, and onto the disk: under

@@ -25,12 +25,25 @@ type welcome struct {
 	hook    string // trigger of the sample blueprint
 	fresh   bool   // there was no user before
 	keyless bool   // the first user has no key to use
+	setup   string // link with which the first user sets a password; "" when somebody has one
 	account blueprint.User
 }
 
 // firstStart makes the first user, a key and the sample blueprint where there
-// is nobody yet, and gives a key from the command line to the first user.
+// is nobody yet, gives a key from the command line to the first user, and makes
+// the link with which they set a password as long as nobody has one.
 func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
+	if w, err = s.firstKey(ctx); err != nil {
+		return w, err
+	}
+	some, err := s.store.AnyPassword(ctx)
+	if err == nil && !some {
+		w.setup, err = s.accounts.NewLink(ctx, w.account.ID)
+	}
+	return w, err
+}
+
+func (s *server) firstKey(ctx context.Context) (w welcome, err error) {
 	w.account, err = s.store.FirstUser(ctx)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 		w.fresh = true
@@ -90,12 +103,23 @@ func (s *server) announce() error {
 	} else {
 		say("  database  %s (master key: %s; keep copies of both, apart)", absolute(s.options.db), absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
 	}
-	if s.options.publicURL != "" {
-		say("  listens   http://%s", s.listener.Addr())
+	if s.options.publicURL != "" || s.certificates != nil {
+		say("  listens   %s://%s", s.scheme(), s.listener.Addr())
+	}
+	if s.certificates != nil {
+		say("  TLS       %s", s.certificates.about())
 	}
 	say("  API       %s/api/trpc", host)
+	if w.setup == "" {
+		say("  dashboard %s/", host)
+	} else {
+		say("  dashboard %s%s  (sets your password; works once, for 24 hours)", host, w.setup)
+	}
 	if at := s.smtpAddress(); at != "" {
 		say("  mail      SMTP on %s, for addresses @%s", at, s.mailDomain())
+	}
+	if danger := s.exposed(); danger != "" {
+		say("  WARNING   %s; %s", danger, exposedHint)
 	}
 	if w.made {
 		say("  API key   %s  (shown this once; it belongs to %s)", w.apiKey, w.account.Email)

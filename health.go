@@ -57,11 +57,11 @@ func (s *server) writeReadiness(ctx context.Context, w http.ResponseWriter, verb
 // checks looks at everything.
 func (s *server) checks(ctx context.Context) []check {
 	database := s.store.Stats()
-	return []check{
+	return append(s.checkCertificate(), []check{
 		databaseCheck(&database, clock.Real{}.Now()), diskCheck(&database), s.checkRecovery(), s.checkScheduler(), s.checkSchedules(), s.checkTriggers(ctx), s.checkQueue(),
 		s.checkConnections(), s.checkClock(), s.checkDraining(),
 		{Name: "version", OK: true, Detail: "blueprintd " + version + ", up for " + s.up.Elapsed().Round(time.Second).String()},
-	}
+	}...)
 }
 
 // slowWriter is how long the writer may be at one batch of writes before it

@@ -21,16 +21,20 @@ func historyFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "keep-executions", Usage: "keep finished runs for this `AGE` (90d, 36h), or this many (100000; at least 1000), or all, which 0 is too; failed ones stay three times as long, or go last (default: 90d; all with --ephemeral)"},
 		&cli.StringFlag{Name: "keep-firings", Usage: "keep the history of triggers for this `AGE`, or this many rows (at least 1000), or all, which 0 is too; those of a delivery with an id that started a run stay 72h at least (default: 90d; all with --ephemeral)"},
+		&cli.StringFlag{Name: "keep-audit", Usage: "keep who changed what for this `AGE`, or this many lines (at least 1000), or all, which 0 is too (default: 400d; all with --ephemeral)"},
 		&cli.StringFlag{Name: "max-disk", Usage: "the `BYTES` that the database may take, as 2GiB: beyond, the oldest finished runs go; 0 is any number (default: any number)"},
 	}
 }
 
 // chooseHistory reads the flags of historyFlags.
 func chooseHistory(c *cli.Context, o *options) (err error) {
-	if o.keepExecutions, err = chooseKeep(c, o, "keep-executions"); err != nil {
+	if o.keepExecutions, err = chooseKeep(c, o, "keep-executions", "90d"); err != nil {
 		return err
 	}
-	if o.keepFirings, err = chooseKeep(c, o, "keep-firings"); err != nil {
+	if o.keepFirings, err = chooseKeep(c, o, "keep-firings", "90d"); err != nil {
+		return err
+	}
+	if o.keepAudit, err = chooseKeep(c, o, "keep-audit", "400d"); err != nil {
 		return err
 	}
 	if !c.IsSet("max-disk") {
@@ -50,10 +54,10 @@ func chooseHistory(c *cli.Context, o *options) (err error) {
 	return nil
 }
 
-func chooseKeep(c *cli.Context, o *options, name string) (store.Keep, error) {
+func chooseKeep(c *cli.Context, o *options, name, otherwise string) (store.Keep, error) {
 	text := c.String(name)
 	if !c.IsSet(name) {
-		text = "90d"
+		text = otherwise
 		if o.ephemeral {
 			text = "all"
 		}
@@ -61,12 +65,12 @@ func chooseKeep(c *cli.Context, o *options, name string) (store.Keep, error) {
 	keep, err := parseKeep(text)
 	switch {
 	case err != nil && text == "":
-		err = usage("--"+name+" 90d, or --"+name+" all", "%s: is empty", given(c, name))
+		err = usage("--"+name+" "+otherwise+", or --"+name+" all", "%s: is empty", given(c, name))
 	case err != nil:
-		if name == "keep-firings" {
+		if name != "keep-executions" {
 			err = errors.New(strings.Replace(err.Error(), " runs, or", " rows, or", 1))
 		}
-		err = usage("--"+name+" 90d, or --"+name+" 100000", "%s %s: %s", given(c, name), text, err)
+		err = usage("--"+name+" "+otherwise+", or --"+name+" 100000", "%s %s: %s", given(c, name), text, err)
 	}
 	return keep, err
 }

@@ -17,6 +17,7 @@ import (
 // the modules of go.mod are free for all but blueprint, which has only the
 // standard library.
 var rooms = map[string][]string{
+	"accounts":             {"blueprint", "small"},
 	"blueprint":            {},
 	"blueprint/expression": {"blueprint"},
 	"blueprint/file":       {"blueprint"},
@@ -39,6 +40,7 @@ var rooms = map[string][]string{
 	"store":                {"blueprint", "small"},
 	"triggers":             {"blueprint", "small", "triggers/cron"},
 	"triggers/cron":        {},
+	"web":                  {"ids"},
 	"bench":                {"harness"},                                  // a tool: it measures the program from outside
 	"harness":              {},                                           // the tools' own: how they run and call the program
 	"release":              {},                                           // a tool: it builds the program

@@ -17,6 +17,9 @@ const (
 	httpSpan  = time.Minute
 )
 
+// handshakeFailed begins what is said of who did not come to terms about TLS.
+const handshakeFailed = "http: TLS handshake error"
+
 // httpLog passes what the HTTP server has to say on to the log, line by line:
 // crashed handlers, connections that could not be accepted, clients that send
 // nonsense. It is safe for concurrent use.
@@ -35,6 +38,9 @@ func newHTTPLog(logger *slog.Logger) *httpLog { return &httpLog{logger: logger, 
 // the stack of the goroutine.
 func (l *httpLog) Write(data []byte) (int, error) {
 	message, stack, _ := strings.Cut(strings.TrimSpace(string(data)), "\n")
+	if strings.HasPrefix(message, handshakeFailed) && strings.HasSuffix(message, ": EOF") {
+		return len(data), nil // somebody looked whether the port is open, or was told in plain words to speak TLS
+	}
 	l.mu.Lock()
 	omitted := 0
 	if l.span.Elapsed() >= httpSpan {

@@ -9,14 +9,20 @@ func (s *server) logServing() {
 		database = absolute(s.options.db)
 	}
 	attributes := []any{"address", s.listener.Addr().String(), "database", database, "version", version, "recovered", s.engine.Stats().Recovered}
-	attributes = append(attributes, "keep_executions", s.options.keepExecutions.String(), "keep_firings", s.options.keepFirings.String(), "max_disk", s.options.maxDisk)
+	attributes = append(attributes, "keep_executions", s.options.keepExecutions.String(), "keep_firings", s.options.keepFirings.String(), "keep_audit", s.options.keepAudit.String(), "max_disk", s.options.maxDisk)
 	if s.watchers != nil {
 		attributes = append(attributes, "metrics", s.watchers.Addr().String())
 	}
 	if at := s.smtpAddress(); at != "" {
 		attributes = append(attributes, "mail", at)
 	}
+	if s.certificates != nil {
+		attributes = append(attributes, "tls", s.certificates.about())
+	}
 	s.options.logger.Info("serving", attributes...)
+	if danger := s.exposed(); danger != "" {
+		s.options.logger.Warn(danger, "hint", exposedHint)
+	}
 }
 
 // logStopping tells what is under way when the server begins to stop, and gives

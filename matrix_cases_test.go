@@ -21,6 +21,7 @@ var columns = []string{"stranger", "viewer", "former", "editor", "c.admin", "mem
 //	s  done, and the secrets of the target are in the answer
 //	r  done, and the secrets of the target are null in the answer
 //	x  a list with the target in it, without secrets
+//	t  the same, where only its title, or its tag, tells
 //	o  a list with the caller's own run of the target in it and no other
 //	-  a list without the target
 //	?  the record with the status not_found
@@ -143,6 +144,18 @@ var matrix = []row{
 	{name: "blueprint.list", how: "public", input: listing("public"), grid: grid{
 		"ours": "--- -- --- -", "public": "rrr ss sss -", "theirs": "--- -- --- -", "deleted": "--- -- --- -",
 	}},
+	{name: "blueprint.listSummaries", how: "all", input: listing("all"), grid: grid{
+		"ours": "--- tt ttt t", "public": "--- tt ttt t", "theirs": "t-- -- --- -", "deleted": "--- -- --- -",
+	}},
+	{name: "blueprint.listSummaries", how: "public", input: listing("public"), grid: grid{
+		"ours": "--- -- --- -", "public": "ttt tt ttt -", "theirs": "--- -- --- -", "deleted": "--- -- --- -",
+	}},
+	{name: "blueprint.listSummaries", how: "of an organization", fresh: true, input: func(x *target, _ string) object {
+		return object{"organizationId": x.organization, "sort": "created"}
+	}, grid: membership.with("ours", "fff ff ttt t").with("theirs", "tff ff fff f")},
+	{name: "blueprint.listTags", input: nothing, grid: grid{
+		"ours": "--- tt ttt t", "public": "--- tt ttt t", "theirs": "t-- -- --- -", "deleted": "--- -- --- -",
+	}},
 	{name: "blueprint.get", grid: seen, input: byID},
 	{name: "blueprint.versions", grid: managedSeen, input: byID},
 	{name: "blueprint.create", how: "in an organization", grid: membership, input: func(x *target, _ string) object {
@@ -198,6 +211,42 @@ var matrix = []row{
 		"unknown":   "fff ff fff f",
 		"malformed": "bbb bb bbb b",
 	}},
+	{name: "execution.listRuns", input: func(*target, string) object { return object{"limit": 100} }, fresh: true, grid: grid{
+		"ours":    "--- xx xxx x",
+		"public":  "--- xx xxx x",
+		"viewed":  "-x- xx xxx x",
+		"theirs":  "x-- -- --- -",
+		"deleted": "--- -- --- x",
+	}},
+	{name: "execution.listRuns", how: "of a blueprint", input: byBlueprint, fresh: true, grid: grid{
+		"ours":      "fff xx xxx x",
+		"public":    "--- xx xxx x",
+		"viewed":    "-o- xx xxx x",
+		"theirs":    "xff ff fff f",
+		"deleted":   "nnn nn nnn n",
+		"unknown":   "nnn nn nnn n",
+		"malformed": "bbb bb bbb b",
+	}},
+	{name: "execution.listRuns", how: "of a trigger", input: byWebhook, grid: seen.with("ours", "fff -- --- -").with("public", "--- -- --- -").with("theirs", "-ff ff fff f")},
+	{name: "execution.listRuns", how: "of an organization", fresh: true, input: func(x *target, _ string) object {
+		return object{"limit": 100, "organizationId": x.organization}
+	}, grid: grid{
+		"ours":      "fff ff xxx x",
+		"public":    "fff ff xxx x",
+		"viewed":    "fff ff xxx x",
+		"theirs":    "xff ff fff f",
+		"deleted":   "fff ff --- x",
+		"unknown":   "fff ff fff f",
+		"malformed": "bbb bb bbb b",
+	}},
+	{name: "execution.listRuns", how: "that wait", fresh: true, input: func(*target, string) object { return object{"status": "paused"} }, grid: grid{
+		"ours": "--- tt ttt t", "public": "--- tt ttt t", "viewed": "-t- tt ttt t", "theirs": "t-- -- --- -", "deleted": "--- -- --- -",
+	}},
+	{name: "execution.listRuns", how: "by id", input: func(x *target, _ string) object { return object{"search": x.run} }, grid: runReached.with("ours", "--- xx xxx x").with("public", "--- xx xxx x").
+		with("viewed", "-x- xx xxx x").with("theirs", "x-- -- --- -").with("deleted", "--- -- --- x").with("unknown", "--- -- --- -").with("malformed", "--- -- --- -")},
+	{name: "execution.getStatistics", how: "of a blueprint", grid: managed, input: byBlueprint},
+	{name: "execution.getStatistics", how: "of an organization", grid: membership, input: func(x *target, _ string) object { return object{"organizationId": x.organization} }},
+	{name: "execution.getStatistics", how: "of all", grid: anybody, input: nothing},
 	{name: "execution.resume", how: "human", grid: runChanged, spoils: true, input: func(x *target, _ string) object {
 		return object{"executionId": x.human, "input": object{"answer": 1}}
 	}},
@@ -211,6 +260,12 @@ var matrix = []row{
 	}},
 
 	{name: "blueprintTriggers.list", grid: seen, input: byBlueprint},
+	{name: "blueprintTriggers.listAll", fresh: true, input: nothing, grid: grid{
+		"ours": "--- ss sss s", "public": "--- ss sss s", "theirs": "s-- -- --- -", "deleted": "--- -- --- -",
+	}},
+	{name: "blueprintTriggers.listAll", how: "of an organization", fresh: true, input: func(x *target, _ string) object { return object{"organizationId": x.organization} },
+		grid: membership.with("ours", "fff ff sss s").with("theirs", "sff ff fff f")},
+	{name: "blueprintTriggers.getDetails", grid: seen, input: byWebhook},
 	{name: "blueprintTriggers.getWebhookUrl", grid: managedSeen, input: byWebhook},
 	{name: "blueprintTriggers.history", grid: managed, input: byWebhook},
 	{name: "blueprintTriggers.preview", grid: anybody, input: func(*target, string) object { return object{"cron": "0 0 * * *"} }},
@@ -259,9 +314,14 @@ var matrix = []row{
 		}
 		return object{"id": x.connection, "name": name + " by " + column}
 	}},
+	// Nobody signs in for it, so that who may is told 400.
+	{name: "connection.signIn", grid: used.with("ours", "fff ff bbb b").with("theirs", "bff ff fff f"), input: byConnection},
+	{name: "connection.listTypes", grid: anybody, input: nothing},
+	{name: "node.types", grid: anybody, input: nothing},
+	{name: "server.getInfo", grid: anybody, input: nothing},
 	{name: "connection.delete", grid: used.with("ours", "fff ff f.. ."), input: byConnection, spoils: true},
 	{name: "connection.delete", how: "somebody's own", grid: used.with("ours", "fff ff fff ."), input: byPrivate, spoils: true},
-	{name: "connection.test", grid: used, input: byConnection, keeps: true},
+	{name: "connection.test", grid: used, input: byConnection},
 
 	{name: "POST /v1/triggers/{triggerId}/fire", grid: managed, input: nothing, path: func(x *target) string { return "/v1/triggers/" + x.api + "/fire" }},
 	// A trigger of another type has no such address.

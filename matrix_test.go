@@ -19,14 +19,16 @@ type target struct {
 	runner       person // of its runs
 	blueprint    string
 	organization string
-	webhook, api string // triggers
-	firing       string // of api
-	run          string // finished
-	human        string // paused
-	approval     string // paused
-	key          string // of the owner
-	connection   string // of the organization
-	private      string // connection of the owner
+	webhook, api string            // triggers
+	firing       string            // of api
+	run          string            // finished
+	human        string            // paused
+	approval     string            // paused
+	key          string            // of the owner
+	connection   string            // of the organization
+	private      string            // connection of the owner
+	category     string            // of the organization
+	guests       map[string]person // by column: somebody whom its person may add
 	marks        []string
 	secrets      []string
 }
@@ -57,6 +59,7 @@ func (x *target) edges() []any {
 type world struct {
 	*service
 	people  map[string]person
+	guests  map[string]person
 	team    string // the organization
 	made    int
 	sql     *sql.DB // another connection, to look at what is stored
@@ -65,9 +68,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	path := t.TempDir() + "/blueprintd.db"
-	w := &world{service: newService(t, atNoon, onFile(path)), people: map[string]person{}}
+	w := &world{service: newService(t, atNoon, onFile(path)), people: map[string]person{}, guests: map[string]person{}}
 	for _, name := range columns {
 		w.people[name] = w.user(t, name)
+	}
+	for _, name := range columns {
+		w.guests[name] = w.user(t, guestOf(name))
 	}
 	w.keyless()
 	made, err := w.store.CreateOrganization(t.Context(), blueprint.Principal{UserID: w.people["o.owner"].ID}, "mark-of-the-team")
@@ -113,7 +119,7 @@ func (*world) must(t testing.TB, err error) {
 // target makes a new target of a kind.
 func (w *world) target(t *testing.T, kind string) *target {
 	t.Helper()
-	x := &target{kind: kind}
+	x := &target{kind: kind, guests: w.guests}
 	switch kind {
 	case "none":
 		return x
@@ -123,12 +129,12 @@ func (w *world) target(t *testing.T, kind string) *target {
 		x.blueprint, x.webhook, x.api, x.organization = id, id, id, id
 		x.run = w.ids.ExecutionID(now)
 		x.human, x.approval, x.key, x.connection, x.private = x.run, x.run, w.ids.ULID(now), id, id
-		x.firing = x.key
+		x.firing, x.category = x.key, id
 		return x
 	case "malformed":
 		const id = "no-id-at-all"
 		x.blueprint, x.webhook, x.api, x.organization, x.run, x.human, x.approval, x.key, x.connection, x.private = id, id, id, id, id, id, id, id, id, id
-		x.firing = id
+		x.firing, x.category = id, id
 		return x
 	}
 	w.advance(t, "1s") // so that it is newer than all others
@@ -167,6 +173,9 @@ func (w *world) target(t *testing.T, kind string) *target {
 	x.key = key.ID
 	x.connection = x.owner.id(t, "connection.create", connectionOf(x, x.organization))
 	x.private = x.owner.id(t, "connection.create", connectionOf(x, ""))
+	category, err := w.store.CreateCategory(t.Context(), blueprint.Principal{UserID: x.owner.ID}, x.organization, mark("category"))
+	w.must(t, err)
+	x.category = category.ID
 	if kind == "deleted" {
 		x.owner.ok(t, "blueprint.delete", object{"id": x.blueprint})
 		x.owner.ok(t, "connection.delete", object{"id": x.connection})
@@ -274,7 +283,7 @@ func TestAuthorizationMatrix(t *testing.T) {
 	cells := 0
 	shared := map[string]*target{}
 	rows := map[string]bool{}
-	for _, row := range matrix {
+	for _, row := range slices.Concat(matrix, accountRows) {
 		rows[row.name] = true
 		if _, known := w.kinds[row.name]; !known && row.path == nil {
 			t.Errorf("the matrix has a row for %s, which is no procedure", row.name)
@@ -325,6 +334,7 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 		method, _, _ := strings.Cut(row.name, " ")
 		return p.send(t, method, row.path(x), encoded(t, row.input(x, name)))
 	}
+	since := w.lastLine(t)
 	answer := call()
 	status, refused := statuses[letter]
 	switch {
@@ -352,6 +362,11 @@ func (w *world) cell(t *testing.T, row *row, x *target, name string, letter rune
 		if !w.changed(t) {
 			t.Errorf("%s: nothing has changed, so that refusals prove nothing", where)
 		}
+	}
+	if wrong := w.lineOf(t, row, p, since, encoded(t, row.input(x, name)), answer.text); !refused && wrong != "" {
+		t.Errorf("%s: %s", where, wrong)
+	}
+	if !refused && row.changes(w.kinds) {
 		return
 	}
 	if w.changed(t) {
@@ -397,6 +412,8 @@ func doneWrongly(row *row, x *target, letter rune, answer reply) string {
 		return "the secrets are not null in the answer"
 	case strings.ContainsRune("xo", letter) && !of:
 		return "it is not in the list"
+	case letter == 't' && !named:
+		return "it is not named in the list"
 	case letter == '-' && (of || named):
 		return "it is in the list"
 	case (letter == '?') != missing:
@@ -406,6 +423,9 @@ func doneWrongly(row *row, x *target, letter rune, answer reply) string {
 	}
 	if letter == 'o' {
 		runs, _ := at(answer.payload(), "logs").([]any)
+		if runs == nil {
+			runs, _ = at(answer.payload(), "runs").([]any)
+		}
 		for _, run := range runs {
 			if at(run, "userId") != x.runner.ID {
 				return "somebody else's run is in the list"

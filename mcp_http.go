@@ -63,6 +63,9 @@ func (d mcpDesk) Call(ctx context.Context, principal blueprint.Principal, id str
 	if err != nil {
 		return nil, err
 	}
+	d.store.NoteAction(ctx, &blueprint.AuditEntry{
+		ActorID: principal.UserID, Action: "mcp.call", TargetType: "trigger", TargetID: id, Via: blueprint.ViaAPI, Detail: map[string]any{"executionId": called.ExecutionID},
+	})
 	outcome := &mcp.Outcome{ExecutionID: called.ExecutionID, Status: blueprint.StatusRunning}
 	switch execution := called.Execution; {
 	case called.Paused:

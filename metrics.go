@@ -60,6 +60,7 @@ func (s *server) writeServer(p *metrics.Page) {
 	gauge(p, "ready", "1 while the server takes work.", ready)
 	gauge(p, "connections_open", "Connections that are open.", s.doors.Open())
 	counter(p, "connections_refused_total", "Connections that were refused because too many were open.", s.doors.Refused())
+	s.writeCertificate(p)
 	gauge(p, "request_body_bytes_held", "Bytes of request bodies in memory.", s.bodies.Held())
 }
 

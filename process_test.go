@@ -55,7 +55,7 @@ type process struct {
 	log   *bytes.Buffer
 }
 
-var readyLine = regexp.MustCompile(`is ready on (http://\S+)`)
+var readyLine = regexp.MustCompile(`is ready on (https?://\S+)`)
 
 // startServer runs the real binary with `serve` and waits until it is ready.
 func startServer(t *testing.T, args ...string) *process {

@@ -6,6 +6,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc"
+	"blueprintd/web"
 )
 
 // routes is the table of everything that the server answers. The procedures
@@ -19,34 +20,42 @@ func (s *server) routes() http.Handler {
 	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
 	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
-	mux.Handle("/files/{id}", s.rpc.Authenticated(s.file))
+	mux.Handle("/files/{id}", s.fileFor())
 	mux.HandleFunc("GET /oauth/start", s.connections.Start)
 	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /{$}", s.index)
-	mux.HandleFunc("/", s.nothingHere)
+	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.isOpen() && !(r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || r.URL.Path == "/metrics") {
 			s.notYet(w, r)
 			return
 		}
-		if s.rpc.Serves(r) {
+		switch {
+		case s.rpc.Serves(r):
 			s.rpc.ServeHTTP(w, r)
-			return
+		case s.dashboard.Serves(r):
+			s.serveDashboard(w, r)
+		default:
+			mux.ServeHTTP(w, r)
 		}
-		mux.ServeHTTP(w, r)
 	})
 }
 
-// index tells a browser or curl what is here.
-func (s *server) index(w http.ResponseWriter, _ *http.Request) {
+// index gives a browser the dashboard, and tells curl what is here.
+func (s *server) index(w http.ResponseWriter, r *http.Request) {
+	if web.Serve(w, r, s.ids) {
+		return
+	}
+	w.Header().Add("Vary", "Accept")
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	host := s.apiHost()
 	w.Write([]byte(strings.Join([]string{
 		"blueprintd " + version, "",
+		"dashboard    " + host + "/",
 		"procedures   " + host + "/api/trpc/{router}.{procedure}",
 		"webhooks     " + host + "/webhooks/blueprint/{triggerId}",
 		"Slack        " + host + "/webhooks/slack/{triggerId}",
@@ -60,7 +69,26 @@ func (s *server) index(w http.ResponseWriter, _ *http.Request) {
 
 // fireAPI answers POST /v1/triggers/{triggerId}/fire.
 func (s *server) fireAPI(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
-	return s.triggers.ServeAPI(w, r, caller.Principal)
+	answer := &statusWriter{ResponseWriter: w}
+	if err := s.triggers.ServeAPI(answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
+		return err // nothing was started
+	}
+	s.store.NoteAction(r.Context(), &blueprint.AuditEntry{
+		ActorID: caller.UserID, Action: "blueprintTriggers.fire", TargetType: "trigger", TargetID: strings.ToLower(r.PathValue("triggerId")), Via: blueprint.ViaAPI,
+	})
+	return nil
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader sends the status.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // post refuses every method but POST.

@@ -9,12 +9,12 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"blueprintd/accounts"
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/connections"
@@ -50,6 +50,8 @@ type server struct {
 	triggers    *triggers.Service
 	connections *connections.Service
 	rpc         *rpc.Handler
+	dashboard   *rpc.Handler
+	accounts    *accounts.Service
 	http        *http.Server
 	mail        *mail.Server  // nil = none is received
 	decoding    chan struct{} // has room for each file that may be decoded now
@@ -66,6 +68,12 @@ type server struct {
 	began       time.Time // on the wall
 	manager     notifier
 	welcome     welcome
+
+	certificates certificates       // nil = no TLS is spoken
+	secureHost   string             // host and port that they fit
+	acme         *authority         // nil = none is asked for them
+	provers      *front.Connections // on the address for proofs to it; nil = there is none
+	proving      *http.Server       // there
 }
 
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
@@ -80,6 +88,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 			s.listener.Close()
 			if s.watchers != nil {
 				s.watchers.Close()
+			}
+			if s.provers != nil {
+				s.provers.Close()
 			}
 			if s.mail != nil {
 				s.mail.Listener.Close()
@@ -100,7 +111,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.store, err = key.open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{
 			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
-			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, MaxDisk: o.maxDisk,
+			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, KeepAudit: o.keepAudit, MaxDisk: o.maxDisk,
 			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree, MailDomain: o.mailDomain, OnEvents: s.raised,
 		})
 	})
@@ -110,6 +121,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if o.readyFile != "" {
 		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
 	}
+	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids, Failed: s.store.NoteFailedSignIn})
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
@@ -129,13 +141,20 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Relimit: s.engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
 	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost, Connections: s.connections}
+	started := o.clock.Now()
+	service.Info = func() rpc.ServerInfo { return s.info(started) }
+	limiter := rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)
+	s.dashboard = s.newDashboard(service, limiter)
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
-		Authenticator: s.store, Limiter: rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst), MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger,
+		Authenticator: s.store, Limiter: limiter, MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger, CountWith: s.dashboard,
 	})
 	s.doors = front.NewConnections(s.listener, o.maxConnections)
 	s.doors.Dispersed = debug.FreeOSMemory
 	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
-	s.http = s.newHTTP(s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes())))
+	s.http = s.newHTTP(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes()))))
+	if err = s.secure(); err != nil {
+		return nil, err
+	}
 	if err = s.receiveMail(); err != nil {
 		return nil, err
 	}
@@ -163,13 +182,6 @@ func (s *server) newHTTP(handler http.Handler) *http.Server {
 	}
 }
 
-// listen takes a port.
-func listen(address string) (net.Listener, error) {
-	var listening net.ListenConfig
-	listening.SetMultipathTCP(false) // whose sockets cannot be told to admit no more connections
-	return listening.Listen(context.Background(), "tcp", address)
-}
-
 // masterKey gives the key that encrypts secrets: one of the moment for a
 // database that lasts no longer.
 func (s *server) masterKey() (masterKey, error) {
@@ -178,24 +190,6 @@ func (s *server) masterKey() (masterKey, error) {
 		return masterKey{sealer: sealer}, err
 	}
 	return openMasterKey(s.options.db, s.options.masterKeyFile, s.options.logger)
-}
-
-// apiHost is the host root under which others reach this server.
-func (s *server) apiHost() string {
-	if s.options.publicURL != "" {
-		return s.options.publicURL
-	}
-	return "http://" + s.localAddress()
-}
-
-// localAddress is where the server can be reached on this machine: an address
-// that stands for all of them is none that anybody could call.
-func (s *server) localAddress() string {
-	address, ok := s.listener.Addr().(*net.TCPAddr)
-	if !ok || !address.IP.IsUnspecified() {
-		return s.listener.Addr().String()
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
 }
 
 // run serves until ctx ends, then brings everything to rest in the reverse
@@ -244,6 +238,12 @@ func (s *server) run(ctx context.Context) error {
 	if s.mail != nil {
 		group.Go(func() error { return s.serveMail(working, recovered) })
 	}
+	if s.acme != nil {
+		group.Go(func() error { return s.acme.run(working) })
+	}
+	if s.proving != nil {
+		group.Go(func() error { return s.serveProofs(working) })
+	}
 	if s.watching != nil {
 		group.Go(func() error { return s.serveWatchers(working, atRest) })
 	}
@@ -268,7 +268,7 @@ func (s *server) run(ctx context.Context) error {
 // that who comes late is told 503 instead of finding the door shut.
 func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{}) error {
 	failed := make(chan error, 1)
-	go func() { failed <- s.http.Serve(s.doors) }()
+	go func() { failed <- s.serveDoors() }()
 	select {
 	case err := <-failed:
 		return err
@@ -314,16 +314,6 @@ func (s *server) hasLost() bool {
 	default:
 		return false
 	}
-}
-
-// listenCause gives the reason why a port could not be taken, without the
-// address that the message names already.
-func listenCause(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Err
-	}
-	return err
 }
 
 // runner is the engine as the procedures see it.

@@ -25,3 +25,20 @@ type OwnedKey struct {
 	UserID    string `json:"userId"`
 	UserEmail string `json:"userEmail"`
 }
+
+// Member is a person with a role: in an organization, or as a collaborator of a
+// blueprint.
+type Member struct {
+	UserID string `json:"userId"`
+	Email  string `json:"email"`
+	Name   string `json:"name"`
+	Role   string `json:"role"`
+}
+
+// Category is what the blueprints of an organization are sorted by.
+type Category struct {
+	ID             string `json:"id"`
+	Name           string `json:"name"`
+	Slug           string `json:"slug"`
+	OrganizationID string `json:"organizationId"`
+}

@@ -2,8 +2,9 @@ package blueprint
 
 // Principal is whose authority a call or a run has.
 type Principal struct {
-	UserID string
-	KeyID  string // "" when no API key was used
+	UserID    string
+	KeyID     string // "" when no API key was used
+	SessionID string // "" when nobody signed in to the dashboard for it
 }
 
 // Who may see a blueprint besides those who work on it: nobody, or everybody.

@@ -41,6 +41,11 @@ const (
 	EventTriggerMissed      = "trigger.missed" // a tick was due, and no run was started for it
 )
 
+// ServiceEvents lists them, in the order in which people are told of them.
+var ServiceEvents = []string{
+	EventExecutionCompleted, EventExecutionFailed, EventExecutionPaused, EventBlueprintCreated, EventBlueprintUpdated, EventBlueprintPublished, EventTriggerMissed,
+}
+
 // CustomEvents begins the name of every event that blueprints raise.
 const CustomEvents = "custom."
 

@@ -11,6 +11,10 @@ type NodeType struct {
 	Type        string // kebab-case
 	Title       string
 	Description string
+	// Category says what the type is for: "flow", "data", "people", "services" or
+	// "events". Order is its place among all types where people choose one.
+	Category string
+	Order    int
 	// Schema is the JSON Schema of config, as a plain JSON value.
 	Schema map[string]any
 	// Handles are the sourceHandles that the type may choose besides "main".

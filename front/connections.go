@@ -1,6 +1,7 @@
 package front
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -18,10 +19,11 @@ import (
 // keeps those that are open from being served.
 type Connections struct {
 	net.Listener
-	limit   int64
-	open    atomic.Int64
-	refused atomic.Int64
-	turning chan struct{} // a place for each that is just being told
+	limit    int64
+	open     atomic.Int64
+	refused  atomic.Int64
+	turning  chan struct{} // a place for each that is just being told
+	speaking *tls.Config   // to them, by TLS; nil = none is spoken
 
 	leaving  atomic.Bool   // Leave was called
 	shut     chan struct{} // closed when nobody is let in any more
@@ -75,7 +77,7 @@ func (c *Connections) Accept() (net.Conn, error) {
 		select {
 		case c.turning <- struct{}{}:
 			go func() {
-				turnAway(conn)
+				c.turnAway(conn)
 				<-c.turning
 			}()
 		default:
@@ -85,24 +87,41 @@ func (c *Connections) Accept() (net.Conn, error) {
 }
 
 // refusal is the answer in full: no request is read, so nobody else writes it.
-var refusal = func() string {
-	const code = blueprint.CodeUnavailable
-	body := fmt.Sprintf(`{"error":{"code":%q,"message":"too many open connections"}}`, code)
-	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nRetry-After: %d\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s",
-		code.HTTPStatus(), http.StatusText(code.HTTPStatus()), int(retryAfter.Seconds()), len(body), body)
-}()
+var refusal = answer(blueprint.CodeUnavailable, "too many open connections", fmt.Sprintf("Retry-After: %d\r\n", int(retryAfter.Seconds())))
 
-// turnAway tells a client that there is no room. It reads what the client has
-// sent meanwhile: closing a socket with something unread in it would destroy
-// the answer on its way.
-func turnAway(conn net.Conn) {
+// answer gives a whole answer, the last one of its connection. Each of the
+// headers ends its line.
+func answer(code blueprint.Code, message, headers string) string {
+	body := errorBody(code, message)
+	return fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json\r\n%sConnection: close\r\nContent-Length: %d\r\n\r\n%s",
+		code.HTTPStatus(), http.StatusText(code.HTTPStatus()), headers, len(body), body)
+}
+
+func errorBody(code blueprint.Code, message string) string {
+	return fmt.Sprintf(`{"error":{"code":%q,"message":%q}}`, code, message)
+}
+
+// lastWord is how long telling somebody why may take.
+const lastWord = time.Second
+
+// turnAway tells a client that there is no room.
+func (c *Connections) turnAway(conn net.Conn) {
 	defer conn.Close()
-	_ = conn.SetDeadline(clock.Real{}.Now().Add(time.Second))
-	if _, err := io.WriteString(conn, refusal); err != nil {
+	_ = conn.SetDeadline(clock.Real{}.Now().Add(lastWord))
+	if told, err := c.introduce(conn); err == nil {
+		say(told, refusal)
+	}
+}
+
+// say writes the last answer of a connection. It reads what the client has sent
+// meanwhile: closing a socket with something unread in it would destroy the
+// answer on its way.
+func say(conn net.Conn, text string) {
+	if _, err := io.WriteString(conn, text); err != nil {
 		return
 	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.CloseWrite()
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
 	}
 	_, _ = io.CopyN(io.Discard, conn, 64<<10)
 }
@@ -110,8 +129,9 @@ func turnAway(conn net.Conn) {
 // connection leaves room for another when it is closed.
 type connection struct {
 	net.Conn
-	all  *Connections
-	once sync.Once
+	all   *Connections
+	once  sync.Once
+	heard bool // something has come; for who reads alone
 
 	mu       sync.Mutex
 	resting  time.Time // since when no request is under way; zero = one is

@@ -199,3 +199,33 @@ func TestAnswersAreWrittenInPiecesThatHaveTheirTime(t *testing.T) {
 		t.Errorf("a reader that is gone: wrote %d, %v", written, failure)
 	}
 }
+
+// A deadline of HTTP/2 ends the answer whenever it passes, so that there is one
+// only while something is sent.
+func TestAnswersOfHTTP2MayPause(t *testing.T) {
+	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+	last := func() time.Time { return w.deadlines[len(w.deadlines)-1] }
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.ProtoMajor = 2
+	NewAnswers(1<<20, nil).Handler(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		w.during = func() {
+			if last().IsZero() {
+				t.Error("a piece is written without a deadline")
+			}
+		}
+		io.WriteString(out, "a")
+		if !last().IsZero() {
+			t.Error("after a piece there is a deadline")
+		}
+		control := http.NewResponseController(out)
+		if control.Flush(); len(w.deadlines) != 4 || w.deadlines[2].IsZero() || !last().IsZero() {
+			t.Errorf("sending it off has the deadlines %v", w.deadlines)
+		}
+		if err := control.SetWriteDeadline(time.Now()); err != nil || !last().IsZero() {
+			t.Errorf("a handler sets a deadline: %v", err)
+		}
+	})).ServeHTTP(w, request)
+	if last().IsZero() {
+		t.Error("the end has no deadline")
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"time"
 
@@ -79,18 +78,14 @@ func (c *Connections) lastAccepts() (net.Conn, error) {
 	return nil, errors.Join(net.ErrClosed, c.Close())
 }
 
-// Close closes the listener.
-func (c *Connections) Close() error {
-	c.shutOnce.Do(func() { close(c.shut) })
-	return c.Listener.Close()
-}
-
-// State is a hook for http.Server.ConnState: it tells when a connection waits
-// for its next request.
-func State(conn net.Conn, state http.ConnState) {
-	if c, ok := conn.(*connection); ok && state == http.StateIdle {
-		c.rest()
-	}
+// Close closes the listener. When it is closed already, that is no error: two
+// who stop it at the same time have both done so.
+func (c *Connections) Close() (err error) {
+	c.shutOnce.Do(func() {
+		err = c.Listener.Close()
+		close(c.shut)
+	})
+	return err
 }
 
 // rest notes that no request is under way.
@@ -142,7 +137,9 @@ func (c *connection) Read(p []byte) (int, error) {
 		}
 	}
 	if n > 0 {
-		c.work()
+		if end := c.hear(p[:n]); end != nil {
+			return 0, end
+		}
 	}
 	return n, err
 }

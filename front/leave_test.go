@@ -207,3 +207,12 @@ func TestLeaveWithoutPatience(t *testing.T) {
 	}
 	<-s.served
 }
+
+func TestClosingTwiceIsNoError(t *testing.T) {
+	s := newStand(t)
+	for range 2 {
+		if err := s.doors.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

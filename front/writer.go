@@ -46,7 +46,11 @@ func (a *Answers) Held() int64 {
 // Handler gives up those of next's answers that nobody fetches.
 func (a *Answers) Handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&writer{ResponseWriter: w, control: http.NewResponseController(w), all: a}, r)
+		one := &writer{ResponseWriter: w, control: http.NewResponseController(w), all: a, strict: r.ProtoMajor > 1}
+		next.ServeHTTP(one, r)
+		if one.strict {
+			one.hurry() // what is left of the answer is sent now
+		}
 	})
 }
 
@@ -56,6 +60,7 @@ type writer struct {
 	control *http.ResponseController
 	all     *Answers
 	begun   bool // the headers have been written
+	strict  bool // a deadline ends the answer when it passes, whether anything is being written or not (HTTP/2)
 
 	place *list.Element // while it writes more than a piece; guarded by all.mu
 	size  int64         // of that; 0 = it was given up
@@ -105,7 +110,29 @@ func send[T []byte | string](w *writer, data T, write func(T) (int, error)) (wri
 			return written, err
 		}
 	}
+	w.rest()
 	return written, nil
+}
+
+// hurry gives what is written next its time.
+func (w *writer) hurry() {
+	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // a writer without one does without
+}
+
+// rest lets time pass until something else is written.
+func (w *writer) rest() {
+	if w.strict {
+		_ = w.control.SetWriteDeadline(time.Time{})
+	}
+}
+
+// SetWriteDeadline limits how long writing may take. Where a deadline would end
+// an answer that just has nothing to say, each piece has its own and no other.
+func (w *writer) SetWriteDeadline(at time.Time) error {
+	if w.strict {
+		return nil
+	}
+	return w.control.SetWriteDeadline(at)
 }
 
 // enter makes room for a large answer.
@@ -137,7 +164,7 @@ func (a *Answers) next(w *writer) bool {
 		}
 		a.waiting.MoveToBack(w.place)
 	}
-	_ = w.control.SetWriteDeadline(clock.Real{}.Now().Add(patience)) // a writer without one does without
+	w.hurry()
 	return true
 }
 
@@ -155,6 +182,10 @@ func (a *Answers) leave(w *writer) {
 // Flush sends off what has been written.
 func (w *writer) Flush() {
 	w.begin(http.StatusOK)
+	if w.strict {
+		w.hurry()
+		defer w.rest()
+	}
 	_ = w.control.Flush()
 }
 

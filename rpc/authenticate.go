@@ -31,7 +31,7 @@ func bearer(value string) string {
 // connection parameters; elsewhere a key has no business in an address.
 func (h *Handler) token(r *request) string {
 	token := h.options.Token(r.Request)
-	if token == "" && r.isSubscription() {
+	if token == "" && h.bearer && r.isSubscription() {
 		token = bearer(r.connection["authorization"])
 	}
 	return token
@@ -40,7 +40,7 @@ func (h *Handler) token(r *request) string {
 // admit authenticates a token and takes cost calls from its rate limit.
 func (h *Handler) admit(ctx context.Context, token string, cost int) (blueprint.Principal, error) {
 	if token == "" {
-		return blueprint.Principal{}, blueprint.Errorf(blueprint.CodeUnauthorized, "API key missing: send the header Authorization: Bearer KEY")
+		return blueprint.Principal{}, blueprint.Errorf(blueprint.CodeUnauthorized, "%s", h.options.NoToken)
 	}
 	principal, err := h.options.Authenticator.Authenticate(ctx, token)
 	if err != nil {

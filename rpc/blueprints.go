@@ -176,7 +176,8 @@ type validation struct {
 	Issues []blueprint.Issue `json:"issues"`
 }
 
-func (s *Service) blueprintValidate(_ context.Context, _ *Caller, in blueprintValidate) (validation, error) {
+func (s *Service) blueprintValidate(_ context.Context, caller *Caller, in blueprintValidate) (validation, error) {
+	caller.noteNothing()
 	out := validation{Valid: true, Issues: blueprint.Validate(in.Map, in.Variables, s.Catalogue, s.CheckConfig)}
 	if out.Issues == nil {
 		out.Issues = []blueprint.Issue{}

@@ -39,13 +39,15 @@ func (r *request) check(c *call) *blueprint.Error {
 // authenticates, takes from the rate limit, and reads the inputs. What it
 // refuses has its failure set.
 func (h *Handler) prepare(w http.ResponseWriter, r *request) {
-	cost := 0
+	cost, open := 0, 0
 	for _, c := range r.calls {
 		c.failure = r.check(c)
 		switch {
 		case c.failure == nil && !c.procedure.Public:
 			cost++
-		case c.failure != nil && c.failure.Code == blueprint.CodeMethodNotSupported:
+		case c.failure == nil:
+			open++
+		case c.failure.Code == blueprint.CodeMethodNotSupported:
 			w.Header().Set("Allow", c.procedure.Kind.method())
 		}
 	}
@@ -55,6 +57,9 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 		if principal, err = h.admit(r.Context(), h.token(r), cost); err != nil {
 			h.deny(r, err)
 		}
+	}
+	if err := h.takeOpen(r, open); err != nil {
+		h.deny(r, err)
 	}
 	ready := false
 	for _, c := range r.calls {

@@ -23,6 +23,9 @@ type connectionStore interface {
 // service or CodeNotFound, not a call that failed.
 type ConnectionTester interface {
 	Test(ctx context.Context, userID, id string) (ok bool, message string, err error)
+	// SignIn gives the address where a user signs in for a connection;
+	// CodeBadRequest when nobody has to.
+	SignIn(ctx context.Context, userID, id string) (url string, err error)
 }
 
 func (s *Service) connections() []Procedure {
@@ -95,6 +98,7 @@ func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connect
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return connectionTested{}, err
 	}
+	caller.note("connection", in.ID, nil)
 	if s.Connections == nil {
 		return connectionTested{false, "this server cannot test connections"}, nil
 	}
@@ -102,5 +106,6 @@ func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connect
 	if err != nil {
 		return connectionTested{}, err
 	}
+	caller.note("connection", in.ID, map[string]any{"ok": ok})
 	return connectionTested{ok, message}, nil
 }

@@ -42,6 +42,8 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 	if err != nil {
 		return executed{}, err
 	}
+	caller.note("execution", id, map[string]any{"blueprintId": in.ID})
+	caller.noted.organization = definition.OrganizationID
 	out := executed{ExecutionID: id, Result: runResult{Status: blueprint.StatusRunning, Outputs: map[string]any{}}}
 	if outcome != nil {
 		out.Success = outcome.Status == blueprint.StatusCompleted
@@ -116,6 +118,8 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 	if err != nil {
 		return started{}, err
 	}
+	caller.note("execution", id, map[string]any{"blueprintId": in.Options.BlueprintID, "otherNodes": request.AdHoc})
+	caller.noted.organization = definition.OrganizationID
 	return started{true, id}, nil
 }
 

@@ -150,6 +150,7 @@ func (s *Service) executionResume(ctx context.Context, caller *Caller, in execut
 	if err := s.Runner.Resume(ctx, ResumeAnswer{in.ID, in.NodeID, in.Input, caller.UserID, canManage}); err != nil {
 		return nil, err
 	}
+	caller.note("execution", in.ID, map[string]any{"nodeId": in.NodeID})
 	return s.status(ctx, caller, in.ID)
 }
 
@@ -165,6 +166,7 @@ func (s *Service) executionCancel(ctx context.Context, caller *Caller, in execut
 	if err := s.Runner.Cancel(ctx, in.ID, in.Reason); err != nil {
 		return nil, err
 	}
+	caller.note("execution", in.ID, nil)
 	return s.status(ctx, caller, in.ID)
 }
 
@@ -188,6 +190,7 @@ func (s *Service) executionRetry(ctx context.Context, caller *Caller, in executi
 	if err != nil {
 		return started{}, err
 	}
+	caller.note("execution", id, map[string]any{"retryOf": in.ID})
 	return started{true, id}, nil
 }
 

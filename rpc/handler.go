@@ -15,15 +15,19 @@ import (
 type Options struct {
 	Root          string                     // where the procedures are; "/api/trpc" when empty
 	Authenticator Authenticator              // who a token belongs to
-	Token         func(*http.Request) string // where a request carries its token; BearerToken when nil
+	Token         func(*http.Request) string // where a request carries its token; when nil BearerToken, and connection parameters
+	NoToken       string                     // what who has no token is told; "" speaks of API keys
+	Admit         func(*http.Request) error  // refuses a request before anything of it is read; nil refuses none
 	Via           string                     // Caller.Via; "api" when empty
-	Limiter       *Limiter                   // nil limits nothing
+	Limiter       *Limiter                   // of each key or user; nil limits nothing
+	PublicLimiter *Limiter                   // of each address, for public procedures; nil limits nothing
 	MaxBody       int64                      // bytes; 5 MiB when zero
 	MaxBatch      int                        // calls of one batch; 100 when zero
 	Origins       []string                   // browser origins that may call, "*" for all; none turns CORS off
 	Ping          time.Duration              // real time between signs of life in a subscription; 15 seconds when zero
 	Draining      <-chan struct{}            // when it closes, subscriptions end and tell their clients to come back
 	Logger        *slog.Logger               // nil logs nothing
+	CountWith     *Handler                   // whose Stats tell of this one too, and which has all its procedures; nil is none
 }
 
 // Handler answers the procedures of one table under one root. It starts no
@@ -31,6 +35,7 @@ type Options struct {
 type Handler struct {
 	procedures map[string]*Procedure
 	options    Options
+	bearer     bool          // connection parameters may hold a token too
 	requests   atomic.Uint64 // counts requests, to name them
 	counts     counts
 }
@@ -44,8 +49,12 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	if options.Root == "" {
 		options.Root = "/api/trpc"
 	}
-	if options.Token == nil {
+	bearer := options.Token == nil
+	if bearer {
 		options.Token = BearerToken
+	}
+	if options.NoToken == "" {
+		options.NoToken = "API key missing: send the header Authorization: Bearer KEY"
 	}
 	if options.Via == "" {
 		options.Via = "api"
@@ -62,14 +71,16 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options}
+	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer}
 	for _, procedure := range procedures {
 		if h.procedures[procedure.Name] != nil {
 			panic(fmt.Sprintf("rpc: two procedures named %q", procedure.Name))
 		}
 		h.procedures[procedure.Name] = &procedure
 	}
-	h.counts = newCounts(h.Names())
+	if h.counts = newCounts(h.Names()); options.CountWith != nil {
+		h.counts = options.CountWith.counts
+	}
 	return h
 }
 
@@ -106,12 +117,24 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(tracked, unwanted.Code.HTTPStatus(), errorEnvelope(unwanted, nil))
 }
 
+// refusal tells why nothing of a request is to be read.
+func (h *Handler) refusal(r *http.Request) error {
+	if h.options.Admit == nil {
+		return nil
+	}
+	return h.options.Admit(r)
+}
+
 func (h *Handler) requestID() string {
 	return "r" + strconv.FormatUint(h.requests.Add(1), 10)
 }
 
 func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 	if h.allowOrigin(w, r) {
+		return
+	}
+	if err := h.refusal(r); err != nil {
+		h.refuse(w, &request{Request: r, id: id}, err)
 		return
 	}
 	if r.Method == http.MethodHead {

@@ -77,3 +77,12 @@ func (l *Limiter) sweep(now time.Time) {
 	}
 	l.sweepAt = max(sweepFrom, 2*len(l.buckets))
 }
+
+// takeOpen takes calls of public procedures from the limit of the address that
+// a request comes from.
+func (h *Handler) takeOpen(r *request, cost int) error {
+	if cost == 0 || h.options.PublicLimiter == nil {
+		return nil
+	}
+	return h.options.PublicLimiter.Take("address "+networkOf(r.Request), cost)
+}

@@ -26,6 +26,10 @@ func (h *Handler) guard(next PlainFunc, cost int) http.Handler {
 		}
 		id := h.requestID()
 		err := protect(func() error {
+			if err := h.refusal(r); err != nil {
+				discardBody(r, 2*h.options.MaxBody)
+				return err
+			}
 			principal, err := h.admit(r.Context(), h.options.Token(r), cost)
 			if err != nil {
 				discardBody(r, 2*h.options.MaxBody)

@@ -54,6 +54,8 @@ type Caller struct {
 
 	// request is for procedures that deal in cookies and addresses.
 	request *http.Request
+	// noted is for the audit log; see note.
+	noted noted
 }
 
 // query makes a procedure that changes nothing.

@@ -22,6 +22,11 @@ type Service struct {
 	APIHost func() string
 	// Connections tries connections out; nil says that nobody can.
 	Connections ConnectionTester
+	// Accounts and SessionCookie are for SessionProcedures alone.
+	Accounts      Accounts
+	SessionCookie SessionCookie
+	// Info tells of the server what does not depend on the caller.
+	Info func() ServerInfo
 }
 
 // Store is the sum of what the procedures ask of the database. Each part
@@ -31,7 +36,14 @@ type Store interface {
 	executionStore
 	triggerStore
 	keyStore
+	sessionStore
 	connectionStore
+	listingStore
+	organizationStore
+	collaboratorStore
+	categoryStore
+	opinionStore
+	auditStore
 }
 
 // Runner runs executions. Execute gives the record of a run that ended or
@@ -43,6 +55,9 @@ type Runner interface {
 	View(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error)
 	// ViewWithin is View for a record whose inputs and outputs take at most room bytes of JSON.
 	ViewWithin(ctx context.Context, stored *blueprint.StoredExecution, room int) (*blueprint.Execution, error)
+	// Gist gives the errorSummary of a run that has ended, and what a paused one
+	// waits for first; nil where there is none or it cannot be read.
+	Gist(ctx context.Context, stored *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind)
 	Watch(id string) (changes <-chan struct{}, stop func())
 	Control
 }
@@ -79,10 +94,11 @@ type Triggers interface {
 // Procedures is the table of everything that can be called.
 func (s *Service) Procedures() []Procedure {
 	var all []Procedure
-	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections()} {
+	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
+		s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit()} {
 		all = append(all, part...)
 	}
-	return all
+	return s.audited(all)
 }
 
 // succeeded is the answer of what has nothing else to say.

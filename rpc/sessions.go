@@ -6,10 +6,28 @@ import (
 	"blueprintd/blueprint"
 )
 
+// sessionStore is what these procedures ask of the database. A session that is
+// not the caller's own is CodeNotFound.
+type sessionStore interface {
+	User(ctx context.Context, id string) (blueprint.User, error)
+	Sessions(ctx context.Context, p blueprint.Principal) ([]blueprint.Session, error)
+	EndSession(ctx context.Context, p blueprint.Principal, id string) error
+	EndSessions(ctx context.Context, p blueprint.Principal) error
+}
+
+// Accounts lets people sign in: SignIn and Setup give the token that the browser
+// keeps. Their refusals are fit for who is not signed in.
+type Accounts interface {
+	SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error)
+	Link(ctx context.Context, token string) (blueprint.SetupLink, error)
+	Setup(ctx context.Context, token, email, name, password string, from blueprint.Visitor) (sessionToken string, session blueprint.Session, err error)
+	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error
+}
+
 // SessionProcedures is the table of what only the dashboard can call: signing
 // in and out. It stands beside Procedures under the dashboard's own root.
 func (s *Service) SessionProcedures() []Procedure {
-	return []Procedure{
+	return s.audited([]Procedure{
 		public(mutation("session.create", s.sessionCreate)),
 		public(query("session.getSetup", s.sessionGetSetup)),
 		public(mutation("session.setup", s.sessionSetup)),
@@ -18,7 +36,7 @@ func (s *Service) SessionProcedures() []Procedure {
 		mutation("session.revoke", s.sessionRevoke),
 		mutation("session.delete", s.sessionDelete),
 		mutation("session.changePassword", s.sessionChangePassword),
-	}
+	})
 }
 
 // session is who is signed in.
@@ -76,38 +94,4 @@ type sessionID struct {
 type passwordChange struct {
 	Current  string `json:"current" check:"required,max=1000"`
 	Password string `json:"password" check:"required,max=1000"`
-}
-
-var errNotYet = blueprint.Errorf(blueprint.CodeUnavailable, "not there yet")
-
-func (s *Service) sessionCreate(context.Context, *Caller, sessionCreate) (session, error) {
-	return session{}, errNotYet
-}
-
-func (s *Service) sessionGetSetup(context.Context, *Caller, setupToken) (setupLink, error) {
-	return setupLink{}, errNotYet
-}
-
-func (s *Service) sessionSetup(context.Context, *Caller, sessionSetup) (session, error) {
-	return session{}, errNotYet
-}
-
-func (s *Service) sessionGet(context.Context, *Caller, struct{}) (session, error) {
-	return session{}, errNotYet
-}
-
-func (s *Service) sessionList(context.Context, *Caller, struct{}) ([]sessionListed, error) {
-	return nil, errNotYet
-}
-
-func (s *Service) sessionRevoke(context.Context, *Caller, sessionID) (succeeded, error) {
-	return succeeded{}, errNotYet
-}
-
-func (s *Service) sessionDelete(context.Context, *Caller, sessionDelete) (succeeded, error) {
-	return succeeded{}, errNotYet
-}
-
-func (s *Service) sessionChangePassword(context.Context, *Caller, passwordChange) (succeeded, error) {
-	return succeeded{}, errNotYet
 }

@@ -140,6 +140,7 @@ func (s *Service) triggerFire(ctx context.Context, caller *Caller, in triggerFir
 	if err != nil {
 		return fired{}, err
 	}
+	caller.note("trigger", in.ID, map[string]any{"executionId": executionID, "firingId": firingID})
 	return fired{true, executionID, firingID}, nil
 }
 

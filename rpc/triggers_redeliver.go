@@ -41,6 +41,7 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 		if err != nil {
 			return redelivered{}, err
 		}
+		caller.note("firing", *in.FiringID, map[string]any{"executionId": executionID, "firingId": firingID})
 		return redelivered{Success: true, ExecutionID: executionID, FiringID: firingID}, nil
 	}
 	r := filterReading{filter: blueprint.FiringFilter{Status: blueprint.Status(in.ExecutionStatus)}}
@@ -72,6 +73,9 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 	})
 	if err != nil {
 		return redelivered{}, err
+	}
+	if caller.note("trigger", *in.TriggerID, map[string]any{"redelivered": result.Redelivered}); in.DryRun {
+		caller.noteNothing()
 	}
 	next := &result.Next
 	if *next == "" {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 
@@ -54,37 +53,4 @@ func accessTo(q *session, userID, id string, need blueprint.Access) (grant, erro
 type grant struct {
 	access  blueprint.Access
 	version string
-}
-
-// SetCollaborator makes a user a collaborator of a blueprint ("editor" or
-// "admin"), or changes the role. CodeNotFound for an unknown blueprint or user.
-// It asks for no authority: the caller decides who may.
-func (s *Store) SetCollaborator(ctx context.Context, blueprintID, userID, role string) (err error) {
-	defer wrap(&err, "set collaborator %s of blueprint %s", userID, blueprintID)
-	const upsert = `INSERT INTO collaborators (blueprint_id, user_id, role, created_at)
-		SELECT id, ?2, ?3, ?4 FROM blueprints WHERE id = ?1 AND deleted_at IS NULL
-		ON CONFLICT DO UPDATE SET role = excluded.role`
-	now := blueprint.TimeOf(s.options.Clock.Now())
-	return s.write(ctx, func(t *transaction) error {
-		t.changed()
-		if err := knownUser(t, userID); err != nil {
-			return err
-		}
-		set, err := t.exec(upsert, blueprintID, userID, role, now)
-		if err == nil && set == 0 {
-			return notFound("blueprint", blueprintID)
-		}
-		return err
-	})
-}
-
-// RemoveCollaborator takes a collaborator off a blueprint. Nothing happens when
-// the user is none. It asks for no authority: the caller decides who may.
-func (s *Store) RemoveCollaborator(ctx context.Context, blueprintID, userID string) (err error) {
-	defer wrap(&err, "remove collaborator %s of blueprint %s", userID, blueprintID)
-	return s.write(ctx, func(t *transaction) error {
-		t.changed()
-		_, err := t.exec("DELETE FROM collaborators WHERE blueprint_id = ? AND user_id = ?", blueprintID, userID)
-		return err
-	})
 }

@@ -73,6 +73,15 @@ func (s *Store) Authenticate(ctx context.Context, token string) (_ blueprint.Pri
 	return known.principal, nil
 }
 
+// forget drops what ended. It is stored, or never will be.
+func (u *keyUses) forget(ids []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, id := range ids {
+		delete(u.byKey, id)
+	}
+}
+
 // keyUseChange is a last use that the database does not have yet.
 type keyUseChange struct {
 	keyID string

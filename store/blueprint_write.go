@@ -50,6 +50,9 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		made = row.Blueprint
+		if err := s.audit(ctx, t, subject{"blueprint", id, made.OrganizationID, map[string]any{"title": made.Title}}); err != nil {
+			return err
+		}
 		return s.raise(t, written(&made, blueprint.EventBlueprintCreated, "", now))
 	})
 	return made, err
@@ -132,10 +135,11 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := needs(row.access, need, id); err != nil {
 			return err
 		}
-		before := row.Status
+		before := row.Blueprint
 		content, changed := apply(patch, &row.Blueprint)
 		if !changed && patch.Version == nil {
 			updated = row.Blueprint
+			t.unchanged(ctx)
 			return nil
 		}
 		if row.Version, err = nextVersion(row.Version, patch.Version, content); err != nil {
@@ -156,7 +160,10 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := saveBlueprint(t, &row.Blueprint); err != nil {
 			return err
 		}
-		return s.raise(t, written(&updated, blueprint.EventBlueprintUpdated, before, now))
+		if err := s.audit(ctx, t, subject{"blueprint", id, updated.OrganizationID, changesOf(&before, &updated)}); err != nil {
+			return err
+		}
+		return s.raise(t, written(&updated, blueprint.EventBlueprintUpdated, before.Status, now))
 	})
 	return updated, err
 }
@@ -234,6 +241,13 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 		}
 		t.changed()
 		if _, err := t.exec("UPDATE blueprints SET deleted_at = ? WHERE id = ?", now, id); err != nil {
+			return err
+		}
+		var title, organizationID string
+		if err := t.row("SELECT title, organization_id FROM blueprints WHERE id = ?", []any{id}, &title, &organizationID); err != nil {
+			return err
+		}
+		if err := s.audit(ctx, t, subject{"blueprint", id, organizationID, map[string]any{"title": title}}); err != nil {
 			return err
 		}
 		if _, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE blueprint_id = ? AND deleted_at IS NULL", now, id); err != nil {

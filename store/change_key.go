@@ -62,8 +62,10 @@ func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyO
 				return err
 			}
 		}
-		_, err := t.exec("UPDATE meta SET key_check = ? WHERE id = 1", next.Check())
-		return err
+		if _, err := t.exec("UPDATE meta SET key_check = ? WHERE id = 1", next.Check()); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{kind: "database", detail: map[string]any{"values": r.Values}})
 	})
 	if err != nil {
 		return ChangeKeyReport{}, err

@@ -37,8 +37,10 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 		if err := connectionRoom(t, principal, given.OrganizationID); err != nil {
 			return err
 		}
-		_, err := t.exec(insert, c.ID, c.Name, string(c.Type), sealed, textOrNull(given.OrganizationID), c.CreatedBy, c.ConfiguredBy, now, now)
-		return err
+		if _, err := t.exec(insert, c.ID, c.Name, string(c.Type), sealed, textOrNull(given.OrganizationID), c.CreatedBy, c.ConfiguredBy, now, now); err != nil {
+			return err
+		}
+		return s.auditConnection(ctx, t, &c, nil)
 	})
 	if err != nil {
 		return made, err
@@ -146,6 +148,7 @@ func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Princi
 		if c, err = s.connectionFor(t.session, principal.UserID, id, connectionChange); err != nil {
 			return err
 		}
+		before := c
 		if name != nil {
 			c.Name = *name
 		}
@@ -168,7 +171,10 @@ func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Princi
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec("UPDATE connections SET name = ?, sealed_config = ?, configured_by = ?, updated_at = ? WHERE id = ?", c.Name, sealed, textOrNull(c.ConfiguredBy), c.UpdatedAt, id); err != nil || !moved {
+		if _, err := t.exec("UPDATE connections SET name = ?, sealed_config = ?, configured_by = ?, updated_at = ? WHERE id = ?", c.Name, sealed, textOrNull(c.ConfiguredBy), c.UpdatedAt, id); err != nil {
+			return err
+		}
+		if err := s.auditConnection(ctx, t, &c, &before); err != nil || !moved {
 			return err
 		}
 		if _, err := t.exec("DELETE FROM connection_tokens WHERE connection_id = ?", id); err != nil {
@@ -200,10 +206,13 @@ func refusedConfig(issues []blueprint.Issue) error {
 func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "delete connection %s for user %s", id, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
-		if _, err := s.connectionFor(t.session, principal.UserID, id, connectionChange); err != nil {
+		c, err := s.connectionFor(t.session, principal.UserID, id, connectionChange)
+		if err != nil {
 			return err
 		}
-		_, err := t.exec("DELETE FROM connections WHERE id = ?", id)
-		return err
+		if _, err := t.exec("DELETE FROM connections WHERE id = ?", id); err != nil {
+			return err
+		}
+		return s.auditConnection(ctx, t, &c, nil)
 	})
 }

@@ -49,6 +49,11 @@
 // triggers: they are small beside what ran. A row of the ledger may name a run
 // that is gone.
 //
+// Runs that were removed stay counted: what ended in each hour, and how long it
+// took, is added up in the transaction of the end, once for each blueprint and
+// organization however many runs share it. The hours of blueprints stay for 90
+// days, those of organizations for 400.
+//
 // Beyond Options.MaxDisk rows of the ledger that started nothing go first, then
 // completed runs, then other rows of the ledger, then failed runs, and last
 // runs that ended within the last minute; but only as far as what is stored is

@@ -75,6 +75,9 @@ func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *b
 		if err := step(t, c); err != nil {
 			return err
 		}
+		if c.Row.Status.Terminal() {
+			t.ended = &c.Row
+		}
 		if err := s.weighEnd(t, c); err != nil {
 			return err
 		}

@@ -280,10 +280,15 @@ func TestListingPlans(t *testing.T) {
 		query string
 		args  []any
 	}{
-		"recent":  {listedExecution + mine + newestFirst, []any{"x", 1, 0}},
-		"logs":    {listedExecution + "WHERE e.blueprint_id = ?1" + newestFirst, []any{"x", 1, 0}},
-		"own":     {"SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC", []any{"x"}},
-		"firings": {"SELECT f.id FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC", []any{"x"}},
+		"recent":       {listedExecution + mine + newestFirst, []any{"x", 1, 0}},
+		"logs":         {listedExecution + "WHERE e.blueprint_id = ?1" + newestFirst, []any{"x", 1, 0}},
+		"own":          {"SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC", []any{"x"}},
+		"own runs":     {runsOfUser, []any{"x", 0, 9, 9, 5}},
+		"its runs":     {runsOfOrganization, []any{"x", 0, 9, 9, 5}},
+		"of blueprint": {runsOfBlueprint, []any{"x", 0, 9, 9, 5}},
+		"unfinished":   {unfinishedRuns, []any{"", 0, 9, 9, 5}},
+		"old hours":    {oldHours, []any{0, "", 5, 9, 5}},
+		"firings":      {"SELECT f.id FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC", []any{"x"}},
 	} {
 		var plan []string
 		check(t, s.read(context.Background(), func(q *session) error {
@@ -297,7 +302,7 @@ func TestListingPlans(t *testing.T) {
 		}))
 		for _, line := range plan {
 			table, scanned := strings.CutPrefix(line, "SCAN ")
-			if scanned && slices.Contains([]string{"e", "x", "y", "b", "f", "blueprints"}, table) || line == "USE TEMP B-TREE FOR ORDER BY" && name != "recent" {
+			if scanned && slices.Contains([]string{"e", "x", "y", "b", "f", "h", "blueprints"}, table) || line == "USE TEMP B-TREE FOR ORDER BY" && name != "recent" {
 				t.Errorf("%s: %q in\n%s", name, line, strings.Join(plan, "\n"))
 			}
 		}

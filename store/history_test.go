@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -94,6 +95,7 @@ func (h *history) addRuns(w *transaction, from, to int) error {
 		if err := beginWithFiring(w, c); err != nil {
 			return err
 		}
+		h.writer.ended.add(&c.Row)
 		if i >= h.runs-500 {
 			h.latest = append(h.latest, c.Row.ID)
 		}
@@ -130,6 +132,40 @@ func (h *history) readings() map[string]func() error {
 			return err
 		},
 		"8 start": func() error { return h.reopen() },
+		"a runs": func() error {
+			_, err := h.ListRuns(ctx, h.ann, blueprint.RunFilter{Limit: 20})
+			return err
+		},
+		"b failed runs": func() error {
+			_, err := h.ListRuns(ctx, h.ann, blueprint.RunFilter{Status: blueprint.StatusFailed, Limit: 20})
+			return err
+		},
+		"c failed runs of one that has none": func() error { // the most that one page looks at
+			_, err := h.ListRuns(ctx, h.ann, blueprint.RunFilter{Status: blueprint.StatusFailed, BlueprintID: h.blueprints[1].ID, Limit: 20})
+			return err
+		},
+		"d run by id": func() error {
+			_, err := h.ListRuns(ctx, h.ann, blueprint.RunFilter{Search: h.ids[rand.IntN(len(h.ids))], Limit: 20})
+			return err
+		},
+		"e summaries": func() error {
+			_, _, err := h.ListSummaries(ctx, h.ann, blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Sort: "updated", Page: 1, Limit: 20})
+			return err
+		},
+		"f summaries searched": func() error {
+			_, _, err := h.ListSummaries(ctx, h.ann, blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Sort: "title", Search: "BUSY", Page: 1, Limit: 20})
+			return err
+		},
+		"g triggers": func() error {
+			_, _, err := h.ListAllTriggers(ctx, h.ann, blueprint.TriggerFilter{Page: 1, Limit: 20})
+			return err
+		},
+		"h tags": func() error { _, err := h.ListTags(ctx, h.ann, 200); return err },
+		"i hours of a month": func() error {
+			to := hourOf(blueprint.TimeOf(start))
+			_, err := h.RunHours(ctx, h.ann, blueprint.HoursFilter{From: to - 30*24, To: to + 1})
+			return err
+		},
 	}
 }
 
@@ -169,7 +205,7 @@ func TestHistory(t *testing.T) {
 	for round := range *historyRounds {
 		for _, name := range names {
 			times := 20
-			if name[0] == '5' || name[0] == '6' || name[0] == '8' {
+			if strings.ContainsRune("568", rune(name[0])) {
 				times = 1
 			}
 			if name[0] == '8' && round%4 != 0 {
@@ -181,10 +217,10 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%-24s %12s %12s %8s %12s %12s", "", "short: p50", "long: p50", "ratio", "short: p99", "long: p99")
+	t.Logf("%-36s %12s %12s %8s %12s %12s", "", "short: p50", "long: p50", "ratio", "short: p99", "long: p99")
 	for _, name := range names {
 		a, b := took["short "+name], took["long "+name]
-		t.Logf("%-24s %12v %12v %8.2f %12v %12v", name, part(a, 50), part(b, 50), float64(part(b, 50))/float64(part(a, 50)), part(a, 99), part(b, 99))
+		t.Logf("%-36s %12v %12v %8.2f %12v %12v", name, part(a, 50), part(b, 50), float64(part(b, 50))/float64(part(a, 50)), part(a, 99), part(b, 99))
 	}
 	at := min(*historyRuns, 20_000) - 20
 	deep := timed(t, func() error {

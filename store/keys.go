@@ -45,6 +45,7 @@ func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key 
 		case owner != userID || key.RevokedAt != 0:
 			return blueprint.Errorf(blueprint.CodeConflict, "this key was given out before; choose another one")
 		default:
+			t.unchanged(ctx)
 			return nil
 		}
 		if err := knownUser(t, userID); err != nil {
@@ -52,8 +53,10 @@ func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key 
 		}
 		t.changed()
 		key = made
-		_, err := t.exec(insert, key.ID, userID, name, hash[:], key.Last4, key.CreatedAt)
-		return err
+		if _, err := t.exec(insert, key.ID, userID, name, hash[:], key.Last4, key.CreatedAt); err != nil {
+			return err
+		}
+		return s.auditOfUser(ctx, t, userID, subject{kind: "key", id: key.ID, detail: map[string]any{"name": name, "userId": userID}})
 	})
 	return key, err
 }
@@ -93,23 +96,36 @@ func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err err
 // user's is CodeNotFound; one that was revoked before stays so.
 func (s *Store) RevokeKey(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "revoke key %s of user %s", id, principal.UserID)
-	return s.revoke(ctx, id, "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ? AND user_id = ?", principal.UserID)
+	return s.revoke(ctx, id, " AND user_id = ?", principal.UserID)
 }
 
 // RevokeKeyByID is RevokeKey for a key of any user. It is for the command line.
 func (s *Store) RevokeKeyByID(ctx context.Context, id string) (err error) {
 	defer wrap(&err, "revoke key %s", id)
-	return s.revoke(ctx, id, "UPDATE api_keys SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?")
+	return s.revoke(ctx, id, "")
 }
 
-func (s *Store) revoke(ctx context.Context, id, update string, more ...any) error {
+// revoke revokes a key of which a condition is true.
+func (s *Store) revoke(ctx context.Context, id, condition string, more ...any) error {
 	now := blueprint.TimeOf(s.options.Clock.Now())
+	args := append([]any{id}, more...)
 	return s.write(ctx, func(t *transaction) error {
-		t.changed()
-		revoked, err := t.exec(update, append([]any{now, id}, more...)...)
-		if err == nil && revoked == 0 {
+		var userID, name string
+		var before blueprint.Time
+		err := t.row("SELECT user_id, name, coalesce(revoked_at, 0) FROM api_keys WHERE id = ?"+condition, args, &userID, &name, &before)
+		switch {
+		case errors.Is(err, sql.ErrNoRows):
 			return notFound("key", id)
+		case err != nil:
+			return err
+		case before != 0:
+			t.unchanged(ctx)
+			return nil
 		}
-		return err
+		t.changed()
+		if _, err := t.exec("UPDATE api_keys SET revoked_at = ? WHERE id = ?", now, id); err != nil {
+			return err
+		}
+		return s.auditOfUser(ctx, t, userID, subject{kind: "key", id: id, detail: map[string]any{"name": name, "userId": userID}})
 	})
 }

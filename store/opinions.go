@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"reflect"
 
 	"blueprintd/blueprint"
 )
@@ -14,7 +15,7 @@ func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id stri
 	if math.IsNaN(rating) || rating < 0 || rating > 5 {
 		return opinions, blueprint.Errorf(blueprint.CodeBadRequest, "rating: must be a number from 0 to 5")
 	}
-	return s.opine(ctx, principal, id, func(t *transaction) error {
+	return s.opine(ctx, principal, id, map[string]any{"rating": rating}, func(t *transaction) error {
 		if rating == 0 {
 			_, err = t.exec("DELETE FROM ratings WHERE blueprint_id = ? AND user_id = ?", id, principal.UserID)
 		} else {
@@ -38,30 +39,46 @@ func (s *Store) Favorite(ctx context.Context, principal blueprint.Principal, id 
 	if favorite {
 		change = "INSERT INTO favorites (blueprint_id, user_id) VALUES (?, ?) ON CONFLICT DO NOTHING"
 	}
-	return s.opine(ctx, principal, id, func(t *transaction) error {
+	return s.opine(ctx, principal, id, nil, func(t *transaction) error {
 		_, err := t.exec(change, id, principal.UserID)
 		return err
 	})
 }
 
 // opine makes a change and gives the opinions after it.
-func (s *Store) opine(ctx context.Context, principal blueprint.Principal, id string, change func(*transaction) error) (o blueprint.Opinions, err error) {
+func (s *Store) opine(ctx context.Context, principal blueprint.Principal, id string, detail map[string]any, change func(*transaction) error) (o blueprint.Opinions, err error) {
 	const query = `SELECT b.rating_sum, b.rating_count, r.rating,
 		EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1)
 		FROM blueprints b LEFT JOIN ratings r ON r.blueprint_id = b.id AND r.user_id = ?1 WHERE b.id = ?2`
+	read := func(t *transaction) (o blueprint.Opinions, err error) {
+		var sum float64
+		err = t.row(query, []any{principal.UserID, id}, &sum, &o.RatingCount, &o.UserRating, &o.IsFavorited)
+		o.AverageRating = average(sum, o.RatingCount)
+		return o, err
+	}
 	err = s.write(ctx, func(t *transaction) error {
 		if _, err := accessTo(t.session, principal.UserID, id, blueprint.AccessView); err != nil {
+			return err
+		}
+		before, err := read(t)
+		if err != nil {
 			return err
 		}
 		if err := change(t); err != nil {
 			return err
 		}
-		var sum float64
-		if err := t.row(query, []any{principal.UserID, id}, &sum, &o.RatingCount, &o.UserRating, &o.IsFavorited); err != nil {
+		if o, err = read(t); err != nil {
 			return err
 		}
-		o.AverageRating = average(sum, o.RatingCount)
-		return nil
+		if reflect.DeepEqual(before, o) {
+			t.unchanged(ctx)
+			return nil
+		}
+		_, organizationID, err := homeOfBlueprint(t.session, id)
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"blueprint", id, organizationID, detail})
 	})
 	return o, err
 }

@@ -27,20 +27,57 @@ func insertOrganization(t *transaction, id, name, userID string, now blueprint.T
 }
 
 // CreateOrganization makes an organization that the principal owns.
+// CodeBadRequest for one too many.
 func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Principal, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "create organization for user %s", principal.UserID)
 	id, now := s.options.IDs.UUID(), blueprint.TimeOf(s.options.Clock.Now())
 	err = s.write(ctx, func(t *transaction) error {
+		const made = `SELECT count(*) FROM memberships m JOIN organizations o ON o.id = m.organization_id
+			WHERE m.user_id = ?1 AND o.created_by = ?1 AND o.personal = 0`
+		if err := room(t, "organizations", mostOrganizations, made, principal.UserID); err != nil {
+			return err
+		}
 		t.changed()
 		if err := insertOrganization(t, id, name, principal.UserID, now, false); err != nil {
 			return err
 		}
-		organization, err = scanOrganization(func(into ...any) error {
-			return t.row("SELECT "+organizationColumns+" AND o.id = ?2", []any{principal.UserID, id}, into...)
-		})
-		return err
+		if organization, err = organizationFor(t, principal, id); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"organization", id, id, map[string]any{"name": name}})
 	})
 	return organization, err
+}
+
+// RenameOrganization gives an organization another name; its slug stays. It is
+// for its admins: CodeForbidden.
+func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Principal, id, name string) (organization blueprint.Organization, err error) {
+	defer wrap(&err, "rename organization %s for user %s", id, principal.UserID)
+	err = s.write(ctx, func(t *transaction) error {
+		if _, err := administers(t.session, principal, id); err != nil {
+			return err
+		}
+		if organization, err = organizationFor(t, principal, id); err != nil {
+			return err
+		}
+		before := organization.Name
+		if organization.Name = name; before == name {
+			t.unchanged(ctx)
+			return nil
+		}
+		if _, err := t.exec("UPDATE organizations SET name = ? WHERE id = ?", name, id); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"organization", id, id, map[string]any{"name": name, "nameBefore": before}})
+	})
+	return organization, err
+}
+
+// organizationFor gives an organization as a member of it sees it.
+func organizationFor(t *transaction, principal blueprint.Principal, id string) (blueprint.Organization, error) {
+	return scanOrganization(func(into ...any) error {
+		return t.row("SELECT "+organizationColumns+" AND o.id = ?2", []any{principal.UserID, id}, into...)
+	})
 }
 
 const organizationColumns = `o.id, o.name, o.slug, m.role, o.personal
@@ -83,49 +120,59 @@ func isMember(q *session, principal blueprint.Principal, organizationID string) 
 	return member, err
 }
 
-// SetMember makes a user a member of an organization, or changes the role.
-// CodeBadRequest for a personal workspace, CodeNotFound for an unknown
-// organization or user, CodeConflict when no owner would be left. It asks for no authority: the caller decides who may.
+// SetMember is AddMember without a principal: for seeds, which no procedure
+// reaches. CodeNotFound for an unknown organization or user.
 func (s *Store) SetMember(ctx context.Context, organizationID, userID, role string) (err error) {
 	defer wrap(&err, "set member %s of organization %s", userID, organizationID)
-	const upsert = `INSERT INTO memberships (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)
-		ON CONFLICT DO UPDATE SET role = excluded.role`
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	return s.write(ctx, func(t *transaction) error {
-		t.changed()
-		var personal bool
-		err := t.row("SELECT personal FROM organizations WHERE id = ?", []any{organizationID}, &personal)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return notFound("organization", organizationID)
-		case err != nil:
+		if err := joinable(t, organizationID); err != nil {
 			return err
-		case personal:
-			return blueprint.Errorf(blueprint.CodeBadRequest, "nobody can join a personal workspace")
 		}
 		if err := knownUser(t, userID); err != nil {
 			return err
 		}
-		if _, err := t.exec(upsert, organizationID, userID, role, now); err != nil {
-			return err
-		}
-		return keepsOwner(t, organizationID)
+		return setMember(t, organizationID, userID, role, now)
 	})
 }
 
-// RemoveMember takes a user out of an organization. Nothing happens when the
-// user is not in it. The last owner stays: CodeConflict. It asks for no
-// authority: the caller decides who may.
+// RemoveMember is DropMember without a principal, like SetMember.
 func (s *Store) RemoveMember(ctx context.Context, organizationID, userID string) (err error) {
 	defer wrap(&err, "remove member %s of organization %s", userID, organizationID)
-	return s.write(ctx, func(t *transaction) error {
-		t.changed()
-		removed, err := t.exec("DELETE FROM memberships WHERE organization_id = ? AND user_id = ?", organizationID, userID)
-		if removed == 0 || err != nil {
-			return err
-		}
-		return keepsOwner(t, organizationID)
-	})
+	return s.write(ctx, func(t *transaction) error { return removeMember(t, organizationID, userID) })
+}
+
+// joinable tells whether people can join an organization: CodeNotFound, or
+// CodeBadRequest for a personal workspace.
+func joinable(t *transaction, organizationID string) error {
+	var personal bool
+	err := t.row("SELECT personal FROM organizations WHERE id = ?", []any{organizationID}, &personal)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return notFound("organization", organizationID)
+	case err == nil && personal:
+		return blueprint.Errorf(blueprint.CodeBadRequest, "nobody can join a personal workspace")
+	}
+	return err
+}
+
+func setMember(t *transaction, organizationID, userID, role string, now blueprint.Time) error {
+	const upsert = `INSERT INTO memberships (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET role = excluded.role`
+	t.changed()
+	if _, err := t.exec(upsert, organizationID, userID, role, now); err != nil {
+		return err
+	}
+	return keepsOwner(t, organizationID)
+}
+
+func removeMember(t *transaction, organizationID, userID string) error {
+	t.changed()
+	removed, err := t.exec("DELETE FROM memberships WHERE organization_id = ? AND user_id = ?", organizationID, userID)
+	if removed == 0 || err != nil {
+		return err
+	}
+	return keepsOwner(t, organizationID)
 }
 
 // keepsOwner refuses a change that left an organization without an owner.
@@ -133,7 +180,7 @@ func keepsOwner(t *transaction, organizationID string) error {
 	var owned bool
 	err := t.row("SELECT EXISTS (SELECT 1 FROM memberships WHERE organization_id = ? AND role = 'owner')", []any{organizationID}, &owned)
 	if err == nil && !owned {
-		return blueprint.Errorf(blueprint.CodeConflict, "an organization keeps at least one owner")
+		return blueprint.Errorf(blueprint.CodeConflict, "the last owner of an organization stays: make somebody else an owner first")
 	}
 	return err
 }

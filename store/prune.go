@@ -50,6 +50,7 @@ type pruner struct {
 	commitsSeen int64
 	busy        bool     // others wrote between the last two steps
 	toldPruned  [2]int64 // of the counts, how many runs and firings were told of
+	hours       int64    // before it run_hours has only rows that stay
 	limit       limitState
 	doubt       doubt
 }
@@ -111,7 +112,7 @@ func (p *pruner) arm(ctx context.Context) *clock.Timer {
 // but at least a minute and at most an hour; 0 is never.
 func (o *Options) pruneInterval() time.Duration {
 	interval := time.Duration(0)
-	for _, keep := range []Keep{o.KeepExecutions, o.KeepFirings} {
+	for _, keep := range []Keep{o.KeepExecutions, o.KeepFirings, o.KeepAudit} {
 		if keep.all() {
 			continue
 		}
@@ -132,9 +133,18 @@ func (p *pruner) pass(ctx context.Context) {
 		return
 	}
 	defer p.tellPruned(metrics.Begin())
-	err := p.pruneExecutions(ctx)
+	err := p.pruneSessions(ctx)
+	if err == nil {
+		err = p.pruneExecutions(ctx)
+	}
 	if err == nil {
 		err = p.pruneFirings(ctx)
+	}
+	if err == nil {
+		err = p.pruneAudit(ctx)
+	}
+	if err == nil {
+		err = p.pruneHours(ctx)
 	}
 	if err == nil {
 		err = p.shrink(ctx)

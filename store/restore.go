@@ -171,14 +171,26 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	if r.Unfinished = found.unfinished; found.damaged.Count > 0 {
 		r.Damaged = &found.damaged // as they were when the backup was made
 	}
-	if !o.PauseTriggers {
+	actor := blueprint.ActorOf(ctx)
+	if !o.PauseTriggers && actor == nil {
 		return nil
 	}
 	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(conn *sql.Conn) error {
-		result, err := conn.ExecContext(ctx, "UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL")
-		if err == nil {
-			r.Paused, err = result.RowsAffected()
+		if o.PauseTriggers {
+			result, err := conn.ExecContext(ctx, "UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL")
+			if err == nil {
+				r.Paused, err = result.RowsAffected()
+			}
+			if err != nil {
+				return err
+			}
 		}
+		if actor == nil {
+			return nil
+		}
+		now := options.Clock.Now()
+		_, err := conn.ExecContext(ctx, insertAudit, options.IDs.ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, "", actor.Action, "database", r.Digest, actor.Via,
+			encodeDetail(map[string]any{"asOf": r.At, "pausedTriggers": r.Paused}))
 		return err
 	})
 }

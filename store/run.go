@@ -43,6 +43,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	}
 	group.Go(func() { pruner.run(upkeep, hold) })
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
+	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeSessionUses) })
 	if !s.options.Ephemeral {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
 		group.Go(func() { s.every(upkeep, groundInterval, s.feel) })
@@ -52,6 +53,11 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	group.Wait()
 	if changes := s.uses.changes(); err == nil && len(changes) > 0 {
 		last := &job{run: writeKeyUses(changes), done: make(chan struct{})}
+		s.process([]*job{last})
+		err = last.err
+	}
+	if changes := s.sessionUses.changes(); err == nil && len(changes) > 0 {
+		last := &job{run: func(t *transaction) error { return writeSessionUses(t, changes) }, done: make(chan struct{})}
 		s.process([]*job{last})
 		err = last.err
 	}

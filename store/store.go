@@ -51,6 +51,8 @@ type Options struct {
 	// id of theirs at least 72 hours. What has not ended, and what it needs, is
 	// never removed.
 	KeepExecutions, KeepFirings Keep
+	// KeepAudit says the same of the audit log, without exceptions.
+	KeepAudit Keep
 	// MaxDisk is how many bytes the database and its log may take; 0 = any
 	// number.
 	MaxDisk int64
@@ -95,7 +97,10 @@ type Store struct {
 	listeners   *cache[[]string]              // ids of triggers
 	definitions *cache[*blueprint.Definition] // these never change
 	uses        keyUses
+	signedIn    *cache[*knownSession]
+	sessionUses keyUses
 	counts      counts
+	audits      audits
 
 	closing sync.Once
 }
@@ -120,6 +125,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	s := &Store{
 		options:     options,
 		keys:        newCache[*knownKey](10_000),
+		signedIn:    newCache[*knownSession](10_000),
 		access:      newCache[grant](10_000),
 		bindings:    newCache[*blueprint.Binding](10_000),
 		mailboxes:   newCache[string](10_000),

@@ -120,8 +120,10 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		t.changed()
-		_, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, principal.UserID, now, now, listensTo(&trigger), textOrNull(address))
-		return err
+		if _, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, principal.UserID, now, now, listensTo(&trigger), textOrNull(address)); err != nil {
+			return err
+		}
+		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "trigger", id: trigger.ID, detail: map[string]any{"blueprintId": blueprintID, "type": kind}})
 	})
 	return trigger, err
 }
@@ -141,6 +143,7 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 		if err != nil {
 			return err
 		}
+		before := trigger
 		var cursor blueprint.Time
 		if merge != nil {
 			config, err := merge(trigger)
@@ -177,6 +180,9 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 		if _, err := t.exec(update, plain, sealed, trigger.IsActive, listensTo(&trigger), id); err != nil {
 			return err
 		}
+		if err := s.auditOfBlueprint(ctx, t, trigger.BlueprintID, subject{kind: "trigger", id: id, detail: changesOfTrigger(&before, &trigger)}); err != nil {
+			return err
+		}
 		return moveCursor(t, id, cursor)
 	})
 	return trigger, err
@@ -199,11 +205,14 @@ func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal
 	defer wrap(&err, "delete trigger %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	return s.write(ctx, func(t *transaction) error {
-		if _, err := s.managedTrigger(t.session, principal, id); err != nil {
+		trigger, err := s.managedTrigger(t.session, principal, id)
+		if err != nil {
 			return err
 		}
 		t.changed()
-		_, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE id = ?", now, id)
-		return err
+		if _, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE id = ?", now, id); err != nil {
+			return err
+		}
+		return s.auditOfBlueprint(ctx, t, trigger.BlueprintID, subject{kind: "trigger", id: id, detail: map[string]any{"blueprintId": trigger.BlueprintID, "type": trigger.Type}})
 	})
 }

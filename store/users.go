@@ -36,7 +36,10 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 		if err != nil {
 			return err
 		}
-		return insertOrganization(t, user.WorkspaceID, workspace, user.ID, now, true)
+		if err := insertOrganization(t, user.WorkspaceID, workspace, user.ID, now, true); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"user", user.ID, user.WorkspaceID, map[string]any{"name": name}})
 	})
 	return user, err
 }
@@ -68,6 +71,21 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.U
 		})
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("user", email)
+		}
+		return err
+	})
+	return user, err
+}
+
+// User finds a user by id; CodeNotFound when there is none.
+func (s *Store) User(ctx context.Context, id string) (user blueprint.User, err error) {
+	defer wrap(&err, "user %s", id)
+	err = s.read(ctx, func(q *session) error {
+		user, err = scanUser(func(into ...any) error {
+			return q.row("SELECT "+userColumns+" WHERE u.id = ?", []any{id}, into...)
+		})
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("user", id)
 		}
 		return err
 	})

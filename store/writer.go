@@ -22,9 +22,10 @@ const (
 type transaction struct {
 	*session
 	bump    bool
-	raised  int      // bytes, about, of events that it put into the outbox
-	mended  bool     // it took a trigger off the list of the failing
-	tripped []string // triggers that it switched off
+	raised  int                     // bytes, about, of events that it put into the outbox
+	mended  bool                    // it took a trigger off the list of the failing
+	tripped []string                // triggers that it switched off
+	ended   *blueprint.ExecutionRow // the run that ended with it; nil = none did
 }
 
 // changed says that the job changed something that caches depend on.
@@ -41,8 +42,10 @@ type job struct {
 	// it fails; such a job needs no savepoint, unless somebody listens to its
 	// events.
 	single bool
-	err    error
-	done   chan struct{}
+	// ended is called when it is committed or has failed, for who does not wait.
+	ended func(error)
+	err   error
+	done  chan struct{}
 }
 
 // writer is the one connection that writes, and the queue before it.
@@ -68,6 +71,8 @@ type writer struct {
 	listening listening
 	failing   map[string]bool // those of which the last run failed; nil = to be read
 
+	ended hourCounts // in the transaction at work
+
 	unseen int  // bytes, about, written since the log was last looked at
 	held   bool // the log could not be emptied then
 
@@ -92,17 +97,28 @@ func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
 }
 
 func (s *Store) submit(ctx context.Context, j *job) error {
+	if err := s.enqueue(ctx, j); err != nil {
+		return err
+	}
+	s.writer.rouse()
+	<-j.done
+	return j.err
+}
+
+// enqueue puts a job into the queue. Where nobody empties it, in a tool and in a
+// server before Run, the caller does the work.
+func (s *Store) enqueue(ctx context.Context, j *job) error {
 	w := s.writer
 	j.done = make(chan struct{})
 	w.mu.Lock()
 	running := w.running
 	w.mu.Unlock()
-	if !running { // a tool, or a server before Run: the caller does the work
+	if !running {
 		if err := s.usable(); err != nil {
 			return err
 		}
 		s.process([]*job{j})
-		return j.err
+		return nil
 	}
 	select {
 	case w.slots <- struct{}{}:
@@ -121,12 +137,15 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 		w.busySince = clock.Real{}.Now()
 	}
 	w.mu.Unlock()
+	return nil
+}
+
+// rouse tells the writer that there are jobs.
+func (w *writer) rouse() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	<-j.done
-	return j.err
 }
 
 // usable tells why the store takes no more calls.
@@ -247,6 +266,9 @@ func (s *Store) process(batch []*job) {
 		if failure != nil {
 			j.err = explain(failure)
 		}
+		if j.ended != nil {
+			j.ended(j.err)
+		}
 		close(j.done)
 	}
 }
@@ -270,6 +292,7 @@ func (s *Store) transact(batch []*job) (done outcome, err error) {
 		return done, err
 	}
 	w.listening.at(generation)
+	w.ended.forget()
 	good, bump, written := 0, false, 0
 	for _, j := range batch {
 		written += j.size
@@ -289,6 +312,7 @@ func (s *Store) transact(batch []*job) (done outcome, err error) {
 			bump = bump || t.bump
 			written += t.raised
 			done.add(t)
+			w.ended.add(t.ended)
 		}
 	}
 	if good == 0 {
@@ -300,6 +324,9 @@ func (s *Store) transact(batch []*job) (done outcome, err error) {
 			return done, err
 		}
 		w.listening.generation++
+	}
+	if err := w.ended.write(w.session); err != nil {
+		return done, err
 	}
 	if w.beforeCommit != nil {
 		if err := w.beforeCommit(); err != nil {

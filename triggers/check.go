@@ -9,12 +9,6 @@ import (
 	"blueprintd/blueprint/schema"
 )
 
-// builtIn are the events of the service itself.
-var builtIn = []string{
-	blueprint.EventExecutionCompleted, blueprint.EventExecutionFailed, blueprint.EventExecutionPaused,
-	blueprint.EventBlueprintCreated, blueprint.EventBlueprintUpdated, blueprint.EventBlueprintPublished, blueprint.EventTriggerMissed,
-}
-
 const (
 	maxText   = 200 // bytes
 	maxSecret = 1000
@@ -126,9 +120,9 @@ func (c *checker) uuid(key string) {
 func (c *checker) event(key string) {
 	text, ok := c.text(key, blueprint.MaxEventName)
 	switch {
-	case !ok || blueprint.IsCustomEvent(text) || slices.Contains(builtIn, text):
+	case !ok || blueprint.IsCustomEvent(text) || slices.Contains(blueprint.ServiceEvents, text):
 	default:
-		c.refuse("must be "+strings.Join(builtIn, ", ")+", or custom.<name>, with a name of letters, digits, _, . and -, as an emit-event node raises it", key)
+		c.refuse("must be "+strings.Join(blueprint.ServiceEvents, ", ")+", or custom.<name>, with a name of letters, digits, _, . and -, as an emit-event node raises it", key)
 	}
 }
 

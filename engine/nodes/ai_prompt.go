@@ -12,15 +12,15 @@ import (
 )
 
 type aiConfig struct {
-	ConnectionID   string       `key:"connectionId" required:"true" doc:"The connection of type ai-provider to ask."`
+	ConnectionID   string       `key:"connectionId" form:"connection:ai-provider" required:"true" doc:"The connection of type ai-provider to ask."`
 	Model          string       `key:"model" required:"true" doc:"The model, by the provider's name for it."`
-	Prompt         text         `key:"prompt" doc:"What to ask."`
-	UserPrompt     text         `key:"userPrompt" doc:"Another name for prompt."`
-	System         text         `key:"system" doc:"What the model is told beforehand: its role and rules."`
+	Prompt         text         `key:"prompt" form:"lines" doc:"What to ask."`
+	UserPrompt     text         `key:"userPrompt" form:"lines" doc:"Another name for prompt."`
+	System         text         `key:"system" form:"lines" doc:"What the model is told beforehand: its role and rules."`
 	MaxTokens      *int64       `key:"maxTokens" minimum:"1" maximum:"10000000" doc:"The most tokens that one answer may have."`
 	Temperature    *json.Number `key:"temperature" minimum:"0" maximum:"2" doc:"How freely the model chooses its words, from 0 to 2; not every model takes it."`
-	ResponseSchema jsonSchema   `key:"responseSchema" doc:"The JSON Schema that the answer has to fit; without one it is text."`
-	MCPConnections []string     `key:"mcpConnectionIds" doc:"Connections of type mcp-server whose tools the model may call."`
+	ResponseSchema jsonSchema   `key:"responseSchema" title:"Schema of the answer" doc:"The JSON Schema that the answer has to fit; without one it is text."`
+	MCPConnections []string     `key:"mcpConnectionIds" title:"MCP connections" form:"connection:mcp-server" doc:"Connections of type mcp-server whose tools the model may call."`
 	MaxSteps       *int64       `key:"maxSteps" minimum:"1" maximum:"100" default:"8" doc:"How often the model may be asked in all, while it calls tools."`
 
 	compiled *schema.Schema // nil without a schema

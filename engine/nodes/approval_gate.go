@@ -7,9 +7,9 @@ import (
 )
 
 type approvalConfig struct {
-	Prompt    text   `key:"prompt" required:"true" doc:"What to decide on."`
-	ExpiresMs *int64 `key:"expiresMs" minimum:"1" maximum:"3153600000000" doc:"How long to wait for a decision, in milliseconds; for ever when not given."`
-	OnExpire  string `key:"onExpire" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens when nobody decided in time."`
+	Prompt    text   `key:"prompt" form:"lines" required:"true" doc:"What to decide on."`
+	ExpiresMs *int64 `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for a decision, in milliseconds; for ever when not given."`
+	OnExpire  string `key:"onExpire" title:"When it expires" enum:"fail|approve|reject" default:"\"fail\"" doc:"What happens when nobody decided in time."`
 }
 
 // approvalGate asks somebody for a yes or no.

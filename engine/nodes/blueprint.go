@@ -7,7 +7,7 @@ import (
 )
 
 type blueprintConfig struct {
-	BlueprintID string         `key:"blueprintId" required:"true" doc:"The blueprint to run."`
+	BlueprintID string         `key:"blueprintId" form:"blueprint-id" required:"true" doc:"The blueprint to run."`
 	Variables   map[string]any `key:"variables" doc:"Its variables, by name."`
 	InputData   anyValue       `key:"inputData" doc:"Its input data; this node's input when not given."`
 }

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 func TestCatalogue(t *testing.T) {
 	var text strings.Builder
 	for _, kind := range All(Dependencies{}) {
-		fmt.Fprintf(&text, "%s  effect: %s", kind.Type, kind.Effect)
+		fmt.Fprintf(&text, "%s  %s  effect: %s", kind.Type, kind.Category, kind.Effect)
 		if len(kind.Handles) > 0 {
 			fmt.Fprintf(&text, "  handles: %s", strings.Join(kind.Handles, ", "))
 		}
@@ -51,7 +51,7 @@ func describe(text *strings.Builder, object map[string]any, indent string) {
 		if either, ok := property["anyOf"].([]any); ok {
 			kind = either[0].(map[string]any)
 		}
-		fmt.Fprintf(text, "%s%s:", indent, key)
+		fmt.Fprintf(text, "%s%s (%s):", indent, key, property["title"])
 		switch {
 		case kind["enum"] != nil:
 			fmt.Fprintf(text, " one of %v", kind["enum"])
@@ -64,6 +64,15 @@ func describe(text *strings.Builder, object map[string]any, indent string) {
 		}
 		if slices.Contains(required, key) {
 			text.WriteString(", required")
+		}
+		if fmt.Sprint(kind["format"]) != property["x-kind"] {
+			fmt.Fprintf(text, ", shown as %s", property["x-kind"])
+		}
+		if types, ok := property["x-connection-types"]; ok {
+			fmt.Fprintf(text, " of %v", types)
+		}
+		if property["x-lines"] == true {
+			text.WriteString(" of several lines")
 		}
 		if standard, ok := property["default"]; ok {
 			fmt.Fprintf(text, ", default %v", standard)
@@ -85,6 +94,9 @@ func TestTypes(t *testing.T) {
 	}
 	for _, kind := range all {
 		t.Run(kind.Type, func(t *testing.T) {
+			if kind.Category == "" || kind.Order == 0 {
+				t.Error("it is not in the palette")
+			}
 			if kind.Title == "" || kind.Description == "" || kind.Run == nil || kind.Check == nil || kind.Untouched == nil {
 				t.Error("it is incomplete")
 			}

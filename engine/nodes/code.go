@@ -13,8 +13,8 @@ import (
 type codeConfig struct {
 	Language  string     `key:"language" enum:"javascript" default:"\"javascript\"" doc:"The language of the source."`
 	Source    sourceCode `key:"source" required:"true" doc:"The body of a function that sees input, inputData, variables and nodes; what it returns is the output. It may await. Templates are not resolved in it."`
-	TimeoutMs *int64     `key:"timeoutMs" default:"10000" minimum:"1" maximum:"300000" doc:"How long it may run, in milliseconds of real time."`
-	MemoryMb  *int64     `key:"memoryMb" default:"64" minimum:"1" maximum:"512" doc:"How much memory it may use, in MiB."`
+	TimeoutMs *int64     `key:"timeoutMs" title:"Time limit" form:"duration-ms" default:"10000" minimum:"1" maximum:"300000" doc:"How long it may run, in milliseconds of real time."`
+	MemoryMb  *int64     `key:"memoryMb" title:"Memory in MiB" default:"64" minimum:"1" maximum:"512" doc:"How much memory it may use, in MiB."`
 }
 
 // code runs a script. Numbers are those of JavaScript: whole ones beyond 2^53

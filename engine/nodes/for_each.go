@@ -11,7 +11,7 @@ type forEachConfig struct {
 	Items       items    `key:"items" required:"true" doc:"What to go over: an expression that gives a list, such as input.orders, or a list."`
 	Nodes       subgraph `key:"nodes" doc:"The nodes to run for each item, as in a blueprint; item and index are in scope, and the first node's input is the item."`
 	Edges       subgraph `key:"edges" doc:"The edges between these nodes; without any they run one after the other."`
-	BlueprintID string   `key:"blueprintId" doc:"In place of nodes, the blueprint to run for each item, which is its inputData."`
+	BlueprintID string   `key:"blueprintId" form:"blueprint-id" doc:"In place of nodes, the blueprint to run for each item, which is its inputData."`
 	Concurrency *int64   `key:"concurrency" minimum:"1" maximum:"1000" default:"1" doc:"How many items are at work at once."`
 }
 

@@ -34,7 +34,9 @@ var pagesShape = shapeOf(reflect.TypeFor[httpPages]())
 func describePages(kind *blueprint.NodeType) {
 	properties := kind.Schema["properties"].(map[string]any)
 	described := orTemplate(pagesShape.schema())
-	described["description"] = properties["pagination"].(map[string]any)["description"]
+	for _, key := range []string{"title", "description", "x-kind"} {
+		described[key] = properties["pagination"].(map[string]any)[key]
+	}
 	properties["pagination"] = described
 }
 

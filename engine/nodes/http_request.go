@@ -10,14 +10,14 @@ import (
 )
 
 type httpConfig struct {
-	Method       string         `key:"method" default:"\"GET\"" doc:"The HTTP method."`
-	URL          string         `key:"url" required:"true" doc:"The address, with http:// or https://."`
-	Headers      map[string]any `key:"headers" doc:"Headers by name; null leaves out one that would be sent otherwise."`
+	Method       string         `key:"method" form:"suggest:GET|POST|PUT|PATCH|DELETE|HEAD" default:"\"GET\"" doc:"The HTTP method."`
+	URL          string         `key:"url" title:"URL" required:"true" doc:"The address, with http:// or https://."`
+	Headers      map[string]any `key:"headers" form:"header" doc:"Headers by name; null leaves out one that would be sent otherwise."`
 	Query        map[string]any `key:"query" doc:"Parameters to add to the address, by name; a list repeats the parameter, null leaves it out."`
 	Body         anyValue       `key:"body" doc:"What to send: a string as it is, anything else as JSON, or as a form when the content type says application/x-www-form-urlencoded."`
 	Multipart    []httpPart     `key:"multipart" doc:"The parts of a multipart/form-data body, in place of body."`
 	ExpectStatus anyValue       `key:"expectStatus" doc:"The statuses that count as success: a number, a form such as 2xx, or a list of them; 200 to 399 when not given."`
-	ConnectionID string         `key:"connectionId" doc:"The connection, of the type http or oauth2, whose credentials to use. They go to the hosts that it names, and the request to no other."`
+	ConnectionID string         `key:"connectionId" form:"connection:http|oauth2" doc:"The connection, of the type http or oauth2, whose credentials to use. They go to the hosts that it names, and the request to no other."`
 	Pagination   map[string]any `key:"pagination" doc:"How to fetch all pages of an answer. The output is that of the last page, with \"items\" of all pages, \"pages\", how many there were, and \"more\", whether maxPages may have left some out."`
 
 	expected []statusRange
@@ -27,8 +27,8 @@ type httpConfig struct {
 type httpPart struct {
 	Name     string   `key:"name" required:"true" doc:"The name of the field."`
 	Value    anyValue `key:"value" doc:"The content: a string as it is, anything else as JSON."`
-	FileID   string   `key:"fileId" doc:"The id of a file to send as the content, such as {{inputData.attachments[0].id}}: one that came with what started the run."`
-	Filename string   `key:"filename" doc:"The name of a file, when the part is one; a stored file has its own unless one is given."`
+	FileID   string   `key:"fileId" form:"file-id" doc:"The id of a file to send as the content, such as {{inputData.attachments[0].id}}: one that came with what started the run."`
+	Filename string   `key:"filename" title:"File name" doc:"The name of a file, when the part is one; a stored file has its own unless one is given."`
 }
 
 const (

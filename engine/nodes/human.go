@@ -9,10 +9,10 @@ import (
 )
 
 type humanConfig struct {
-	Prompt    text       `key:"prompt" required:"true" doc:"What to ask."`
-	Schema    jsonSchema `key:"schema" doc:"The JSON Schema that an answer has to fit; without one any answer does."`
-	ExpiresMs *int64     `key:"expiresMs" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
-	OnExpire  string     `key:"onExpire" enum:"fail|continue" default:"\"fail\"" doc:"What happens when nobody answered in time."`
+	Prompt    text       `key:"prompt" form:"lines" required:"true" doc:"What to ask."`
+	Schema    jsonSchema `key:"schema" title:"Schema of the answer" doc:"The JSON Schema that an answer has to fit; without one any answer does."`
+	ExpiresMs *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
+	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"What happens when nobody answered in time."`
 
 	compiled *schema.Schema // nil without a schema
 }

@@ -13,7 +13,7 @@ import (
 )
 
 type mcpConfig struct {
-	ConnectionID string         `key:"connectionId" required:"true" doc:"The connection of type mcp-server whose tool to call."`
+	ConnectionID string         `key:"connectionId" form:"connection:mcp-server" required:"true" doc:"The connection of type mcp-server whose tool to call."`
 	Tool         string         `key:"tool" required:"true" doc:"The tool's name."`
 	Arguments    map[string]any `key:"arguments" doc:"The tool's arguments by name."`
 }

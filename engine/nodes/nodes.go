@@ -14,6 +14,8 @@
 //	enum         the texts that it may be, separated by |
 //	default      what holds when it is not given, as JSON
 //	minimum, maximum  for numbers
+//	title        its name for people, when the key does not tell
+//	form         what a form shows it as, when its type does not tell; see hint
 //
 // Before a run the strings of a config may hold templates, so a check accepts
 // any string with "{{" where a number, an object or another kind of value is
@@ -121,6 +123,9 @@ func All(d Dependencies) []*blueprint.NodeType {
 		template(),
 		transform(),
 		wait(),
+	}
+	for _, kind := range all {
+		arrange(kind)
 	}
 	slices.SortFunc(all, func(a, b *blueprint.NodeType) int { return strings.Compare(a.Type, b.Type) })
 	return all

@@ -10,7 +10,7 @@ import (
 
 type respondConfig struct {
 	Status  *int64         `key:"status" minimum:"200" maximum:"599" default:"200" doc:"The HTTP status."`
-	Headers map[string]any `key:"headers" doc:"Headers of the answer, by name."`
+	Headers map[string]any `key:"headers" form:"header" doc:"Headers of the answer, by name."`
 	Body    anyValue       `key:"body" doc:"What to answer: a string as text, anything else as JSON; empty text when not given."`
 }
 

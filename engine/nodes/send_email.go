@@ -13,14 +13,14 @@ import (
 )
 
 type emailConfig struct {
-	ConnectionID string   `key:"connectionId" required:"true" doc:"The connection of type smtp over which to send."`
-	To           anyValue `key:"to" required:"true" doc:"Who gets it: addresses such as ada@example.org or Ada <ada@example.org> with commas between, or a list of them."`
-	CC           anyValue `key:"cc" doc:"Who gets a copy."`
-	BCC          anyValue `key:"bcc" doc:"Who gets a copy that the others do not know of."`
-	ReplyTo      anyValue `key:"replyTo" doc:"Where answers go; the sender when not given."`
+	ConnectionID string   `key:"connectionId" form:"connection:smtp" required:"true" doc:"The connection of type smtp over which to send."`
+	To           anyValue `key:"to" form:"address" required:"true" doc:"Who gets it: addresses such as ada@example.org or Ada <ada@example.org> with commas between, or a list of them."`
+	CC           anyValue `key:"cc" title:"CC" form:"address" doc:"Who gets a copy."`
+	BCC          anyValue `key:"bcc" title:"BCC" form:"address" doc:"Who gets a copy that the others do not know of."`
+	ReplyTo      anyValue `key:"replyTo" form:"address" doc:"Where answers go; the sender when not given."`
 	Subject      text     `key:"subject" required:"true" doc:"The subject, one line."`
-	Text         text     `key:"text" required:"true" doc:"The message as plain text."`
-	HTML         text     `key:"html" doc:"The same message as HTML, for who can show that."`
+	Text         text     `key:"text" form:"lines" required:"true" doc:"The message as plain text."`
+	HTML         text     `key:"html" title:"HTML" form:"lines" doc:"The same message as HTML, for who can show that."`
 
 	to, cc, bcc, replyTo []mail.Address
 }

@@ -12,11 +12,11 @@ import (
 )
 
 type slackConfig struct {
-	ConnectionID string   `key:"connectionId" required:"true" doc:"The connection of type slack whose bot posts the message."`
+	ConnectionID string   `key:"connectionId" form:"connection:slack" required:"true" doc:"The connection of type slack whose bot posts the message."`
 	Channel      string   `key:"channel" required:"true" doc:"Where to post: the id of a channel, as C0123456789, its name, as #orders, or the id of a user."`
-	Text         text     `key:"text" required:"true" doc:"The message; beside blocks, what notifications show."`
+	Text         text     `key:"text" form:"lines" required:"true" doc:"The message; beside blocks, what notifications show."`
 	Blocks       anyValue `key:"blocks" doc:"The message as a list of Slack's blocks."`
-	ThreadTs     string   `key:"threadTs" doc:"The ts of a message to answer in its thread."`
+	ThreadTs     string   `key:"threadTs" title:"Thread" doc:"The ts of a message to answer in its thread."`
 }
 
 const (

@@ -47,6 +47,8 @@ type field struct {
 	minimum  json.Number
 	maximum  json.Number
 	elements *shape // of a list
+	title    string
+	form     string // see hint
 }
 
 type fieldKind int
@@ -95,7 +97,10 @@ func shapeOf(t reflect.Type) *shape {
 		tag := member.Tag.Get
 		f := field{
 			index: i, key: tag("key"), doc: tag("doc"), required: tag("required") == "true", standard: tag("default"),
-			minimum: json.Number(tag("minimum")), maximum: json.Number(tag("maximum")),
+			minimum: json.Number(tag("minimum")), maximum: json.Number(tag("maximum")), form: tag("form"),
+		}
+		if f.title = tag("title"); f.title == "" {
+			f.title = titleOf(f.key)
 		}
 		if f.key == "" || f.doc == "" {
 			panic(fmt.Sprintf("nodes: %s.%s needs a key and a doc", t, member.Name))
@@ -217,6 +222,7 @@ func (f *field) schema() map[string]any {
 		schema = map[string]any{}
 	}
 	schema["description"] = f.doc
+	f.hint(schema)
 	if f.standard != "" {
 		schema["default"] = mustDecode(f.standard)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 type templateConfig struct {
-	Text text `key:"text" required:"true" doc:"The text, with {{placeholders}}."`
+	Text text `key:"text" form:"lines" required:"true" doc:"The text, with {{placeholders}}."`
 }
 
 // template writes a text.

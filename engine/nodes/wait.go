@@ -8,8 +8,8 @@ import (
 )
 
 type waitConfig struct {
-	DurationMs *int64 `key:"durationMs" minimum:"0" maximum:"3153600000000" doc:"How long to wait, in milliseconds."`
-	Until      string `key:"until" doc:"The instant to wait for, in the form of {{now}}: 2026-01-31T12:00:00.000Z. One that has passed does not wait."`
+	DurationMs *int64 `key:"durationMs" form:"duration-ms" minimum:"0" maximum:"3153600000000" doc:"How long to wait, in milliseconds."`
+	Until      string `key:"until" form:"instant" doc:"The instant to wait for, in the form of {{now}}: 2026-01-31T12:00:00.000Z. One that has passed does not wait."`
 }
 
 // wait lets time pass.

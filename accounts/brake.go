@@ -1,0 +1,124 @@
+package accounts
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// An account that failed mostFailures times within failureSpan waits until the
+// first of these is that long ago, and so does an address, which may fail
+// addressFailures times: it cannot make many accounts wait.
+const (
+	failureSpan     = 5 * time.Minute
+	mostFailures    = 10
+	addressFailures = 50
+	// mostBraked bounds how many accounts, and how many addresses, are known.
+	mostBraked = 10_000
+)
+
+// brake holds back those who guess passwords. It is safe for concurrent use.
+type brake struct {
+	clock clock.Clock
+
+	mu        sync.Mutex
+	accounts  failures
+	addresses failures
+}
+
+func newBrake(c clock.Clock) *brake {
+	return &brake{clock: c, accounts: failures{limit: mostFailures, of: map[key][]time.Time{}}, addresses: failures{limit: addressFailures, of: map[key][]time.Time{}}}
+}
+
+// begin counts an attempt as failed, so that many at the same moment are not
+// more than one after the other; succeeded takes that back. CodeTooManyRequests
+// when the account or the address has to wait, whatever the password: such an
+// attempt counts nothing.
+func (b *brake) begin(account, address string) (succeeded func(), err error) {
+	by, from := keyOf(account), keyOf(address)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock.Now()
+	if wait := max(b.accounts.wait(by, now), b.addresses.wait(from, now)); wait > 0 {
+		return nil, &blueprint.Error{
+			Code: blueprint.CodeTooManyRequests, RetryAfter: wait,
+			Message: fmt.Sprintf("too many failed attempts; try again in %d s", int64((wait+time.Second-1)/time.Second)),
+		}
+	}
+	b.accounts.add(by, now)
+	b.addresses.add(from, now)
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.accounts.remove(by, now)
+		b.addresses.remove(from, now)
+	}), nil
+}
+
+// key is the hash of who failed: as short as any other, however long the name.
+type key [sha256.Size]byte
+
+func keyOf(text string) key { return sha256.Sum256([]byte(text)) }
+
+// failures are when somebody failed, the oldest first.
+type failures struct {
+	limit int
+	of    map[key][]time.Time
+}
+
+// wait is how long somebody has to wait. It forgets what is too long ago.
+func (f *failures) wait(who key, now time.Time) time.Duration {
+	list := slices.DeleteFunc(f.of[who], func(at time.Time) bool { return !now.Before(at.Add(failureSpan)) })
+	if len(list) == 0 {
+		delete(f.of, who)
+		return 0
+	}
+	f.of[who] = list
+	if len(list) < f.limit {
+		return 0
+	}
+	return list[len(list)-f.limit].Add(failureSpan).Sub(now)
+}
+
+func (f *failures) add(who key, at time.Time) {
+	if _, known := f.of[who]; !known && len(f.of) >= mostBraked {
+		f.makeRoom(at)
+	}
+	f.of[who] = append(f.of[who], at)
+}
+
+func (f *failures) remove(who key, at time.Time) {
+	list := f.of[who]
+	if i := slices.Index(list, at); i >= 0 {
+		list = slices.Delete(list, i, i+1)
+	}
+	if f.of[who] = list; len(list) == 0 {
+		delete(f.of, who)
+	}
+}
+
+// makeRoom forgets who failed too long ago to matter, or else a tenth of those
+// who need not wait. To make so many wait that none of them can be forgotten
+// takes more hashes than can be made in that time.
+func (f *failures) makeRoom(now time.Time) {
+	for who := range f.of {
+		f.wait(who, now)
+	}
+	excess := len(f.of) - mostBraked + mostBraked/10
+	for _, waits := range []bool{false, true} {
+		for who, list := range f.of {
+			if excess <= 0 || len(f.of) < mostBraked && waits {
+				return
+			}
+			if waits || len(list) < f.limit {
+				delete(f.of, who)
+				excess--
+			}
+		}
+	}
+}

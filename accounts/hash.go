@@ -1,0 +1,125 @@
+package accounts
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/crypto/argon2"
+
+	"blueprintd/blueprint"
+)
+
+// The cost of a hash, as OWASP's Password Storage Cheat Sheet has it for
+// argon2id: 19 MiB, two passes, one lane.
+const (
+	hashMemory = 19 << 10 // KiB
+	hashPasses = 2
+	hashLanes  = 1
+	saltSize   = 16
+	hashSize   = 32
+)
+
+// mostMemory and mostPasses bound what a stored hash may ask for.
+const (
+	mostMemory = 64 << 10 // KiB
+	mostPasses = 10
+)
+
+// mostHashing is how many hashes are made at once, for each takes its memory
+// and a processor; mostWaiting how many more may wait for their turn.
+const (
+	mostHashing = 2
+	mostWaiting = 32
+)
+
+// hasher makes hashes, a few at a time. It is safe for concurrent use.
+type hasher struct {
+	turns chan struct{} // has room for each that waits or works
+	works chan struct{} // has room for each that works
+}
+
+func newHasher() *hasher {
+	works := min(mostHashing, runtime.GOMAXPROCS(0))
+	return &hasher{turns: make(chan struct{}, works+mostWaiting), works: make(chan struct{}, works)}
+}
+
+// turn waits for the leave to make a hash. CodeUnavailable when too many wait.
+func (h *hasher) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case h.turns <- struct{}{}:
+	default:
+		return nil, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "too many people are signing in at this moment; try again", RetryAfter: time.Second}
+	}
+	select {
+	case h.works <- struct{}{}:
+		return func() { <-h.works; <-h.turns }, nil
+	case <-ctx.Done():
+		<-h.turns
+		return nil, ctx.Err()
+	}
+}
+
+// hash gives the PHC form of a password's hash.
+func (h *hasher) hash(ctx context.Context, password string, salt []byte) (string, error) {
+	done, err := h.turn(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return phc{hashMemory, hashPasses, hashLanes, salt, argon2.IDKey([]byte(password), salt, hashPasses, hashMemory, hashLanes, hashSize)}.String(), nil
+}
+
+// matches tells whether a password is the one of a hash.
+func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
+	want, err := parsePHC(hash)
+	if err != nil {
+		return false, err
+	}
+	done, err := h.turn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	got := argon2.IDKey([]byte(password), want.salt, want.passes, want.memory, want.lanes, uint32(len(want.hash)))
+	return subtle.ConstantTimeCompare(got, want.hash) == 1, nil
+}
+
+// phc is a hash with all that is needed to make it again, as the PHC string
+// format has it.
+type phc struct {
+	memory, passes uint32
+	lanes          uint8
+	salt, hash     []byte
+}
+
+// String writes $argon2id$v=19$m=M,t=T,p=P$salt$hash.
+func (p phc) String() string {
+	base64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes, p.lanes, base64.EncodeToString(p.salt), base64.EncodeToString(p.hash))
+}
+
+// parsePHC reads what String wrote, also with another cost. What it cannot read
+// is damage, not a wrong password.
+func parsePHC(text string) (p phc, err error) {
+	wrong := fmt.Errorf("accounts: a stored password hash is damaged")
+	parts := strings.Split(text, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return p, wrong
+	}
+	if n, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.lanes); n != 3 || err != nil {
+		return p, wrong
+	}
+	var saltErr, hashErr error
+	p.salt, saltErr = base64.RawStdEncoding.DecodeString(parts[4])
+	p.hash, hashErr = base64.RawStdEncoding.DecodeString(parts[5])
+	sound := p.memory > 0 && p.memory <= mostMemory && p.passes > 0 && p.passes <= mostPasses && p.lanes > 0 && len(p.salt) > 0 && len(p.hash) >= 16 && len(p.hash) <= 64
+	if saltErr != nil || hashErr != nil || !sound || p.String() != text {
+		return p, wrong
+	}
+	return p, nil
+}

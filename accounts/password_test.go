@@ -1,0 +1,47 @@
+package accounts
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+func TestPasswordRules(t *testing.T) {
+	for _, test := range []struct{ password, want string }{
+		{"0123456789", ""},
+		{"éééééééééé", ""},
+		{strings.Repeat("x", 1000), ""},
+		{"012345678", "must have at least 10 characters"},
+		{"ééééééééé", "must have at least 10 characters"},
+		{strings.Repeat("é", 501), "must have at most 1000 bytes"},
+		{"ada@example.org", "must not be the email"},
+		{" ADA@Example.ORG ", "must not be the email"},
+		{"0123456789\xff", "is not valid UTF-8"},
+		{"", "must have at least 10 characters"},
+	} {
+		checkField(t, checkPassword(test.password, "Ada@example.org"), "password", test.want)
+	}
+}
+
+func TestEmailRules(t *testing.T) {
+	for email, want := range map[string]string{
+		"ada@example.org": "", "admin@localhost": "", "é@é": "", "ada": "no", "@x": "no", "ada@": "no", "a b@x": "no", "<a@x>": "no", "a@x\n": "no", strings.Repeat("x", 320) + "@x": "no",
+	} {
+		if want != "" {
+			want = "is no email address; write ada@example.org"
+		}
+		checkField(t, CheckEmail(email), "email", want)
+	}
+}
+
+func checkField(t *testing.T, err error, field, want string) {
+	t.Helper()
+	var refused *blueprint.Error
+	switch {
+	case want == "" && err == nil:
+	case !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != field+": "+want || len(refused.Issues) != 1 || refused.Issues[0].Path[0] != field:
+		t.Errorf("got %v, want %q", err, want)
+	}
+}

@@ -1,0 +1,149 @@
+package accounts
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/ids"
+)
+
+// tokenLength is how many characters of base62 a link and a cookie hold: 256
+// bits.
+const tokenLength = 43
+
+// Store is what signing in asks of the database.
+type Store interface {
+	// Password gives the hash of the password of the account with an email, and
+	// PasswordOf that of a user; "" when there is no such account or it has none.
+	Password(ctx context.Context, email string) (userID, hash string, err error)
+	PasswordOf(ctx context.Context, userID string) (email, hash string, err error)
+	// SetPassword sets the hash, ChangePassword only if it is still the one before.
+	SetPassword(ctx context.Context, userID, hash string) error
+	ChangePassword(ctx context.Context, principal blueprint.Principal, before, hash string) error
+
+	// BeginSession makes a session if the password is still the one of the hash.
+	BeginSession(ctx context.Context, userID, hash, token, agent string) (blueprint.Session, error)
+
+	SetupLink(ctx context.Context, token string) (blueprint.SetupLink, error)
+	CreateSetupLink(ctx context.Context, userID, token string) error
+	// TakeSetupLink sets name, email and password, once, and makes a session.
+	TakeSetupLink(ctx context.Context, token string, link blueprint.SetupLink, hash, sessionToken, agent string) (blueprint.Session, error)
+}
+
+// Options are what a Service is built from. All but Failed are required.
+type Options struct {
+	Store Store
+	Clock clock.Clock
+	IDs   *ids.Source
+	// Failed is told that somebody tried to sign in as a user and did not know
+	// the password. It must return at once.
+	Failed func(ctx context.Context, userID string)
+}
+
+// Service lets people sign in. It is safe for concurrent use.
+type Service struct {
+	Options
+	hasher *hasher
+	brake  *brake
+}
+
+// New makes a service. It starts nothing.
+func New(o Options) *Service {
+	return &Service{Options: o, hasher: newHasher(), brake: newBrake(o.Clock)}
+}
+
+// stranger is the hash that the passwords of unknown accounts are compared with,
+// so that it takes as long to refuse them. It is that of no password.
+var stranger = phc{hashMemory, hashPasses, hashLanes, make([]byte, saltSize), make([]byte, hashSize)}.String()
+
+// errWrong refuses to sign in, whatever was wrong.
+func errWrong() error {
+	return blueprint.Errorf(blueprint.CodeUnauthorized, "the email or the password is wrong")
+}
+
+// SignIn makes a session for who knows the password of an account, and gives
+// the token that the browser keeps. CodeUnauthorized when anything is wrong,
+// CodeTooManyRequests when that was so too often, CodeUnavailable when too many
+// sign in at once.
+func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error) {
+	userID, hash, err := s.Store.Password(ctx, email)
+	if err != nil {
+		return "", session, err
+	}
+	if err := s.verify(ctx, email, hash, password, from); err != nil {
+		if userID != "" && s.Failed != nil && blueprint.CodeOf(err) == blueprint.CodeUnauthorized {
+			s.Failed(ctx, userID)
+		}
+		return "", session, err
+	}
+	token = s.IDs.Token(tokenLength)
+	session, err = s.Store.BeginSession(ctx, userID, hash, token, from.Agent)
+	return token, session, err
+}
+
+// verify compares a password with the hash of the account with an email, "" for
+// one that has none.
+func (s *Service) verify(ctx context.Context, email, hash, password string, from blueprint.Visitor) error {
+	succeeded, err := s.brake.begin(fold(email), from.Address)
+	if err != nil {
+		return err
+	}
+	known := hash != ""
+	if !known {
+		hash = stranger
+	}
+	right, err := s.hasher.matches(ctx, password, hash)
+	if err != nil {
+		succeeded() // nothing was learned of the password
+		return err
+	}
+	if !right || !known {
+		return errWrong()
+	}
+	succeeded()
+	return nil
+}
+
+// ChangePassword gives the principal, who knows the present password, another
+// one, and ends all other sessions of theirs. CodeBadRequest names the field
+// that is wrong; otherwise as SignIn.
+func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error {
+	email, before, err := s.Store.PasswordOf(ctx, principal.UserID)
+	if err != nil {
+		return err
+	}
+	if err := checkPassword(password, email); err != nil {
+		return err
+	}
+	err = s.verify(ctx, email, before, current, from)
+	if blueprint.CodeOf(err) == blueprint.CodeUnauthorized { // which would say that the session has ended
+		return wrongField("current", "is not your password")
+	}
+	if err != nil {
+		return err
+	}
+	hash, err := s.hasher.hash(ctx, password, s.IDs.Bytes(saltSize))
+	if err != nil {
+		return err
+	}
+	return s.Store.ChangePassword(ctx, principal, before, hash)
+}
+
+// SetPassword gives a user a password without asking for another one, and ends
+// their sessions. CodeBadRequest when it cannot be one, CodeNotFound for an
+// unknown user. It is for what the operator says.
+func (s *Service) SetPassword(ctx context.Context, userID, password string) error {
+	email, _, err := s.Store.PasswordOf(ctx, userID)
+	if err != nil {
+		return err
+	}
+	if err := checkPassword(password, email); err != nil {
+		return err
+	}
+	hash, err := s.hasher.hash(ctx, password, s.IDs.Bytes(saltSize))
+	if err != nil {
+		return err
+	}
+	return s.Store.SetPassword(ctx, userID, hash)
+}

@@ -1,0 +1,46 @@
+package blueprint
+
+import "time"
+
+// How long somebody stays signed in: until they have not come back for
+// SessionIdle, at most SessionLife, and in at most MostSessions browsers.
+const (
+	SessionIdle  = 30 * 24 * time.Hour
+	SessionLife  = 90 * 24 * time.Hour
+	MostSessions = 100
+)
+
+// SetupLife is how long a link works with which a person sets a password.
+const SetupLife = 24 * time.Hour
+
+// SessionEnd is when a session ends that was made and last used at these
+// instants, unless it is used again.
+func SessionEnd(made, used Time) Time {
+	return min(TimeOf(used.Time().Add(SessionIdle)), TimeOf(made.Time().Add(SessionLife)))
+}
+
+// Session is a browser in which somebody is signed in to the dashboard.
+type Session struct {
+	ID         string // ULID
+	UserID     string
+	Agent      string // what the browser says it is
+	CreatedAt  Time
+	LastUsedAt Time
+	ExpiresAt  Time // unless it is used again
+}
+
+// SetupLink is whose password a link sets.
+type SetupLink struct {
+	UserID string
+	Email  string
+	Name   string
+	// Fresh tells that it is the first user's, who never had a password: they
+	// may choose their email.
+	Fresh bool
+}
+
+// Visitor is where somebody comes from who is about to sign in.
+type Visitor struct {
+	Address string // of the network, such that one person has one of them
+	Agent   string // what the browser says it is
+}

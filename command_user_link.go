@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/accounts"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/store"
+)
+
+// dashboardFlag says where the link leads: a command beside the database does
+// not know under which address people reach the server.
+func dashboardFlag() cli.Flag {
+	return &cli.StringFlag{Name: "url", Value: "http://127.0.0.1:8787", Usage: "the `ADDRESS` of the server, as that person reaches it"}
+}
+
+// dashboardURL reads the flag.
+func dashboardURL(c *cli.Context) (string, error) {
+	text := strings.TrimRight(c.String("url"), "/")
+	if u, err := url.Parse(text); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return "", usage("--url https://flows.example.org", "%s %s: write an http or https address", given(c, "url"), c.String("url"))
+	}
+	return text, nil
+}
+
+// setupURL makes the link with which a user sets a password.
+func setupURL(ctx context.Context, s *store.Store, host, userID string) (string, error) {
+	path, err := accounts.New(accounts.Options{Store: s, Clock: clock.Real{}, IDs: ids.New(nil)}).NewLink(ctx, userID)
+	return host + path, err
+}
+
+func commandUserLink() *cli.Command {
+	return &cli.Command{
+		Name: "link", Usage: "print a link with which a user sets a password, also a forgotten one: it works once, for 24 hours, in the place of the one before",
+		Flags: append(databaseFlags(), &cli.StringFlag{Name: "email", Usage: "the user's `EMAIL`"}, dashboardFlag()), Action: userLink,
+	}
+}
+
+func userLink(c *cli.Context) error {
+	if c.String("email") == "" {
+		return usage("blueprintd user link --email ada@example.org", "user link needs --email")
+	}
+	host, err := dashboardURL(c)
+	if err != nil {
+		return err
+	}
+	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+		user, err := s.UserByEmail(ctx, strings.TrimSpace(c.String("email")))
+		if err != nil {
+			return hinted(err, "blueprintd user list shows who there is")
+		}
+		link, err := setupURL(ctx, s, host, user.ID)
+		if err == nil {
+			_, err = fmt.Fprintln(c.App.Writer, link)
+		}
+		return err
+	})
+}

@@ -1,0 +1,42 @@
+package connections_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// Who asks for it signs in without a run that waits; again and again it is the
+// same address.
+func TestVisit(t *testing.T) {
+	w, p := newWorld(t), newProvider(t)
+	id := w.login(p, "")
+	address, err := w.service.SignIn(context.Background(), ann, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := w.service.SignIn(context.Background(), ann, id); err != nil || again != address {
+		t.Errorf("%s and %s, %v", address, again, err)
+	}
+	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
+		t.Errorf("%d %s", status, text)
+	}
+	w.mustOpen(ann, id)
+	if len(w.resumed) > 0 {
+		t.Errorf("resumed %q", w.resumed)
+	}
+	for _, test := range []struct {
+		who, id string
+		want    blueprint.Code
+	}{
+		{bob, id, blueprint.CodeNotFound},
+		{ann, w.add(ann, blueprint.ConnectionSlack, `{"botToken": "x"}`), blueprint.CodeBadRequest},
+		{ann, w.add(ann, blueprint.ConnectionOAuth2, `{"flow": "client_credentials", "tokenUrl": "`+p.URL+`/token", "clientId": "c", "clientSecret": "s"}`), blueprint.CodeBadRequest},
+	} {
+		if _, err := w.service.SignIn(context.Background(), test.who, test.id); blueprint.CodeOf(err) != test.want {
+			t.Errorf("%s: %v, want %s", test.id, err, test.want)
+		}
+	}
+}

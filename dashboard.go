@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/rpc"
+	"blueprintd/store"
+	"blueprintd/web"
+)
+
+// dashboardRoot is where the dashboard calls procedures. Nothing there knows
+// API keys, and nothing elsewhere but /files knows sessions.
+const dashboardRoot = "/app/trpc"
+
+// Each address may call openBurst procedures that need no session at once, and
+// openRate a second after that. Nobody types faster; many may share an address.
+const (
+	openRate  = 2
+	openBurst = 50
+)
+
+// sessions tells who is signed in.
+type sessions struct{ store *store.Store }
+
+// Authenticate tells whose session a token is.
+func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Principal, error) {
+	return s.store.AuthenticateSession(ctx, token)
+}
+
+// newDashboard makes what answers the dashboard's calls. The limits of a user
+// are those of a key.
+func (s *server) newDashboard(service *rpc.Service, limiter *rpc.Limiter) *rpc.Handler {
+	o := &s.options
+	service.SessionCookie = rpc.SessionCookie{Name: s.cookieName(), Secure: s.overTLS}
+	service.Accounts = s.accounts
+	var public *rpc.Limiter
+	if _, virtual := o.clock.(*clock.Virtual); !virtual { // a clock that stands still would never refill a bucket
+		public = rpc.NewLimiter(o.clock, openRate, openBurst)
+	}
+	return rpc.NewHandler(append(service.Procedures(), service.SessionProcedures()...), rpc.Options{
+		Root: dashboardRoot, Authenticator: sessions{s.store}, Token: service.SessionCookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
+		Admit: s.fromDashboard(), Limiter: limiter, PublicLimiter: public, MaxBody: o.maxBody, Draining: s.draining, Logger: o.logger,
+	})
+}
+
+// serveDashboard answers a call of the dashboard. Nothing of it stays in a
+// cache, which knows nothing of who is signed in.
+func (s *server) serveDashboard(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "private, no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	s.dashboard.ServeHTTP(w, r)
+}
+
+// cookieName has the port in it, for browsers do not tell the cookies of one
+// port of a host from those of another.
+func (s *server) cookieName() string {
+	name := "blueprintd"
+	if address, ok := s.listener.Addr().(*net.TCPAddr); ok {
+		name += "_" + strconv.Itoa(address.Port)
+	}
+	return name
+}
+
+// overTLS tells whether browsers reach this server by https.
+func (s *server) overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.apiHost(), "https://")
+}
+
+// fromDashboard makes what refuses the requests of other pages, which browsers
+// send with the cookie all the same: to change something, and to read something
+// as well.
+func (s *server) fromDashboard() func(*http.Request) error {
+	protection := http.NewCrossOriginProtection()
+	if own, err := url.Parse(s.options.publicURL); err == nil && own.Host != "" {
+		if err := protection.AddTrustedOrigin(strings.ToLower(own.Scheme + "://" + own.Host)); err != nil {
+			s.options.logger.Warn("pages of the public address can call only by its own name", "error", err)
+		}
+	}
+	return func(r *http.Request) error {
+		site := r.Header.Get("Sec-Fetch-Site")
+		if err := protection.Check(r); err != nil || site != "" && site != "same-origin" && site != "none" {
+			return blueprint.Errorf(blueprint.CodeForbidden, "only the dashboard itself may call here; programs call %s/api/trpc with an API key", s.apiHost())
+		}
+		return nil
+	}
+}
+
+// fileFor answers /files/{id} to who has an API key, and to who is signed in.
+func (s *server) fileFor() http.Handler {
+	byKey, bySession := s.rpc.Authenticated(s.file), s.dashboard.Authenticated(s.file)
+	cookie := rpc.SessionCookie{Name: s.cookieName(), Secure: s.overTLS}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "" && cookie.Token(r) != "" {
+			bySession.ServeHTTP(w, r)
+			return
+		}
+		byKey.ServeHTTP(w, r)
+	})
+}
+
+// page answers with what the dashboard consists of, and otherwise that nothing
+// is there.
+func (s *server) page(w http.ResponseWriter, r *http.Request) {
+	if !web.Serve(w, r, s.ids) {
+		s.nothingHere(w, r)
+	}
+}

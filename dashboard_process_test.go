@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/store"
+)
+
+// A session outlives a server that was killed, and no other process that works
+// on the database is slower than the next call to end it. Nothing that is
+// secret is on the disk.
+func TestSessionOutlivesTheServer(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "my.db")
+	link := func(email string) (token string) {
+		t.Helper()
+		text := command(t, "user", "link", "--email", email, "--db", database)
+		_, token, found := strings.Cut(strings.TrimSpace(text), "http://127.0.0.1:8787/setup?token=")
+		if !found {
+			t.Fatalf("user link printed %q", text)
+		}
+		return token
+	}
+	token := ""
+	signedIn := func(p *process) bool {
+		_, port, _ := strings.Cut(strings.TrimPrefix(p.host, "http://"), ":")
+		request, err := http.NewRequest(http.MethodGet, p.host+dashboardRoot+"/session.get", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.AddCookie(&http.Cookie{Name: "blueprintd_" + port, Value: token})
+		status, _ := p.do(request, "")
+		return status == http.StatusOK
+	}
+	setup := func(p *process, link, password string) {
+		t.Helper()
+		body, err := json.Marshal(object{"json": object{"token": link, "email": "ada@example.org", "name": "Ada", "password": password}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.Post(p.host+dashboardRoot+"/session.setup", "application/json", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		cookies := answer.Cookies()
+		if answer.StatusCode != http.StatusOK || len(cookies) != 1 {
+			t.Fatalf("session.setup: %s, cookies %v", answer.Status, cookies)
+		}
+		token = cookies[0].Value
+	}
+	first := startServer(t, "--db", database)
+	link1 := link("admin@localhost")
+	setup(first, link1, adasPassword)
+	first.kill()
+	second := startServer(t, "--db", database)
+	if !signedIn(second) {
+		t.Fatal("the session is gone with the server")
+	}
+	old := token
+	link2 := link("ADA@example.org")
+	if !signedIn(second) {
+		t.Error("a link alone ended a session")
+	}
+	setup(second, link2, "another password")
+	if !signedIn(second) {
+		t.Error("not signed in")
+	}
+	fresh := token
+	if token = old; signedIn(second) {
+		t.Error("the session of before goes on")
+	}
+	token = fresh
+	withPassword(t, database, "ada@example.org")
+	if signedIn(second) {
+		t.Error("another process ended the session and it goes on")
+	}
+	second.kill()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(database + suffix)
+		if err != nil && suffix == "" {
+			t.Fatal(err)
+		}
+		for _, secret := range []string{adasPassword, "another password", old, fresh, link1, link2} {
+			if bytes.Contains(data, []byte(secret)) || strings.Contains(first.log.String()+second.log.String(), secret) {
+				t.Errorf("%s is in the database%s or in the log", secret, suffix)
+			}
+		}
+	}
+}
+
+// withPassword gives a user some password, as another process would.
+func withPassword(t testing.TB, database, email string) {
+	t.Helper()
+	stored, err := store.Open(t.Context(), store.Options{Path: database, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	user, err := stored.UserByEmail(t.Context(), email)
+	if err == nil {
+		err = stored.SetPassword(t.Context(), user.ID, "$argon2id$x")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

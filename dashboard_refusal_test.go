@@ -1,0 +1,201 @@
+package main
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/rpc"
+)
+
+// Whatever is wrong, whether the account exists does not show.
+func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
+	s := newService(t, atNoon)
+	s.ada(t)
+	s.user(t, "bo") // without a password
+	b := &browser{service: s}
+	var texts, headers []string
+	try := func(email, password string) {
+		answer := b.call(t, "session.create", object{"email": email, "password": password})
+		answer.header.Del("Date")
+		texts = append(texts, answer.text)
+		headers = append(headers, strings.Join(slices.Sorted(maps.Keys(answer.header)), " "))
+	}
+	emails := []string{"ada@example.org", "bo@example.org", "nobody@example.org", "no address"}
+	for _, email := range emails {
+		try(email, "a wrong password")
+	}
+	for range 9 {
+		for _, email := range emails {
+			try(strings.ToUpper(email), "")
+		}
+	}
+	for i, text := range texts {
+		if !strings.Contains(text, "the email or the password is wrong") || text != texts[0] || headers[i] != headers[0] {
+			t.Errorf("attempt %d: %s, headers %s", i, text, headers[i])
+		}
+	}
+	// Now all of them wait, with the right password too, until five minutes have
+	// passed since.
+	for _, email := range emails {
+		answer := b.call(t, "session.create", object{"email": email, "password": adasPassword})
+		if answer.status != http.StatusTooManyRequests || answer.header.Get("Retry-After") != "300" || answer.message() != "too many failed attempts; try again in 300 s" {
+			t.Errorf("%s: %d %s, Retry-After %s", email, answer.status, answer.text, answer.header.Get("Retry-After"))
+		}
+	}
+	s.advance(t, "299s")
+	b.refused(t, blueprint.CodeTooManyRequests, "in 1 s", "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	s.advance(t, "1s")
+	b.ok(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	for range 10 {
+		b.refused(t, blueprint.CodeBadRequest, "current", "session.changePassword", object{"current": "a wrong password", "password": "another password"})
+	}
+	b.refused(t, blueprint.CodeTooManyRequests, "", "session.changePassword", object{"current": adasPassword, "password": "another password"})
+	(&browser{service: s}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	b.ok(t, "session.get", nil)
+	for _, input := range []any{nil, object{}, object{"email": "ada@example.org"}, object{"email": "", "password": "x"}, object{"email": nil, "password": nil}, object{"email": []any{"x"}, "password": object{}}, object{"email": "x", "password": strings.Repeat("x", 1001)}} {
+		b.refused(t, blueprint.CodeBadRequest, "", "session.create", input)
+	}
+}
+
+// TestEveryProcedureForTheDashboard calls each with a session and with a key,
+// under both roots.
+func TestEveryProcedureForTheDashboard(t *testing.T) {
+	s := newService(t, atNoon)
+	b := s.ada(t)
+	session := []string{"Cookie", b.cookie}
+	key := []string{"Authorization", "Bearer " + testKey}
+	_, token, _ := strings.Cut(b.cookie, "=")
+	bearer := []string{"Authorization", "Bearer " + token}
+	byName := map[string]bool{}
+	for _, p := range s.rpc.Procedures() {
+		byName[p.Name] = true
+	}
+	for _, p := range s.dashboard.Procedures() {
+		method, body := http.MethodGet, ""
+		if p.Kind == rpc.Mutation {
+			method, body = http.MethodPost, "{" // which no procedure takes
+		}
+		call := func(root, query string, headers []string) reply {
+			return person{service: s}.send(t, method, root+"/"+p.Name+query, body, headers...)
+		}
+		wrongInput := "?input=%7B"
+		if answer := call(dashboardRoot, wrongInput, session); !strings.Contains(answer.text, `"BAD_REQUEST"`) && answer.status != http.StatusOK {
+			t.Errorf("%s with a session: %d %s", p.Name, answer.status, answer.text)
+		}
+		want, apiWant := "UNAUTHORIZED", "UNAUTHORIZED"
+		if p.Public {
+			want = "BAD_REQUEST"
+		}
+		if !byName[p.Name] {
+			apiWant = "NOT_FOUND"
+		}
+		queries := []string{wrongInput}
+		if p.Kind == rpc.Subscription {
+			queries = append(queries, `?connectionParams={"authorization":"Bearer%20`+testKey+`"}`, `?connectionParams={"authorization":"Bearer%20`+token+`"}`)
+		}
+		for _, query := range queries {
+			for _, headers := range [][]string{key, bearer, nil} {
+				if answer := call(dashboardRoot, query, headers); !strings.Contains(answer.text, `"`+want+`"`) {
+					t.Errorf("%s%s with %q: %d %s", p.Name, query, headers, answer.status, answer.text)
+				}
+			}
+		}
+		for _, headers := range [][]string{session, bearer, nil} {
+			if answer := call("/api/trpc", wrongInput, headers); !strings.Contains(answer.text, `"`+apiWant+`"`) {
+				t.Errorf("%s of the API with %q: %d %s", p.Name, headers, answer.status, answer.text)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/triggers/" + s.ids.UUID() + "/fire", "/mcp", "/clock/advance"} {
+		if answer := (person{service: s}).send(t, http.MethodPost, path, "{}", session...); answer.status != http.StatusUnauthorized {
+			t.Errorf("%s with a session: %d %s", path, answer.status, answer.text)
+		}
+	}
+}
+
+func TestOtherPages(t *testing.T) {
+	s := newService(t, func(o *options) { o.origins, o.publicURL = []string{"*"}, "http://flows.example" })
+	s.host = "http://" + s.localAddress()
+	b := s.ada(t)
+	const list, rename = "/blueprint.list", "/blueprint.create"
+	for _, test := range []struct {
+		method, path string
+		headers      []string
+		allowed      bool
+	}{
+		{"GET", list, nil, true},
+		{"GET", list, []string{"Sec-Fetch-Site", "same-origin"}, true},
+		{"GET", list, []string{"Sec-Fetch-Site", "none"}, true},
+		{"GET", list, []string{"Sec-Fetch-Site", "same-site"}, false},
+		{"GET", list, []string{"Sec-Fetch-Site", "cross-site"}, false},
+		{"GET", list, []string{"Sec-Fetch-Site", "cross-site", "Origin", "http://flows.example"}, false},
+		{"GET", list, []string{"Sec-Fetch-Site", "something new"}, false},
+		{"POST", rename, nil, true},
+		{"POST", rename, []string{"Origin", s.host}, true},
+		{"POST", rename, []string{"Origin", "http://flows.example"}, true}, // behind a proxy that changes the host
+		{"POST", rename, []string{"Origin", "http://evil.example"}, false},
+		{"POST", rename, []string{"Origin", "http://flows.example.evil"}, false},
+		{"POST", rename, []string{"Origin", "null"}, false},
+		{"POST", rename, []string{"Origin", "http://evil.example", "Sec-Fetch-Site", "same-origin"}, true}, // browsers set the latter, pages cannot
+		{"POST", rename, []string{"Sec-Fetch-Site", "cross-site"}, false},
+		{"POST", rename, []string{"Sec-Fetch-Site", "same-site"}, false},
+		{"POST", rename, []string{"Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"}, false},
+		{"POST", "/session.create", []string{"Origin", "http://evil.example"}, false},
+		{"POST", "/session.setup", []string{"Origin", "http://evil.example"}, false},
+		{"OPTIONS", rename, []string{"Origin", "http://evil.example", "Access-Control-Request-Method", "POST"}, true}, // which answers nothing
+		{"DELETE", rename, []string{"Origin", "http://evil.example"}, false},
+	} {
+		answer := person{service: s}.send(t, test.method, dashboardRoot+test.path, "", append(test.headers, "Cookie", b.cookie)...)
+		refused := answer.status == http.StatusForbidden && answer.code() == "FORBIDDEN" && strings.Contains(answer.message(), "only the dashboard itself")
+		if refused == test.allowed {
+			t.Errorf("%s %s with %q: %d %s", test.method, test.path, test.headers, answer.status, answer.text)
+		}
+		for name := range answer.header {
+			if strings.HasPrefix(name, "Access-Control-") {
+				t.Errorf("%s %s with %q: the answer has %s", test.method, test.path, test.headers, name)
+			}
+		}
+	}
+}
+
+// A file is for who has a key and for who is signed in.
+func TestFilesForTheDashboard(t *testing.T) {
+	s := newService(t, atNoon)
+	b := s.ada(t)
+	for _, test := range []struct {
+		headers []string
+		want    int
+	}{
+		{nil, http.StatusUnauthorized},
+		{[]string{"Cookie", s.cookieName() + "=x"}, http.StatusUnauthorized},
+		{[]string{"Authorization", "Bearer x", "Cookie", b.cookie}, http.StatusUnauthorized},
+		{[]string{"Authorization", "Bearer " + testKey}, http.StatusNotFound},
+		{[]string{"Cookie", b.cookie}, http.StatusNotFound},
+		{[]string{"Cookie", b.cookie, "Sec-Fetch-Site", "same-site"}, http.StatusForbidden},
+	} {
+		if answer := (person{service: s}).send(t, http.MethodGet, "/files/"+strings.Repeat("0", 26), "", test.headers...); answer.status != test.want {
+			t.Errorf("with %q: %d %s", test.headers, answer.status, answer.text)
+		}
+	}
+}
+
+// Who has no session cannot call as often as they like.
+func TestOpenProceduresAreLimited(t *testing.T) {
+	s := newService(t)
+	b := &browser{service: s}
+	for range openBurst {
+		b.refused(t, blueprint.CodeNotFound, "", "session.getSetup", object{"token": "x"})
+	}
+	limited := false
+	for range 20 {
+		answer := b.call(t, "session.getSetup", object{"token": "x"})
+		limited = limited || answer.status == http.StatusTooManyRequests && answer.header.Get("Retry-After") != ""
+	}
+	if !limited {
+		t.Error("never limited")
+	}
+}

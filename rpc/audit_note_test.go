@@ -1,0 +1,66 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// notes remembers the lines that are not written with the change.
+type notes struct {
+	Store
+	lines []string
+}
+
+func (n *notes) NoteAction(_ context.Context, e *blueprint.AuditEntry) {
+	n.lines = append(n.lines, fmt.Sprint(e.ActorID, " ", e.Via, " ", e.Action, " ", e.TargetType, " ", e.TargetID, " ", e.Detail))
+}
+
+// A mutation that succeeded has one line: that of the database, or one of ours.
+func TestNoting(t *testing.T) {
+	type call = func(ctx context.Context, caller *Caller, _ struct{}) (succeeded, error)
+	for name, c := range map[string]struct {
+		run  call
+		want string
+	}{
+		"about something": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+			caller.note("execution", "e", map[string]any{"n": 1})
+			return succeeded{true}, nil
+		}, "[u api x.y execution e map[n:1]]"},
+		"about nothing in particular": {func(context.Context, *Caller, struct{}) (succeeded, error) { return succeeded{true}, nil }, "[u api x.y   map[]]"},
+		"who signed in by it": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+			caller.UserID = "new"
+			return succeeded{true}, nil
+		}, "[new api x.y   map[]]"},
+		"noted in its transaction": {func(ctx context.Context, _ *Caller, _ struct{}) (succeeded, error) {
+			actor := blueprint.ActorOf(ctx)
+			if actor.UserID != "u" || actor.Action != "x.y" || actor.Via != "api" {
+				t.Errorf("the actor is %+v", actor)
+			}
+			actor.Note()
+			return succeeded{true}, nil
+		}, "[]"},
+		"nothing changed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+			caller.noteNothing()
+			return succeeded{true}, nil
+		}, "[]"},
+		"it failed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+			caller.note("execution", "e", nil)
+			return succeeded{}, errors.New("no")
+		}, "[]"},
+	} {
+		store := &notes{}
+		table := (&Service{Store: store}).audited([]Procedure{mutation("x.y", c.run), query("x.z", c.run)})
+		caller := func() *Caller { return &Caller{Principal: blueprint.Principal{UserID: "u"}, Via: "api"} }
+		_, _ = table[0].call(t.Context(), caller(), rawInput{})
+		if name != "noted in its transaction" {
+			_, _ = table[1].call(t.Context(), caller(), rawInput{}) // a query never has one
+		}
+		if got := fmt.Sprint(store.lines); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// collaboratorStore is what these procedures ask of the database.
+type collaboratorStore interface {
+	Collaborators(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Member, error)
+	AddCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, email, role string) (blueprint.Member, error)
+	DropCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, userID string) error
+}
+
+func (s *Service) collaborators() []Procedure {
+	return []Procedure{
+		query("collaborator.list", s.collaboratorList),
+		mutation("collaborator.add", s.collaboratorAdd),
+		mutation("collaborator.remove", s.collaboratorRemove),
+	}
+}
+
+func (s *Service) collaboratorList(ctx context.Context, caller *Caller, in ofBlueprint) ([]blueprint.Member, error) {
+	return listed(s.Store.Collaborators(ctx, caller.Principal, in.BlueprintID))
+}
+
+type collaboratorAdd struct {
+	BlueprintID string `json:"blueprintId" check:"required,uuid"`
+	Email       string `json:"email" check:"required,trim,min=1,max=320"`
+	Role        string `json:"role" check:"required,enum=editor|admin"`
+}
+
+func (s *Service) collaboratorAdd(ctx context.Context, caller *Caller, in collaboratorAdd) (blueprint.Member, error) {
+	return s.Store.AddCollaborator(ctx, caller.Principal, in.BlueprintID, in.Email, in.Role)
+}
+
+type collaboratorRemove struct {
+	BlueprintID string `json:"blueprintId" check:"required,uuid"`
+	UserID      string `json:"userId" check:"required,uuid"`
+}
+
+func (s *Service) collaboratorRemove(ctx context.Context, caller *Caller, in collaboratorRemove) (succeeded, error) {
+	if err := s.Store.DropCollaborator(ctx, caller.Principal, in.BlueprintID, in.UserID); err != nil {
+		return succeeded{}, err
+	}
+	return succeeded{true}, nil
+}

@@ -1,0 +1,55 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+// nodeType is one entry of the catalogue as forms and palettes need it.
+type nodeType struct {
+	Type         string           `json:"type"`
+	Title        string           `json:"title"`
+	Description  string           `json:"description"`
+	Category     string           `json:"category" words:"flow|data|people|services|events"`
+	ConfigSchema map[string]any   `json:"configSchema"`
+	Handles      []string         `json:"handles"` // besides "main"
+	Effect       blueprint.Effect `json:"effect"`
+	Example      map[string]any   `json:"example"`
+	Expressions  []string         `json:"expressions"` // keys of config, as in "cases[].when"
+}
+
+// nodeTypes lists the catalogue in the order of the palette.
+func (s *Service) nodeTypes(context.Context, *Caller, struct{}) ([]nodeType, error) {
+	kinds := make([]*blueprint.NodeType, 0, len(s.Catalogue))
+	for _, kind := range s.Catalogue {
+		kinds = append(kinds, kind)
+	}
+	slices.SortFunc(kinds, func(a, b *blueprint.NodeType) int { return cmp.Or(a.Order-b.Order, cmp.Compare(a.Type, b.Type)) })
+	out := make([]nodeType, 0, len(kinds))
+	for _, kind := range kinds {
+		out = append(out, nodeType{
+			kind.Type, kind.Title, kind.Description, kind.Category, kind.Schema, append([]string{}, kind.Handles...), kind.Effect, kind.Example, append([]string{}, kind.Expressions...),
+		})
+	}
+	return out, nil
+}
+
+// connectionType is a type of connection with the schema of its config.
+type connectionType struct {
+	Type         string         `json:"type" words:"ai-provider|mcp-server|oauth2|http|smtp|slack"`
+	Title        string         `json:"title"`
+	Description  string         `json:"description"`
+	ConfigSchema map[string]any `json:"configSchema"`
+}
+
+func (s *Service) connectionTypes(context.Context, *Caller, struct{}) ([]connectionType, error) {
+	forms := blueprint.ConnectionForms()
+	out := make([]connectionType, len(forms))
+	for i, form := range forms {
+		out[i] = connectionType{string(form.Type), form.Title, form.Description, form.Schema}
+	}
+	return out, nil
+}

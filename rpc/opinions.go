@@ -1,0 +1,38 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// opinionStore is what these procedures ask of the database.
+type opinionStore interface {
+	Rate(ctx context.Context, p blueprint.Principal, id string, rating float64) (blueprint.Opinions, error)
+	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Opinions, error)
+}
+
+func (s *Service) opinions() []Procedure {
+	return []Procedure{
+		mutation("blueprint.rate", s.blueprintRate),
+		mutation("blueprint.favorite", s.blueprintFavorite),
+		mutation("blueprint.unfavorite", s.blueprintUnfavorite),
+	}
+}
+
+type blueprintRate struct {
+	ID     string  `json:"id" check:"required,uuid"`
+	Rating float64 `json:"rating" check:"required,min=0,max=5"`
+}
+
+func (s *Service) blueprintRate(ctx context.Context, caller *Caller, in blueprintRate) (blueprint.Opinions, error) {
+	return s.Store.Rate(ctx, caller.Principal, in.ID, in.Rating)
+}
+
+func (s *Service) blueprintFavorite(ctx context.Context, caller *Caller, in blueprintID) (blueprint.Opinions, error) {
+	return s.Store.Favorite(ctx, caller.Principal, in.ID, true)
+}
+
+func (s *Service) blueprintUnfavorite(ctx context.Context, caller *Caller, in blueprintID) (blueprint.Opinions, error) {
+	return s.Store.Favorite(ctx, caller.Principal, in.ID, false)
+}

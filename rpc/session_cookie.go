@@ -1,0 +1,52 @@
+package rpc
+
+import (
+	"net/http"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// hostOnly begins the names of cookies that browsers take from this very host
+// alone, over https.
+const hostOnly = "__Host-"
+
+// SessionCookie is how the dashboard's cookie is set and read. Name tells it
+// from that of other servers on the same host, whatever their ports; Secure
+// tells whether browsers reach this server by https in a request.
+type SessionCookie struct {
+	Name   string
+	Secure func(*http.Request) bool
+}
+
+// Token gives what the browser keeps of its session, "" when it keeps none.
+func (c SessionCookie) Token(r *http.Request) string {
+	found, err := r.Cookie(c.name(r))
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+func (c SessionCookie) name(r *http.Request) string {
+	if c.Secure(r) {
+		return hostOnly + c.Name
+	}
+	return c.Name
+}
+
+// set lets the browser of a call keep a token for as long as a session can
+// last; clear lets it forget.
+func (c SessionCookie) set(caller *Caller, token string) {
+	c.write(caller, token, int(blueprint.SessionLife/time.Second))
+}
+
+func (c SessionCookie) clear(caller *Caller) { c.write(caller, "", -1) }
+
+func (c SessionCookie) write(caller *Caller, token string, seconds int) {
+	cookie := http.Cookie{
+		Name: c.name(caller.request), Value: token, Path: "/", MaxAge: seconds,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(caller.request),
+	}
+	caller.Header.Set("Set-Cookie", cookie.String())
+}

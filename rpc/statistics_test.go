@@ -1,0 +1,74 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// hours is a database with one run in each hour, that takes a second for each of
+// its day.
+type hours struct{ Store }
+
+func (hours) RunHours(_ context.Context, _ blueprint.Principal, f blueprint.HoursFilter) (found blueprint.RunHours, err error) {
+	for hour := f.From; hour < f.To; hour++ {
+		one := blueprint.RunHour{Hour: hour}
+		one.Completed, one.Duration, one.Slowest = 1, 1000*(hour%24), 1000*(hour%24)
+		found.Hours = append(found.Hours, one)
+	}
+	return found, nil
+}
+
+func TestStatistics(t *testing.T) {
+	now := time.Date(2026, 3, 29, 12, 30, 0, 0, time.UTC) // the day on which summer begins in Berlin
+	s := &Service{Store: hours{}, Info: func() ServerInfo { return ServerInfo{Now: blueprint.TimeOf(now)} }}
+	text := func(s string) *string { return &s }
+	for _, test := range []struct {
+		in   statistics
+		want string // the starts, and how many ended; or the fields that are wrong
+	}{
+		{statistics{Bucket: "hour", From: text("2026-03-29T10:00:00Z")}, "03-29T10 1, 03-29T11 1, 03-29T12 1; 3"},
+		{statistics{Bucket: "hour", From: text("2026-03-29T10:59:00Z"), To: text("2026-03-29T12:00:00Z")}, "03-29T10 1, 03-29T11 1; 2"},
+		{statistics{Bucket: "day", From: text("2026-03-27T12:00:00Z")}, "03-27T00 24, 03-28T00 24, 03-29T00 24; 72"},
+		{statistics{Bucket: "day", From: text("2026-03-28T12:00:00Z"), Timezone: "Europe/Berlin"}, "03-27T23 24, 03-28T23 23; 47"},
+		{statistics{Bucket: "day", From: text("2026-03-28T12:00:00Z"), To: text("2026-03-29T00:00:00+05:30"), Timezone: "Asia/Kolkata"}, "03-27T18 24; 24"},
+		{statistics{Bucket: "day", From: text("2027-01-01T00:00:00Z")}, "from"},
+		{statistics{Bucket: "hour", From: text("2026-02-15T20:00:00Z")}, "from"},
+		{statistics{Bucket: "hour", From: text("yesterday"), To: text("2026"), Timezone: "Middle/Earth"}, "from to timezone"},
+		{statistics{Bucket: "hour", Timezone: "Local"}, "timezone"},
+		{statistics{Bucket: "hour", From: text("2026-03-01T00:00:00Z"), To: text("2026-02-01T00:00:00Z")}, "to"},
+	} {
+		out, err := s.runStatistics(t.Context(), &Caller{}, test.in)
+		var got []string
+		if err != nil {
+			var refused *blueprint.Error
+			if !errors.As(err, &refused) {
+				t.Fatal(err)
+			}
+			for _, issue := range refused.Issues {
+				got = append(got, blueprint.PathText(issue.Path))
+			}
+			if got := strings.Join(got, " "); got != test.want {
+				t.Errorf("%+v: %v, want %q", test.in, err, test.want)
+			}
+			continue
+		}
+		for _, b := range out.Buckets {
+			got = append(got, b.Start.Time().Format("01-02T15 ")+numberText(float64(b.Completed)))
+		}
+		if got := strings.Join(got, ", ") + "; " + numberText(float64(out.Totals.Completed)); got != test.want {
+			t.Errorf("%+v: %s, want %s", test.in, got, test.want)
+		}
+	}
+	out, err := s.runStatistics(t.Context(), &Caller{}, statistics{Bucket: "hour"})
+	if err != nil || len(out.Buckets) != 24 || out.Buckets[23].Start.String() != "2026-03-29T12:00:00.000Z" || *out.Buckets[23].MeanMs != 12000 || *out.Totals.SlowestMs != 23000 || *out.Totals.MeanMs != 11500 {
+		t.Errorf("%v %+v", err, out)
+	}
+	if out, err := s.runStatistics(t.Context(), &Caller{}, statistics{Bucket: "hour", From: text("2026-02-15T21:00:00Z")}); err != nil || len(out.Buckets) != 1000 {
+		t.Errorf("%v, %d buckets", err, len(out.Buckets))
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// listen takes a port.
+func listen(address string) (net.Listener, error) {
+	var listening net.ListenConfig
+	listening.SetMultipathTCP(false) // whose sockets cannot be told to admit no more connections
+	return listening.Listen(context.Background(), "tcp", address)
+}
+
+// apiHost is the host root under which others reach this server.
+func (s *server) apiHost() string {
+	if s.options.publicURL != "" {
+		return s.options.publicURL
+	}
+	if s.certificates != nil {
+		return "https://" + s.secureHost
+	}
+	return "http://" + s.localAddress()
+}
+
+// localAddress is where the server can be reached on this machine: an address
+// that stands for all of them is none that anybody could call.
+func (s *server) localAddress() string {
+	address, ok := s.listener.Addr().(*net.TCPAddr)
+	if !ok || !address.IP.IsUnspecified() {
+		return s.listener.Addr().String()
+	}
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(address.Port))
+}
+
+// listenCause gives the reason why a port could not be taken, without the
+// address that the message names already.
+func listenCause(err error) error {
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return op.Err
+	}
+	return err
+}
+
+// chooseSecureHost gives the host, and the port unless it is the usual one,
+// under which a client finds the certificate to fit: the address itself when it
+// is good for that, else the first name.
+func (s *server) chooseSecureHost() string {
+	host, port, err := net.SplitHostPort(s.localAddress())
+	if err != nil {
+		return s.localAddress()
+	}
+	for _, name := range s.certificates.names() {
+		if name == host {
+			return withPort(host, port)
+		}
+	}
+	for _, name := range s.certificates.names() {
+		if _, err := netip.ParseAddr(name); err != nil && !strings.HasPrefix(name, "*") {
+			return withPort(name, port)
+		}
+	}
+	return withPort(host, port)
+}
+
+func withPort(host, port string) string {
+	if port != "443" {
+		return net.JoinHostPort(host, port)
+	}
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
+	}
+	return host
+}
+
+// scheme is what is spoken on the address of the server.
+func (s *server) scheme() string {
+	if s.certificates != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// exposed is what to say when keys travel so that others can read them: neither
+// the server nor a proxy before it speaks TLS, and more than this machine can
+// connect. "" = they do not.
+func (s *server) exposed() string {
+	if s.certificates != nil || strings.HasPrefix(s.options.publicURL, "https://") {
+		return ""
+	}
+	address, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if err != nil || address.Addr().Unmap().IsLoopback() {
+		return ""
+	}
+	return "keys and data travel unencrypted on " + s.listener.Addr().String() + ": whoever listens on the way can read them"
+}
+
+// exposedHint is what to do about it.
+const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."

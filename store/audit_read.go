@@ -1,0 +1,125 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// auditCount is how many lines of a scope there are up to a row.
+type auditCount struct {
+	lines, upTo int64
+}
+
+// mostScopes bounds how many scopes have their count remembered.
+const mostScopes = 1_000
+
+// auditScope is the queries for the lines of somebody, or of an organization.
+// They name what the index needs to know.
+type auditScope struct{ count, page string }
+
+func auditBy(column string) auditScope {
+	where := " FROM audit_log WHERE " + column + " = ?1 AND " + column + " <> ''"
+	return auditScope{
+		count: "SELECT count(*), coalesce(max(seq), ?2)" + where + " AND seq > ?2",
+		page: `SELECT a.id, a.at, a.actor_id, coalesce(u.name, ''), a.action, a.target_type, a.target_id, a.via, a.detail, a.organization_id
+			FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id
+			WHERE a.seq IN (SELECT seq` + where + ` ORDER BY seq DESC LIMIT ?2 OFFSET ?3) ORDER BY a.seq DESC`,
+	}
+}
+
+var (
+	ofActor      = auditBy("actor_id")
+	ofTheirAdmin = auditBy("organization_id")
+)
+
+// AuditLog lists what was done in an organization to its admins and owners, or,
+// for the organization "", what the principal did, newest first, and tells how
+// many lines there are in all: CodeForbidden.
+func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, organizationID string, limit, offset int) (list []blueprint.AuditEntry, total int, err error) {
+	defer wrap(&err, "audit log for user %s", principal.UserID)
+	if err := s.settle(ctx); err != nil {
+		return nil, 0, err
+	}
+	scope, of := ofActor, principal.UserID
+	if organizationID != "" {
+		scope, of = ofTheirAdmin, organizationID
+	}
+	known, pruned := s.audits.counted(organizationID != "", of)
+	err = s.read(ctx, func(q *session) error {
+		if organizationID != "" {
+			if _, err := administers(q, principal, organizationID); err != nil {
+				return err
+			}
+		}
+		var more int64
+		if err := q.row(scope.count, []any{of, known.upTo}, &more, &known.upTo); err != nil {
+			return err
+		}
+		known.lines += more
+		return q.each(scope.page, []any{of, limit, offset}, func(scan func(...any) error) error {
+			e, err := scanAudit(scan)
+			list = append(list, e)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	s.audits.remember(organizationID != "", of, known, pruned)
+	return list, int(known.lines), nil
+}
+
+func scanAudit(scan func(...any) error) (e blueprint.AuditEntry, err error) {
+	var detail []byte
+	if err := scan(&e.ID, &e.At, &e.ActorID, &e.ActorName, &e.Action, &e.TargetType, &e.TargetID, &e.Via, &detail, &e.OrganizationID); err != nil {
+		return e, err
+	}
+	value, err := blueprint.Decode(detail)
+	if err != nil {
+		return e, err
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		return e, errors.New("the detail of a line of the audit log is no object")
+	}
+	e.Detail = object
+	return e, nil
+}
+
+// counted gives what is known of the number of lines of a scope, so that only
+// newer ones need to be counted, and how many times lines had been removed then.
+func (a *audits) counted(organization bool, of string) (auditCount, int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.counts[scopeKey(organization, of)], a.pruned
+}
+
+// remember keeps a count, unless lines were removed since it began.
+func (a *audits) remember(organization bool, of string, count auditCount, pruned int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.pruned != pruned {
+		return
+	}
+	if a.counts == nil || len(a.counts) >= mostScopes {
+		a.counts = map[string]auditCount{}
+	}
+	a.counts[scopeKey(organization, of)] = count
+}
+
+// removed forgets what is no longer true once lines are gone.
+func (a *audits) removed() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.pruned++
+	a.counts = nil
+}
+
+func scopeKey(organization bool, of string) string {
+	if organization {
+		return "organization " + of
+	}
+	return "user " + of
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+// mostCategories is how many categories an organization may have.
+const mostCategories = 1_000
+
+const categoryColumns = "c.id, c.name, c.slug, c.organization_id FROM categories c"
+
+func categoriesBy(q *session, where string, args ...any) (list []blueprint.Category, err error) {
+	err = q.each("SELECT "+categoryColumns+where+" ORDER BY c.name, c.id", args, func(scan func(...any) error) error {
+		var c blueprint.Category
+		err := scan(&c.ID, &c.Name, &c.Slug, &c.OrganizationID)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+// categoryHome gives the organization whose categories are meant, which the
+// principal must be a member of; "" is their personal workspace.
+func categoryHome(q *session, principal blueprint.Principal, organizationID string) (string, error) {
+	if organizationID == "" {
+		err := q.row("SELECT id FROM organizations WHERE created_by = ? AND personal = 1", []any{principal.UserID}, &organizationID)
+		return organizationID, err
+	}
+	return organizationID, memberOf(q, principal, organizationID)
+}
+
+// Categories lists the categories of an organization, "" for the personal
+// workspace, to its members, by name: CodeForbidden.
+func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Category, err error) {
+	defer wrap(&err, "categories for user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		home, err := categoryHome(q, principal, organizationID)
+		if err != nil {
+			return err
+		}
+		list, err = categoriesBy(q, " WHERE c.organization_id = ?", home)
+		return err
+	})
+	return list, err
+}
+
+// CreateCategory makes a category of an organization, "" for the personal
+// workspace, for its members: CodeForbidden. CodeConflict when there is one of
+// that name, CodeBadRequest for one too many.
+func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principal, organizationID, name string) (made blueprint.Category, err error) {
+	defer wrap(&err, "create category for user %s", principal.UserID)
+	made = blueprint.Category{ID: s.options.IDs.UUID(), Name: name, Slug: slug(name)}
+	err = s.write(ctx, func(t *transaction) error {
+		if made.OrganizationID, err = categoryHome(t.session, principal, organizationID); err != nil {
+			return err
+		}
+		if err := room(t, "categories of the organization", mostCategories, "SELECT count(*) FROM categories WHERE organization_id = ?", made.OrganizationID); err != nil {
+			return err
+		}
+		_, err := t.exec("INSERT INTO categories (id, organization_id, name, slug) VALUES (?, ?, ?, ?)", made.ID, made.OrganizationID, name, made.Slug)
+		if duplicate(err) {
+			return blueprint.Errorf(blueprint.CodeConflict, "name: there is a category %s already", made.Slug)
+		}
+		if err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"category", made.ID, made.OrganizationID, map[string]any{"name": name}})
+	})
+	return made, err
+}
+
+// DeleteCategory deletes a category, also from the blueprints that have it. It
+// is for the members of its organization: CodeNotFound, or CodeForbidden.
+func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principal, id string) (err error) {
+	defer wrap(&err, "delete category %s for user %s", id, principal.UserID)
+	return s.write(ctx, func(t *transaction) error {
+		var organizationID, name string
+		err := t.row("SELECT organization_id, name FROM categories WHERE id = ?", []any{id}, &organizationID, &name)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("category", id)
+		}
+		if err != nil {
+			return err
+		}
+		member, err := isMember(t.session, principal, organizationID)
+		if err != nil {
+			return err
+		}
+		if !member {
+			return forbidden("category %s is not yours", id)
+		}
+		if _, err := t.exec("DELETE FROM blueprint_categories WHERE category_id = ?", id); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM categories WHERE id = ?", id); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"category", id, organizationID, map[string]any{"name": name}})
+	})
+}
+
+// SetCategories makes these the categories of a blueprint, and no others. It
+// needs AccessManage: CodeNotFound, or CodeForbidden. What is no category of the
+// blueprint's organization is CodeBadRequest, with an issue for each.
+func (s *Store) SetCategories(ctx context.Context, principal blueprint.Principal, blueprintID string, ids []string) (list []blueprint.Category, err error) {
+	defer wrap(&err, "set the categories of blueprint %s for user %s", blueprintID, principal.UserID)
+	const of = " JOIN blueprint_categories x ON x.category_id = c.id WHERE x.blueprint_id = ?"
+	err = s.write(ctx, func(t *transaction) error {
+		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessManage); err != nil {
+			return err
+		}
+		_, organizationID, err := homeOfBlueprint(t.session, blueprintID)
+		if err != nil {
+			return err
+		}
+		if err := knownCategories(t, organizationID, ids); err != nil {
+			return err
+		}
+		before, err := categoriesBy(t.session, of, blueprintID)
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM blueprint_categories WHERE blueprint_id = ?", blueprintID); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			if _, err := t.exec("INSERT INTO blueprint_categories (blueprint_id, category_id) VALUES (?, ?) ON CONFLICT DO NOTHING", blueprintID, id); err != nil {
+				return err
+			}
+		}
+		if list, err = categoriesBy(t.session, of, blueprintID); err != nil {
+			return err
+		}
+		if slices.Equal(before, list) {
+			t.unchanged(ctx)
+			return nil
+		}
+		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{"categories": slugs(list), "categoriesBefore": slugs(before)}})
+	})
+	return list, err
+}
+
+func slugs(list []blueprint.Category) []string {
+	names := make([]string, len(list))
+	for i, c := range list {
+		names[i] = c.Slug
+	}
+	return names
+}
+
+// knownCategories refuses what is no category of an organization.
+func knownCategories(t *transaction, organizationID string, ids []string) error {
+	var issues []blueprint.Issue
+	for i, id := range ids {
+		var known bool
+		err := t.row("SELECT EXISTS (SELECT 1 FROM categories WHERE id = ? AND organization_id = ?)", []any{id, organizationID}, &known)
+		if err != nil {
+			return err
+		}
+		if !known {
+			issues = append(issues, blueprint.Issue{Path: []any{"categoryIds", i}, Message: fmt.Sprintf("the blueprint's organization has no category %s", id)})
+		}
+	}
+	if len(issues) > 0 {
+		return blueprint.InvalidInput(issues)
+	}
+	return nil
+}

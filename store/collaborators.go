@@ -1,0 +1,156 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// mostCollaborators is how many collaborators a blueprint may have.
+const mostCollaborators = 1_000
+
+// Collaborators lists the collaborators of a blueprint, admins first, then by
+// name. It needs AccessManage: CodeNotFound, or CodeForbidden.
+func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal, blueprintID string) (list []blueprint.Member, err error) {
+	defer wrap(&err, "collaborators of blueprint %s for user %s", blueprintID, principal.UserID)
+	const query = `SELECT u.id, u.email, u.name, c.role FROM collaborators c JOIN users u ON u.id = c.user_id
+		WHERE c.blueprint_id = ? ORDER BY c.role = 'editor', u.name, u.seq`
+	err = s.read(ctx, func(q *session) error {
+		if _, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessManage); err != nil {
+			return err
+		}
+		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
+			var m blueprint.Member
+			err := scan(&m.UserID, &m.Email, &m.Name, &m.Role)
+			list = append(list, m)
+			return err
+		})
+	})
+	return list, err
+}
+
+// AddCollaborator makes the person with an email a collaborator of a blueprint,
+// or changes their role. It needs AccessAdmin: CodeNotFound, which an email that
+// no account has is too, or CodeForbidden. Its creator, who may do everything
+// anyway, is CodeBadRequest, like one too many.
+func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, email, role string) (member blueprint.Member, err error) {
+	defer wrap(&err, "add a collaborator to blueprint %s for user %s", blueprintID, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.write(ctx, func(t *transaction) error {
+		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessAdmin); err != nil {
+			return err
+		}
+		if member, err = personOf(t.session, email); err != nil {
+			return err
+		}
+		creator, organizationID, err := homeOfBlueprint(t.session, blueprintID)
+		if err != nil {
+			return err
+		}
+		if creator == member.UserID {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "email: %s made the blueprint and may do everything with it already", member.Email)
+		}
+		before, err := collaboration(t.session, blueprintID, member.UserID)
+		if err != nil {
+			return err
+		}
+		if member.Role = role; before == role {
+			t.unchanged(ctx)
+			return nil
+		}
+		if before == "" {
+			if err := room(t, "collaborators of the blueprint", mostCollaborators, "SELECT count(*) FROM collaborators WHERE blueprint_id = ?", blueprintID); err != nil {
+				return err
+			}
+		}
+		if err := setCollaborator(t, blueprintID, member.UserID, role, now); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{
+			"userId": member.UserID, "userName": member.Name, "role": role, "roleBefore": orNil(before),
+		}})
+	})
+	return member, err
+}
+
+// DropCollaborator takes a collaborator off a blueprint. Nothing happens when
+// the user is none. It needs AccessAdmin: CodeNotFound, or CodeForbidden.
+func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, userID string) (err error) {
+	defer wrap(&err, "take collaborator %s off blueprint %s for user %s", userID, blueprintID, principal.UserID)
+	return s.write(ctx, func(t *transaction) error {
+		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessAdmin); err != nil {
+			return err
+		}
+		before, err := collaboration(t.session, blueprintID, userID)
+		if err != nil {
+			return err
+		}
+		if before == "" {
+			t.unchanged(ctx)
+			return nil
+		}
+		_, organizationID, err := homeOfBlueprint(t.session, blueprintID)
+		if err != nil {
+			return err
+		}
+		if err := removeCollaborator(t, blueprintID, userID); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{"userId": userID, "roleBefore": before}})
+	})
+}
+
+// SetCollaborator is AddCollaborator without a principal: for seeds, which no
+// procedure reaches. CodeNotFound for an unknown blueprint or user.
+func (s *Store) SetCollaborator(ctx context.Context, blueprintID, userID, role string) (err error) {
+	defer wrap(&err, "set collaborator %s of blueprint %s", userID, blueprintID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	return s.write(ctx, func(t *transaction) error {
+		if err := knownUser(t, userID); err != nil {
+			return err
+		}
+		return setCollaborator(t, blueprintID, userID, role, now)
+	})
+}
+
+// RemoveCollaborator is DropCollaborator without a principal, like
+// SetCollaborator.
+func (s *Store) RemoveCollaborator(ctx context.Context, blueprintID, userID string) (err error) {
+	defer wrap(&err, "remove collaborator %s of blueprint %s", userID, blueprintID)
+	return s.write(ctx, func(t *transaction) error { return removeCollaborator(t, blueprintID, userID) })
+}
+
+// collaboration gives the role of a collaborator, "" for none.
+func collaboration(q *session, blueprintID, userID string) (role string, err error) {
+	const query = "SELECT role FROM collaborators WHERE blueprint_id = ? AND user_id = ?"
+	if err = q.row(query, []any{blueprintID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return role, err
+}
+
+// homeOfBlueprint gives who made a blueprint, and its organization.
+func homeOfBlueprint(q *session, id string) (creator, organizationID string, err error) {
+	err = q.row("SELECT created_by, organization_id FROM blueprints WHERE id = ?", []any{id}, &creator, &organizationID)
+	return creator, organizationID, err
+}
+
+func setCollaborator(t *transaction, blueprintID, userID, role string, now blueprint.Time) error {
+	const upsert = `INSERT INTO collaborators (blueprint_id, user_id, role, created_at)
+		SELECT id, ?2, ?3, ?4 FROM blueprints WHERE id = ?1 AND deleted_at IS NULL
+		ON CONFLICT DO UPDATE SET role = excluded.role`
+	t.changed()
+	set, err := t.exec(upsert, blueprintID, userID, role, now)
+	if err == nil && set == 0 {
+		return notFound("blueprint", blueprintID)
+	}
+	return err
+}
+
+func removeCollaborator(t *transaction, blueprintID, userID string) error {
+	t.changed()
+	_, err := t.exec("DELETE FROM collaborators WHERE blueprint_id = ? AND user_id = ?", blueprintID, userID)
+	return err
+}

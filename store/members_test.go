@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// Who may give which role to whom, and take it.
+func TestMembers(t *testing.T) {
+	roles := []string{"", "member", "admin", "owner"}
+	for _, own := range roles {
+		for _, before := range roles {
+			t.Run(own+" and "+before, func(t *testing.T) {
+				s := open(t, testOptions(t))
+				ctx := context.Background()
+				founder, who, whom := user(t, s, "founder"), user(t, s, "who"), user(t, s, "whom")
+				team := must(s.CreateOrganization(ctx, founder, "team"))(t).ID
+				set := func(p blueprint.Principal, role string) {
+					if role == "" {
+						check(t, s.RemoveMember(ctx, team, p.UserID))
+						return
+					}
+					check(t, s.SetMember(ctx, team, p.UserID, role))
+				}
+				high := func(role string) bool { return role == "admin" || role == "owner" }
+				for _, role := range roles {
+					set(who, own)
+					set(whom, before)
+					may := own == "owner" || own == "admin" && !high(role) && !high(before)
+					var err error
+					if role == "" {
+						err = s.DropMember(ctx, who, team, whom.UserID)
+					} else {
+						var m blueprint.Member
+						m, err = s.AddMember(ctx, who, team, "whom@EXAMPLE.com", role)
+						if err == nil && m != (blueprint.Member{UserID: whom.UserID, Email: "whom@example.com", Name: "whom", Role: role}) {
+							t.Errorf("added %+v", m)
+						}
+					}
+					now := ""
+					for _, m := range must(s.Members(ctx, founder, team))(t) {
+						if m.UserID == whom.UserID {
+							now = m.Role
+						}
+					}
+					want := before
+					if may {
+						check(t, err)
+						want = role
+					} else {
+						wantCode(t, err, blueprint.CodeForbidden)
+					}
+					if now != want {
+						t.Errorf("from %q to %q: is %q, want %q", before, role, now, want)
+					}
+				}
+				set(who, own)
+				err := s.DropMember(ctx, who, team, who.UserID)
+				if own == "" {
+					wantCode(t, err, blueprint.CodeForbidden)
+				} else {
+					check(t, err) // everybody may leave
+				}
+			})
+		}
+	}
+}
+
+func TestMembersRefused(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		owner := people["owner"]
+		workspace := must(s.UserByEmail(ctx, "owner@example.com"))(t).WorkspaceID
+		add := func(by blueprint.Principal, of, email, role string) error {
+			_, err := s.AddMember(ctx, by, of, email, role)
+			return err
+		}
+		for name, c := range map[string]struct {
+			err  error
+			code blueprint.Code
+			say  string
+		}{
+			"unknown email":            {add(owner, team, "nobody@example.com", "member"), blueprint.CodeNotFound, "blueprintd user add"},
+			"personal workspace":       {add(owner, workspace, "stranger@example.com", "member"), blueprint.CodeBadRequest, "personal"},
+			"unknown organization":     {add(owner, "3b241101-e2bb-4255-8caf-4136c566a962", "stranger@example.com", "member"), blueprint.CodeForbidden, "not a member"},
+			"last owner, other role":   {add(owner, team, "owner@example.com", "admin"), blueprint.CodeConflict, "owner"},
+			"last owner leaves":        {s.DropMember(ctx, owner, team, owner.UserID), blueprint.CodeConflict, "owner"},
+			"from the workspace":       {s.DropMember(ctx, owner, workspace, owner.UserID), blueprint.CodeConflict, "owner"},
+			"an admin who steps down":  {add(people["admin"], team, "admin@example.com", "member"), blueprint.CodeForbidden, "owners"},
+			"members of another's":     {second(s.Members(ctx, people["stranger"], team)), blueprint.CodeForbidden, "not a member"},
+			"name, by a member":        {second(s.RenameOrganization(ctx, people["member"], team, "x")), blueprint.CodeForbidden, "admins"},
+			"the creator collaborates": {collaborate(ctx, s, people["creator"], team), blueprint.CodeBadRequest, "already"},
+		} {
+			wantCode(t, c.err, c.code)
+			if c.err == nil || !strings.Contains(c.err.Error(), c.say) {
+				t.Errorf("%s: %v", name, c.err)
+			}
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func collaborate(ctx context.Context, s *Store, creator blueprint.Principal, team string) error {
+	b, err := s.CreateBlueprint(ctx, creator, blueprint.NewBlueprint{Title: "T", OrganizationID: team})
+	if err == nil {
+		_, err = s.AddCollaborator(ctx, creator, b.ID, "creator@example.com", "editor")
+	}
+	return err
+}
+
+// Nobody can have any number of anything.
+func TestAccountLimits(t *testing.T) {
+	s := open(t, testOptions(t))
+	ctx := context.Background()
+	ann := user(t, s, "ann")
+	for name, c := range map[string]struct {
+		most int
+		one  func(i int) error
+	}{
+		"organizations": {mostOrganizations, func(i int) error { _, err := s.CreateOrganization(ctx, ann, fmt.Sprint(i)); return err }},
+		"categories":    {mostCategories, func(i int) error { _, err := s.CreateCategory(ctx, ann, "", fmt.Sprint(i)); return err }},
+	} {
+		for i := range c.most {
+			check(t, c.one(i))
+		}
+		if err := c.one(c.most); blueprint.CodeOf(err) != blueprint.CodeBadRequest || !strings.Contains(err.Error(), "limit of "+name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestCategoriesOfTeam(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		member, stranger := people["member"], people["stranger"]
+		red := must(s.CreateCategory(ctx, member, team, "Red & Hot"))(t)
+		own := must(s.CreateCategory(ctx, member, "", "Own"))(t)
+		if red.Slug != "red-hot" || red.OrganizationID != team || own.OrganizationID == team {
+			t.Errorf("%+v %+v", red, own)
+		}
+		b := must(s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "T", OrganizationID: team}))(t)
+		list := must(s.SetCategories(ctx, member, b.ID, []string{red.ID}))(t)
+		if len(list) != 1 || list[0] != red {
+			t.Errorf("%+v", list)
+		}
+		_, err := s.SetCategories(ctx, member, b.ID, []string{red.ID, own.ID})
+		wantCode(t, err, blueprint.CodeBadRequest)
+		if !strings.Contains(err.Error(), "categoryIds[1]") {
+			t.Error(err)
+		}
+		_, err = s.CreateCategory(ctx, member, team, "red hot")
+		wantCode(t, err, blueprint.CodeConflict)
+		_, err = s.Categories(ctx, stranger, team)
+		wantCode(t, err, blueprint.CodeForbidden)
+		wantCode(t, s.DeleteCategory(ctx, stranger, red.ID), blueprint.CodeForbidden)
+		wantCode(t, s.DeleteCategory(ctx, stranger, "unknown"), blueprint.CodeNotFound)
+		check(t, s.DeleteCategory(ctx, member, red.ID))
+		if d := must(s.GetBlueprint(ctx, member, b.ID))(t); len(d.Categories) != 0 {
+			t.Errorf("%+v", d.Categories)
+		}
+	})
+}

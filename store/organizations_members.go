@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// The most members of an organization, and the most organizations that a user
+// has made and is still in.
+const (
+	mostMembers       = 10_000
+	mostOrganizations = 1_000
+)
+
+// roleIn gives the role of a user in an organization, "" for none.
+func roleIn(q *session, organizationID, userID string) (role string, err error) {
+	const query = "SELECT role FROM memberships WHERE organization_id = ? AND user_id = ?"
+	if err = q.row(query, []any{organizationID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return role, err
+}
+
+// administers is CodeForbidden unless the principal is an admin or an owner of
+// an organization, whether it is unknown or of others. It gives their role.
+func administers(q *session, principal blueprint.Principal, organizationID string) (role string, err error) {
+	role, err = roleIn(q, organizationID, principal.UserID)
+	switch {
+	case err != nil:
+	case role == "":
+		err = memberOf(q, principal, organizationID)
+	case role == blueprint.RoleMember:
+		err = forbidden("only the admins and owners of organization %s may do this", organizationID)
+	}
+	return role, err
+}
+
+// mayTouch is CodeForbidden when somebody with one role may not give another
+// one, or change who has it: admins and owners are the owners' business.
+func mayTouch(own, other, organizationID string) error {
+	if own != blueprint.RoleOwner && (other == blueprint.RoleAdmin || other == blueprint.RoleOwner) {
+		return forbidden("only the owners of organization %s decide who its admins and owners are", organizationID)
+	}
+	return nil
+}
+
+// Members lists the members of an organization that the principal is in, those
+// with the higher roles first, then by name: CodeForbidden.
+func (s *Store) Members(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Member, err error) {
+	defer wrap(&err, "members of organization %s for user %s", organizationID, principal.UserID)
+	const query = `SELECT u.id, u.email, u.name, m.role FROM memberships m JOIN users u ON u.id = m.user_id
+		WHERE m.organization_id = ? ORDER BY CASE m.role WHEN 'owner' THEN 0 WHEN 'admin' THEN 1 ELSE 2 END, u.name, u.seq`
+	err = s.read(ctx, func(q *session) error {
+		if err := memberOf(q, principal, organizationID); err != nil {
+			return err
+		}
+		return q.each(query, []any{organizationID}, func(scan func(...any) error) error {
+			var m blueprint.Member
+			err := scan(&m.UserID, &m.Email, &m.Name, &m.Role)
+			list = append(list, m)
+			return err
+		})
+	})
+	return list, err
+}
+
+// AddMember makes the person with an email a member of an organization, or
+// changes their role. It is for admins, and where an admin or owner is made or
+// changed for owners: CodeForbidden. CodeBadRequest for a personal workspace
+// and for one member too many, CodeNotFound for an email that no account has,
+// CodeConflict when no owner would be left.
+func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, organizationID, email, role string) (member blueprint.Member, err error) {
+	defer wrap(&err, "add a member to organization %s for user %s", organizationID, principal.UserID)
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	err = s.write(ctx, func(t *transaction) error {
+		own, err := administers(t.session, principal, organizationID)
+		if err != nil {
+			return err
+		}
+		if err := mayTouch(own, role, organizationID); err != nil {
+			return err
+		}
+		if err := joinable(t, organizationID); err != nil {
+			return err
+		}
+		if member, err = personOf(t.session, email); err != nil {
+			return err
+		}
+		before, err := roleIn(t.session, organizationID, member.UserID)
+		if err != nil {
+			return err
+		}
+		if err := mayTouch(own, before, organizationID); err != nil {
+			return err
+		}
+		if member.Role = role; before == role {
+			t.unchanged(ctx)
+			return nil
+		}
+		if before == "" {
+			if err := room(t, "members of the organization", mostMembers, "SELECT count(*) FROM memberships WHERE organization_id = ?", organizationID); err != nil {
+				return err
+			}
+		}
+		if err := setMember(t, organizationID, member.UserID, role, now); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{
+			"userId": member.UserID, "userName": member.Name, "role": role, "roleBefore": orNil(before),
+		}})
+	})
+	return member, err
+}
+
+// DropMember takes a user out of an organization, who then reaches nothing of
+// it but the blueprints that they made. Nothing happens when they are not in
+// it. It is for admins, for owners where an admin or owner goes, and for
+// oneself: CodeForbidden. The last owner stays: CodeConflict.
+func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, organizationID, userID string) (err error) {
+	defer wrap(&err, "take user %s out of organization %s for user %s", userID, organizationID, principal.UserID)
+	return s.write(ctx, func(t *transaction) error {
+		if err := memberOf(t.session, principal, organizationID); err != nil {
+			return err
+		}
+		before, err := roleIn(t.session, organizationID, userID)
+		if err != nil {
+			return err
+		}
+		if userID != principal.UserID {
+			own, err := administers(t.session, principal, organizationID)
+			if err != nil {
+				return err
+			}
+			if err := mayTouch(own, before, organizationID); err != nil {
+				return err
+			}
+		}
+		if before == "" {
+			t.unchanged(ctx)
+			return nil
+		}
+		if err := removeMember(t, organizationID, userID); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{"userId": userID, "roleBefore": before}})
+	})
+}
+
+// personOf finds who has an email, in whatever letter case: CodeNotFound, with
+// what to do.
+func personOf(q *session, email string) (person blueprint.Member, err error) {
+	err = q.row("SELECT id, email, name FROM users WHERE email_fold = ?", []any{fold(email)}, &person.UserID, &person.Email, &person.Name)
+	if errors.Is(err, sql.ErrNoRows) {
+		unknown := blueprint.Errorf(blueprint.CodeNotFound, "email: nobody here has the address %s; whoever runs the server can add them with: blueprintd user add --email %[1]s --name NAME", email)
+		return person, unknown
+	}
+	return person, err
+}
+
+// room refuses one row too many; count must be limited by an index.
+func room(t *transaction, what string, most int, count string, args ...any) error {
+	var have int
+	err := t.row(count, args, &have)
+	if err == nil && have >= most {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "limit of %s exceeded (%d of %d)", what, have, most)
+	}
+	return err
+}
+
+// orNil is null for a text that is empty.
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+func TestSetupLinks(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		wantCode(t, s.CreateSetupLink(ctx, "nobody", "x"), blueprint.CodeNotFound)
+		none := func(token string) {
+			t.Helper()
+			_, err := s.SetupLink(ctx, token)
+			wantCode(t, err, blueprint.CodeNotFound)
+			_, err = s.TakeSetupLink(ctx, token, blueprint.SetupLink{Email: "x@y", Name: "X"}, oneHash, "of nobody", "")
+			wantCode(t, err, blueprint.CodeNotFound)
+		}
+		none("")
+		check(t, s.CreateSetupLink(ctx, ann.UserID, "first"))
+		check(t, s.CreateSetupLink(ctx, ann.UserID, "second"))
+		check(t, s.CreateSetupLink(ctx, bob.UserID, "bob's"))
+		none("first") // the second took its place
+		pass(t, s, blueprint.SetupLife)
+		none("second")
+		check(t, s.CreateSetupLink(ctx, ann.UserID, "third"))
+		pass(t, s, blueprint.SetupLife-time.Millisecond)
+		link := must(s.SetupLink(ctx, "third"))(t)
+		if link.UserID != ann.UserID || !link.Fresh || must(s.AnyPassword(ctx))(t) {
+			t.Errorf("link %+v", link)
+		}
+		_, err := s.TakeSetupLink(ctx, "third", blueprint.SetupLink{Email: "BOB@example.com", Name: "A"}, oneHash, "t", "")
+		wantCode(t, err, blueprint.CodeConflict)
+		if got := must(s.SetupLink(ctx, "third"))(t); got != link {
+			t.Errorf("a refusal changed the link to %+v", got)
+		}
+		made := must(s.TakeSetupLink(ctx, "third", blueprint.SetupLink{Email: "Ada@example.com", Name: "Ada"}, oneHash, "ann's", "x"))(t)
+		got := must(s.User(ctx, ann.UserID))(t)
+		if got.Email != "Ada@example.com" || got.Name != "Ada" || made.UserID != ann.UserID || !admitted(t, s, "ann's") || !must(s.AnyPassword(ctx))(t) {
+			t.Errorf("user %+v, session %+v", got, made)
+		}
+		if list := must(s.Organizations(ctx, ann))(t); list[0].Name != "Ada" {
+			t.Errorf("the workspace is called %s", list[0].Name)
+		}
+		none("third")
+
+		// Another one's, and a forgotten password: the email stays.
+		check(t, s.CreateSetupLink(ctx, ann.UserID, "forgotten"))
+		if link := must(s.SetupLink(ctx, "forgotten"))(t); link.Fresh {
+			t.Error("who had a password is fresh")
+		}
+		check(t, s.CreateSetupLink(ctx, bob.UserID, "bob's"))
+		if link := must(s.SetupLink(ctx, "bob's"))(t); link.Fresh {
+			t.Error("the second user is fresh")
+		}
+		must(s.TakeSetupLink(ctx, "forgotten", blueprint.SetupLink{Email: "evil@example.com", Name: "Eve"}, otherHash, "again", ""))(t)
+		if got := must(s.User(ctx, ann.UserID))(t); got.Email != "Ada@example.com" || got.Name != "Eve" {
+			t.Errorf("user %+v", got)
+		}
+		if admitted(t, s, "ann's") || !admitted(t, s, "again") {
+			t.Error("the session of before goes on")
+		}
+		check(t, s.CreateSetupLink(ctx, ann.UserID, "late"))
+		check(t, s.SetPassword(ctx, ann.UserID, oneHash))
+		none("late") // the password was set meanwhile
+	})
+}

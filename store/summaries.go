@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+// summarized are the blueprints of each scope of user ?1.
+var summarized = map[blueprint.Scope]string{
+	blueprint.ScopeAll:    "(" + listed[blueprint.ScopeOwn] + " OR " + listed[blueprint.ScopeShared] + ")",
+	blueprint.ScopeOwn:    listed[blueprint.ScopeOwn],
+	blueprint.ScopeShared: listed[blueprint.ScopeShared],
+	blueprint.ScopePublic: listed[blueprint.ScopePublic],
+	blueprint.ScopeFavorites: "b.id IN (SELECT f.blueprint_id FROM favorites f WHERE f.user_id = ?1) AND (b.visibility = 'public' OR " +
+		listed[blueprint.ScopeOwn] + " OR " + listed[blueprint.ScopeShared] + ")",
+}
+
+// summaryOrders are the orders of a list, by the name of each.
+var summaryOrders = map[string]string{
+	"created": "b.created_at DESC, b.id DESC",
+	"updated": "b.updated_at DESC, b.id DESC",
+	"title":   "b.title_fold, b.id",
+}
+
+// countedMap is how many bytes of a map are looked through for the number of its
+// nodes.
+const countedMap = 512 << 10
+
+// summaryColumns select a summary of blueprint b as user ?1 sees it. Its last run
+// is that of everybody, which only who can manage it may see.
+const summaryColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by, u.name, b.organization_id, o.name,
+	b.created_at, b.updated_at, b.rating_sum, b.rating_count, EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1),
+	CASE WHEN content.map IS NULL THEN 0 WHEN octet_length(content.map) <= ?7 THEN coalesce(json_array_length(content.map, '$.nodes'), 0) END,
+	(SELECT count(*) FROM triggers t WHERE t.blueprint_id = b.id AND t.deleted_at IS NULL),
+	(SELECT count(*) FROM triggers t WHERE t.blueprint_id = b.id AND t.deleted_at IS NULL AND t.is_active = 1),
+	coalesce(r.id, ''), coalesce(r.status, ''), coalesce(r.start_time, 0), coalesce(r.end_time, 0), ` + accessLevel
+
+const summaryTables = ` JOIN blueprints b ON b.seq = p.seq
+	JOIN users u ON u.id = b.created_by JOIN organizations o ON o.id = b.organization_id
+	JOIN blueprint_versions v ON v.blueprint_id = b.id AND v.version = b.version
+	JOIN blueprint_contents content ON content.blueprint_id = b.id AND content.version = v.content_version
+	LEFT JOIN executions r ON r.seq = (SELECT x.seq FROM executions x WHERE x.blueprint_id = b.id ORDER BY x.created_at DESC, x.seq DESC LIMIT 1) `
+
+// ListSummaries gives one page of a list of blueprints, and how many there are in
+// all. CodeForbidden for an organization that the principal is not a member of,
+// known or not.
+func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal, filter blueprint.SummaryFilter) (list []blueprint.BlueprintSummary, total int, err error) {
+	defer wrap(&err, "summaries of blueprints for user %s", principal.UserID)
+	scope, order := summarized[filter.Scope], summaryOrders[filter.Sort]
+	if scope == "" || order == "" {
+		return nil, 0, blueprint.Errorf(blueprint.CodeBadRequest, "there is no such scope or order")
+	}
+	where := " WHERE b.deleted_at IS NULL AND " + scope + ` AND (?2 = '' OR b.status = ?2)
+		AND (?3 = '' OR instr(b.title_fold, ?3) > 0 OR instr(b.description_fold, ?3) > 0)
+		AND (?4 = '' OR EXISTS (SELECT 1 FROM json_each(b.tags) tag WHERE tag.value = ?4))
+		AND (?5 = '' OR EXISTS (SELECT 1 FROM blueprint_categories x WHERE x.blueprint_id = b.id AND x.category_id = ?5))
+		AND (?6 = '' OR b.organization_id = ?6)`
+	args := []any{principal.UserID, filter.Status, fold(filter.Search), filter.Tag, filter.CategoryID, filter.OrganizationID}
+	query := "SELECT " + summaryColumns + " FROM (SELECT b.seq FROM blueprints b" + where + " ORDER BY " + order + " LIMIT ?8 OFFSET ?9) p" + summaryTables + "ORDER BY " + order
+	list = []blueprint.BlueprintSummary{}
+	err = s.read(ctx, func(q *session) error {
+		if filter.OrganizationID != "" {
+			if err := memberOf(q, principal, filter.OrganizationID); err != nil {
+				return err
+			}
+		}
+		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
+			return err
+		}
+		err := q.each(query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
+			one, err := scanSummary(scan)
+			list = append(list, one)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return s.complete(q, principal, list)
+	})
+	return list, total, err
+}
+
+func scanSummary(scan func(...any) error) (b blueprint.BlueprintSummary, err error) {
+	var (
+		tags   []byte
+		rating float64
+		access blueprint.Access
+		last   blueprint.LastRun
+	)
+	err = scan(&b.ID, &b.Title, &b.Description, &b.Status, &b.Visibility, &b.Version, &tags, &b.CreatedBy, &b.CreatorName, &b.OrganizationID, &b.OrganizationName,
+		&b.CreatedAt, &b.UpdatedAt, &rating, &b.RatingCount, &b.IsFavorited, &b.NodeCount, &b.Triggers.Total, &b.Triggers.Active,
+		&last.ExecutionID, &last.Status, &last.StartTime, &last.EndTime, &access)
+	if err != nil {
+		return b, err
+	}
+	b.CanManage, b.IsOwner = access >= blueprint.AccessManage, access == blueprint.AccessOwner
+	if b.AverageRating = average(rating, b.RatingCount); b.CanManage && last.ExecutionID != "" {
+		b.LastRun = &last
+	}
+	if err := json.Unmarshal(tags, &b.Tags); err != nil {
+		return b, fmt.Errorf("tags of blueprint %s: %w", b.ID, err)
+	}
+	return b, nil
+}
+
+// ownLately is how many of a user's newest runs are looked through for those of
+// blueprints that they cannot manage.
+const ownLately = 500
+
+// complete adds to summaries what other queries find.
+func (s *Store) complete(q *session, principal blueprint.Principal, list []blueprint.BlueprintSummary) (err error) {
+	others := map[string]*blueprint.BlueprintSummary{}
+	for i := range list {
+		b := &list[i]
+		if b.Categories, err = categoriesOf(q, b.ID); err != nil {
+			return err
+		}
+		if !b.CanManage {
+			others[b.ID] = b
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	const own = `SELECT x.blueprint_id, x.id, x.status, x.start_time, coalesce(x.end_time, 0) FROM executions x
+		WHERE x.user_id = ? ORDER BY x.created_at DESC, x.seq DESC LIMIT ?`
+	return q.each(own, []any{principal.UserID, ownLately}, func(scan func(...any) error) error {
+		var of string
+		var run blueprint.LastRun
+		err := scan(&of, &run.ExecutionID, &run.Status, &run.StartTime, &run.EndTime)
+		if b := others[of]; b != nil && b.LastRun == nil {
+			b.LastRun = &run
+		}
+		return err
+	})
+}
+
+// ListTags counts the tags of the principal's own and shared blueprints, the most
+// used first, at most limit.
+func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, limit int) (list []blueprint.TagCount, err error) {
+	defer wrap(&err, "tags for user %s", principal.UserID)
+	query := `SELECT tag.value, count(DISTINCT b.seq) FROM blueprints b CROSS JOIN json_each(b.tags) tag
+		WHERE b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + ` GROUP BY tag.value ORDER BY 2 DESC, 1 LIMIT ?2`
+	list = []blueprint.TagCount{}
+	err = s.read(ctx, func(q *session) error {
+		return q.each(query, []any{principal.UserID, limit}, func(scan func(...any) error) error {
+			var one blueprint.TagCount
+			err := scan(&one.Tag, &one.Count)
+			list = append(list, one)
+			return err
+		})
+	})
+	return list, err
+}
+
+// CountBlueprints tells how many blueprints the principal has, as the limit of
+// the plan counts them.
+func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Principal) (count int, err error) {
+	defer wrap(&err, "count blueprints of user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		return q.row("SELECT count(*) FROM blueprints WHERE created_by = ? AND deleted_at IS NULL", []any{principal.UserID}, &count)
+	})
+	return count, err
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"blueprintd/blueprint"
+)
+
+func TestListSummaries(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		public, published := blueprint.VisibilityPublic, blueprint.StatusPublished
+		add := func(by, title, organization string, tags ...string) blueprint.Blueprint {
+			advance(t, s, time.Second)
+			return must(s.CreateBlueprint(ctx, people[by], blueprint.NewBlueprint{Title: title, Map: oneNode("set"), OrganizationID: organization, Tags: tags}))(t)
+		}
+		ours := add("creator", "Ours", team, "x", "y", "x")
+		open := add("creator", "Öpen", team, "x")
+		edited := add("stranger", "edited", "", "z")
+		add("stranger", "private", "")
+		gone := add("creator", "gone", team, "x")
+		must(s.DeleteBlueprint(ctx, people["creator"], gone.ID))(t)
+		check(t, s.SetCollaborator(ctx, edited.ID, people["editor"].UserID, "editor"))
+		must(s.UpdateBlueprint(ctx, people["creator"], open.ID, blueprint.BlueprintPatch{Visibility: &public, Status: &published}))(t)
+		advance(t, s, time.Second)
+		must(s.UpdateBlueprint(ctx, people["creator"], ours.ID, blueprint.BlueprintPatch{Description: &published}))(t)
+		check(t, s.write(ctx, func(w *transaction) error {
+			for _, query := range []string{
+				fmt.Sprintf("INSERT INTO favorites SELECT id, '%s' FROM blueprints", people["former member"].UserID), // of before
+				fmt.Sprintf("INSERT INTO categories VALUES ('%s', '%s', 'C', 'c')", ours.ID, team),
+				fmt.Sprintf("INSERT INTO blueprint_categories VALUES ('%[1]s', '%[1]s')", ours.ID),
+			} {
+				if _, err := w.exec(query); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		for _, test := range []struct {
+			who    string
+			filter blueprint.SummaryFilter
+			want   string
+		}{
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll}, "Ours Öpen"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Sort: "created"}, "Öpen Ours"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Sort: "title"}, "Ours Öpen"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeShared}, ""},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Search: "öP"}, "Öpen"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Tag: "x"}, "Ours Öpen"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Tag: "y"}, "Ours"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, CategoryID: ours.ID}, "Ours"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Status: published}, "Öpen"},
+			{"creator", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Limit: 1, Page: 2}, "Öpen"},
+			{"member", blueprint.SummaryFilter{Scope: blueprint.ScopeAll}, "Ours Öpen"},
+			{"member", blueprint.SummaryFilter{Scope: blueprint.ScopeOwn}, ""},
+			{"member", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, OrganizationID: team}, "Ours Öpen"},
+			{"editor", blueprint.SummaryFilter{Scope: blueprint.ScopeAll}, "edited"},
+			{"stranger", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, Sort: "title"}, "edited private"},
+			{"stranger", blueprint.SummaryFilter{Scope: blueprint.ScopePublic}, "Öpen"},
+			{"former member", blueprint.SummaryFilter{Scope: blueprint.ScopeAll}, ""},
+			{"former member", blueprint.SummaryFilter{Scope: blueprint.ScopeFavorites}, "Öpen"},
+			{"stranger", blueprint.SummaryFilter{Scope: blueprint.ScopeAll, OrganizationID: team}, "FORBIDDEN"},
+		} {
+			f := test.filter
+			f.Page = max(f.Page, 1)
+			if f.Sort == "" {
+				f.Sort = "updated"
+			}
+			if f.Limit == 0 {
+				f.Limit = 20
+			}
+			list, total, err := s.ListSummaries(ctx, people[test.who], f)
+			var titles []string
+			for _, one := range list {
+				titles = append(titles, one.Title)
+			}
+			got := strings.Join(titles, " ")
+			if err != nil {
+				got = string(blueprint.CodeOf(err))
+			} else if total != len(list) && f.Page == 1 {
+				t.Errorf("%+v: %d in all", test, total)
+			}
+			if got != test.want {
+				t.Errorf("%s %+v: %q, want %q", test.who, test.filter, got, test.want)
+			}
+		}
+		if got := must(s.ListTags(ctx, people["member"], 200))(t); !cmp.Equal(got, []blueprint.TagCount{{Tag: "x", Count: 2}, {Tag: "y", Count: 1}}) {
+			t.Errorf("tags %+v", got)
+		}
+		if got := must(s.ListTags(ctx, people["member"], 1))(t); len(got) != 1 {
+			t.Errorf("tags %+v", got)
+		}
+		if got := must(s.CountBlueprints(ctx, people["creator"]))(t); got != 2 {
+			t.Errorf("%d blueprints", got)
+		}
+	})
+}
+
+// What a summary says of a blueprint depends on who asks.
+func TestSummary(t *testing.T) {
+	s := open(t, testOptions(t))
+	ctx := context.Background()
+	people, team := cast(t, s)
+	public := blueprint.VisibilityPublic
+	b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
+	must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
+	off := false
+	must(s.CreateTrigger(ctx, people["creator"], b.ID, blueprint.TriggerManual, nil))(t)
+	stopped := must(s.CreateTrigger(ctx, people["creator"], b.ID, blueprint.TriggerManual, nil))(t)
+	must(s.UpdateTrigger(ctx, people["creator"], stopped.ID, nil, &off))(t)
+	theirs := finished(s, b, people["stranger"], []byte("x"))
+	check(t, s.Commit(ctx, theirs))
+	advance(t, s, time.Second)
+	ours := finished(s, b, people["member"], []byte("x"))
+	check(t, s.Commit(ctx, ours))
+	last := func(c *blueprint.JournalCommit) *blueprint.LastRun {
+		return &blueprint.LastRun{ExecutionID: c.Row.ID, Status: c.Row.Status, StartTime: c.Row.StartTime, EndTime: c.Row.EndTime}
+	}
+	for who, want := range map[string]struct {
+		last               *blueprint.LastRun
+		canManage, isOwner bool
+	}{"creator": {last(ours), true, true}, "member": {last(ours), true, false}, "stranger": {last(theirs), false, false}, "former member": {nil, false, false}} {
+		scope := blueprint.ScopeAll
+		if !want.canManage {
+			scope = blueprint.ScopePublic
+		}
+		list, _, err := s.ListSummaries(ctx, people[who], blueprint.SummaryFilter{Scope: scope, Sort: "updated", Page: 1, Limit: 20})
+		check(t, err)
+		one := 1
+		summary := blueprint.BlueprintSummary{
+			ID: b.ID, Title: "T", Status: "draft", Visibility: "public", Version: "1.0.1", Tags: []string{}, CreatedBy: b.CreatedBy, CreatorName: "creator",
+			OrganizationID: team, OrganizationName: "team", CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, Categories: []blueprint.Label{}, NodeCount: &one,
+			Triggers: blueprint.TriggerCounts{Active: 1, Total: 2}, LastRun: want.last, CanManage: want.canManage, IsOwner: want.isOwner,
+		}
+		if diff := cmp.Diff([]blueprint.BlueprintSummary{summary}, list); diff != "" {
+			t.Errorf("%s: %s", who, diff)
+		}
+	}
+	large := oneNode("set").(map[string]any)
+	large["more"] = strings.Repeat("x", countedMap)
+	var m any = large
+	must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Map: &m}))(t)
+	list, _, err := s.ListSummaries(ctx, people["creator"], blueprint.SummaryFilter{Scope: blueprint.ScopeOwn, Sort: "updated", Page: 1, Limit: 20})
+	if err != nil || list[0].NodeCount != nil {
+		t.Errorf("%v, %+v", err, list)
+	}
+}

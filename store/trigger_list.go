@@ -1,0 +1,124 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// listedTrigger selects trigger t of blueprint b as user ?1 sees it.
+const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, ''), t.created_at, t.paused_reason, coalesce(t.paused_at, 0),
+	coalesce(f.id, ''), coalesce(f.received_at, 0), coalesce(f.decision, ''), coalesce(f.reason, ''), f.execution_id, ` + accessLevel
+
+// listedTables joins what listedTrigger selects from.
+const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
+	LEFT JOIN firings f ON f.seq = (SELECT max(l.seq) FROM firings l WHERE l.trigger_id = t.id) `
+
+func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.ListedTrigger, err error) {
+	var (
+		pausedAt blueprint.Time
+		last     blueprint.LastFiring
+		access   blueprint.Access
+	)
+	trigger, err := s.scanTrigger(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &one.PausedReason, &pausedAt,
+		&last.ID, &last.ReceivedAt, &last.Decision, &last.Reason, &last.ExecutionID, &access)
+	if err != nil {
+		return one, err
+	}
+	one.ID, one.BlueprintID, one.Type, one.Config, one.IsActive, one.CreatedBy = trigger.ID, trigger.BlueprintID, trigger.Type, trigger.Config, trigger.IsActive, trigger.CreatedBy
+	one.CanManage = access >= blueprint.AccessManage
+	if !one.CanManage {
+		one.Config, one.PausedReason = trigger.Redacted(), nil
+		return one, nil
+	}
+	one.RetryAt = retryAt(&trigger, pausedAt)
+	if last.ID != "" {
+		one.LastFiring = &last
+	}
+	return one, nil
+}
+
+// ListAllTriggers gives one page of the triggers of the principal's own and
+// shared blueprints, the newest first, and how many there are in all, with their
+// secrets. CodeForbidden for an organization that the principal is not a member
+// of, known or not.
+func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Principal, filter blueprint.TriggerFilter) (list []blueprint.ListedTrigger, total int, err error) {
+	defer wrap(&err, "triggers for user %s", principal.UserID)
+	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + `
+		AND (?2 = '' OR b.organization_id = ?2) AND (?3 = '' OR t.type = ?3) AND (?4 IS NULL OR t.is_active = ?4)`
+	found := within + ` AND (?5 = '' OR instr(b.title_fold, ?5) > 0 OR instr(upper(coalesce(t.address, '')), ?5) > 0 OR t.seq IN (SELECT value FROM json_each(?6)))`
+	query := listedTrigger + " FROM (SELECT t.seq" + found + " ORDER BY t.created_at DESC, t.seq DESC LIMIT ?7 OFFSET ?8) p CROSS JOIN triggers t ON t.seq = p.seq" +
+		listedTables + "ORDER BY t.created_at DESC, t.seq DESC"
+	args := []any{principal.UserID, filter.OrganizationID, string(filter.Type), filter.Active}
+	list = []blueprint.ListedTrigger{}
+	err = s.read(ctx, func(q *session) error {
+		if filter.OrganizationID != "" {
+			if err := memberOf(q, principal, filter.OrganizationID); err != nil {
+				return err
+			}
+		}
+		search := fold(filter.Search)
+		labelled, err := labelled(q, within, args, search)
+		if err != nil {
+			return err
+		}
+		args := append(args, search, labelled)
+		if err := q.row("SELECT count(*)"+found, args, &total); err != nil {
+			return err
+		}
+		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
+			one, err := s.scanListedTrigger(scan)
+			list = append(list, one)
+			return err
+		})
+	})
+	return list, total, err
+}
+
+// labelled gives, as a JSON list of their places, the triggers with a label that
+// holds what is searched for. The database cannot compare without regard to case.
+func labelled(q *session, within string, args []any, search string) (string, error) {
+	if search == "" {
+		return "[]", nil
+	}
+	var places []string
+	const label = "SELECT CAST(t.seq AS TEXT), json_extract(t.config, '$.label')"
+	err := q.each(label+within+" AND json_type(t.config, '$.label') = 'text'", args, func(scan func(...any) error) error {
+		var place, text string
+		err := scan(&place, &text)
+		if strings.Contains(fold(text), search) {
+			places = append(places, place)
+		}
+		return err
+	})
+	return "[" + strings.Join(places, ",") + "]", err
+}
+
+// TriggerDetails gives a trigger to who may see its blueprint: CodeNotFound, or
+// CodeForbidden. Who may not manage it gets secrets and the address of a mailbox
+// as null, and nothing of what it did.
+func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principal, id string) (one blueprint.ListedTrigger, err error) {
+	defer wrap(&err, "details of trigger %s for user %s", id, principal.UserID)
+	const query = listedTrigger + " FROM triggers t" + listedTables + "WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL"
+	err = s.read(ctx, func(q *session) error {
+		var of string
+		err := q.row("SELECT blueprint_id FROM triggers WHERE id = ? AND deleted_at IS NULL", []any{id}, &of)
+		if err == nil {
+			if _, err := accessTo(q, principal.UserID, of, blueprint.AccessView); err != nil {
+				if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+					return notFound("trigger", id)
+				}
+				return err
+			}
+			one, err = s.scanListedTrigger(func(into ...any) error { return q.row(query, []any{principal.UserID, id}, into...) })
+		}
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("trigger", id)
+		}
+		return err
+	})
+	return one, err
+}

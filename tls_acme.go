@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+	"golang.org/x/sync/errgroup"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+const (
+	// proofProtocol is spoken by an authority that wants to see that a domain
+	// leads here (RFC 8737).
+	proofProtocol = acme.ALPNProto
+	// firstPatience and longestPatience are how long it takes until an authority
+	// that gave no certificate is asked again: they count the attempts of an
+	// hour and refuse who makes many.
+	firstPatience, longestPatience = 70 * time.Second, time.Hour
+	// domainLook is how often somebody looks whether a certificate was renewed.
+	domainLook = 10 * time.Minute
+	// firstWait is how long connections wait for the first certificate.
+	firstWait = 5 * time.Second
+)
+
+// authority obtains certificates for domains from a certificate authority (ACME,
+// RFC 8555), keeps them in a folder and renews them. Connections never cause a
+// request to it: how often they come says nothing about how often it is asked.
+// It is safe for concurrent use.
+type authority struct {
+	manager *autocert.Manager
+	options acmeOptions
+	logger  *slog.Logger
+	domains map[string]*domain // the map never changes
+}
+
+// domain is one for which there is, or will be, a certificate.
+type domain struct {
+	name  string
+	tried chan struct{} // closes when the first attempt has ended
+	once  sync.Once
+
+	mu     sync.Mutex
+	expiry time.Time // of the certificate; zero = there is none
+}
+
+func newAuthority(o *acmeOptions, logger *slog.Logger) (*authority, error) {
+	err := os.MkdirAll(o.dir, 0o700)
+	if err == nil {
+		err = tryFolder(o.dir)
+	}
+	if err != nil {
+		return nil, failed("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.dir, cause(err))
+	}
+	a := &authority{options: *o, logger: logger, domains: map[string]*domain{}}
+	for _, name := range o.domains {
+		a.domains[name] = &domain{name: name, tried: make(chan struct{})}
+	}
+	a.manager = &autocert.Manager{
+		Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(o.dir), HostPolicy: autocert.HostWhitelist(o.domains...), Email: o.email,
+		Client: &acme.Client{DirectoryURL: o.directory, UserAgent: "blueprintd/" + version, HTTPClient: &http.Client{Timeout: 30 * time.Second}},
+	}
+	return a, nil
+}
+
+// tryFolder tells whether files can be made in a folder.
+func tryFolder(path string) error {
+	trial, err := os.CreateTemp(path, "*.tmp")
+	if err != nil {
+		return err
+	}
+	return errors.Join(trial.Close(), os.Remove(trial.Name()))
+}
+
+// run obtains the certificates and watches over them until ctx ends.
+func (a *authority) run(ctx context.Context) error {
+	var all errgroup.Group
+	for _, d := range a.domains {
+		all.Go(func() error {
+			a.keep(ctx, d)
+			return nil
+		})
+	}
+	return all.Wait()
+}
+
+// keep sees to the certificate of one domain.
+func (a *authority) keep(ctx context.Context, d *domain) {
+	patience := firstPatience
+	for {
+		pause := domainLook
+		answered := make(chan error, 1)
+		go func() { answered <- a.obtain(d) }() // which cannot be told to stop, and ends after five minutes
+		select {
+		case err := <-answered:
+			d.once.Do(func() { close(d.tried) })
+			if err != nil {
+				pause, patience = patience, min(2*patience, longestPatience)
+				a.logger.Warn("the authority gave no certificate", "domain", d.name, "error", err, "again_in", pause,
+					"hint", "the domain must lead to this server, on port 443, or on port 80 with --acme-http-addr")
+			}
+		case <-ctx.Done():
+			return
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		}
+	}
+}
+
+// obtain sees that there is a certificate, asking for one if need be.
+func (a *authority) obtain(d *domain) error {
+	certificate, err := a.manager.GetCertificate(asks(d.name))
+	if err != nil {
+		return err
+	}
+	leaf := certificate.Leaf
+	d.mu.Lock()
+	isNew := !d.expiry.Equal(leaf.NotAfter)
+	d.expiry = leaf.NotAfter
+	d.mu.Unlock()
+	if isNew {
+		a.logger.Info("has a certificate", "domain", d.name, "issuer", leaf.Issuer.String(), "until", blueprint.TimeOf(leaf.NotAfter))
+	}
+	// It is renewed when a third of its time is left, or 30 days.
+	if left := leaf.NotAfter.Sub(clock.Real{}.Now()); left < leaf.NotAfter.Sub(leaf.NotBefore)/6 {
+		a.logger.Warn("the certificate was not renewed so far; it is tried again each hour", "domain", d.name, "until", blueprint.TimeOf(leaf.NotAfter),
+			"hint", "the domain must lead to this server, and the server must reach "+a.options.directory)
+	}
+	return nil
+}
+
+// asks is what a client that can do what all can today says of itself.
+func asks(name string) *tls.ClientHelloInfo {
+	return &tls.ClientHelloInfo{ServerName: name, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256}}
+}
+
+// get gives the proof to an authority and the certificate of its domain to
+// anybody else. Who names no domain, or another one, is shown the first.
+func (a *authority) get(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	d := a.domains[strings.ToLower(strings.TrimSuffix(hello.ServerName, "."))]
+	if slices.Equal(hello.SupportedProtos, []string{proofProtocol}) {
+		if d == nil {
+			return nil, fmt.Errorf("no certificate is obtained for %q", hello.ServerName)
+		}
+		return a.manager.GetCertificate(hello)
+	}
+	if d == nil {
+		d = a.domains[a.options.domains[0]]
+	}
+	timer := time.NewTimer(firstWait)
+	defer timer.Stop()
+	select {
+	case <-d.tried:
+	case <-timer.C:
+	}
+	if d.until().IsZero() {
+		return nil, fmt.Errorf("there is no certificate for %s yet", d.name)
+	}
+	return a.manager.GetCertificate(asks(d.name))
+}
+
+func (d *domain) until() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.expiry
+}
+
+func (a *authority) expiry() (first time.Time) {
+	for i, name := range a.options.domains {
+		if until := a.domains[name].until(); i == 0 || until.Before(first) {
+			first = until
+		}
+	}
+	return first
+}
+
+func (a *authority) names() []string { return a.options.domains }
+
+func (a *authority) about() string {
+	return "certificates by " + a.options.directory + " for " + strings.Join(a.options.domains, ", ") + ", kept in " + absolute(a.options.dir)
+}

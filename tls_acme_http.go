@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+
+	"blueprintd/front"
+)
+
+// maxProofs is how many connections may be open on the address for proofs.
+const maxProofs = 256
+
+// listenForProofs takes the address on which an authority looks by plain http
+// whether the domains lead here, when one was chosen.
+func (s *server) listenForProofs() error {
+	address := s.options.acme.httpAddr
+	if address == "" {
+		return nil
+	}
+	listener, err := listen(address)
+	if err != nil {
+		return failed("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
+	}
+	s.provers = front.NewConnections(listener, maxProofs)
+	proofs := s.acme.manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))
+	s.proving = s.newHTTP(front.NewAnswers(mostAnswers, s.draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := *r
+		if host, _, err := net.SplitHostPort(r.Host); err == nil {
+			asked.Host = host // a port is no part of what is proved
+		}
+		proofs.ServeHTTP(w, &asked)
+	})))
+	return nil
+}
+
+// sendToTLS sends who looks for something on to https. What somebody sends is
+// refused: it came unencrypted, and clients that repeated it by themselves would
+// hide that from who wrote the address.
+func (s *server) sendToTLS(w http.ResponseWriter, r *http.Request) {
+	host := s.apiHost()
+	if d := s.acme.domains[strings.ToLower(r.Host)]; d != nil {
+		if _, port, err := net.SplitHostPort(s.localAddress()); err == nil && s.options.publicURL == "" {
+			host = "https://" + withPort(d.name, port)
+		}
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		http.Error(w, "this port only leads to "+host+": write that in the address", http.StatusBadRequest)
+		return
+	}
+	http.Redirect(w, r, host+r.URL.RequestURI(), http.StatusPermanentRedirect)
+}
+
+// serveProofs answers there until the server stops.
+func (s *server) serveProofs(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- s.proving.Serve(s.provers) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return s.proving.Close()
+	}
+}

@@ -1,0 +1,118 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { parseJson, show } from '../api/json'
+import { checkJson } from '../parts/json-check'
+import { type AnyKind, anyKindOf, anyKinds, turn } from './any-kind'
+import { CodeBox } from './code-box'
+import type { ControlProps } from './field-view'
+import classes from './forms.module.css'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { sentence } from './issues'
+import { TemplateInput } from './template-input'
+import type { FormIssue } from './types'
+import { isNumber, oneLine, readNumber, same } from './values'
+
+/** A value of any kind: one chooses what it is. */
+export function AnyField(props: ControlProps) {
+  const { field, id, label, value, onChange, issues, required, actions } = props
+  const { complete, readOnly } = useFormState()
+  const [chosen, setChosen] = useState<AnyKind>()
+  const kind = chosen === 'json' && value !== undefined ? 'json' : anyKindOf(value)
+  const unnamed = props.hideLabel === true // in a row of keys and values, where the key is the name
+  const shown = kind === 'none' && (unnamed || required) ? 'text' : kind
+  const kinds = required ? anyKinds.filter((one) => one.value !== 'none') : anyKinds
+  const select = readOnly ? null : (
+    <NativeSelect
+      size="xs"
+      aria-label={`Kind of ${label}`}
+      data={kinds}
+      value={shown}
+      className={classes.kindSelect}
+      onChange={(event) => {
+        const next = event.currentTarget.value as AnyKind
+        setChosen(next)
+        onChange(turn(value, next))
+      }}
+    />
+  )
+  const lines: FormIssue[] = issues.map((issue) => ({ ...issue, message: sentence(issue), path: [] }))
+  const said = about(id, lines, required)
+  const text = typeof value === 'string' ? value : ''
+  const placeholder = field.hasDefault ? oneLine(field.standard) : undefined
+  let control: React.ReactNode
+  switch (shown) {
+    case 'text':
+      control = <TemplateInput {...said} value={text} onChange={onChange} names={complete} lines rows={1} readOnly={readOnly} placeholder={placeholder} />
+      break
+    case 'number': control = <NumberBox {...said} value={value} onChange={onChange} readOnly={readOnly} />; break
+    case 'boolean': control = <Checkbox {...said} label="Yes" checked={value === true} disabled={readOnly} onChange={(event) => onChange(event.currentTarget.checked)} />; break
+    case 'json': control = <JsonBox {...said} value={value} onChange={onChange} readOnly={readOnly} />; break
+    case 'null': control = <span id={id} className={classes.nothing}>The value null</span>; break
+    default: control = readOnly ? <span className={classes.nothing}>Not set</span> : null
+  }
+  const single = shown !== 'none' && shown !== 'null'
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={lines} group={!single} actions={unnamed ? actions : <>{select}{actions}</>}>
+      {unnamed ? <div className={classes.row}><div className={classes.grow}>{control}</div>{select && <div className={classes.kind}>{select}</div>}</div> : control}
+    </Frame>
+  )
+}
+
+type BoxProps = ReturnType<typeof about> & { value: unknown; onChange: (value: unknown) => void; readOnly: boolean }
+
+function NumberBox({ value, onChange, ...props }: BoxProps) {
+  const [draft, setDraft] = useState(isNumber(value) ? oneLine(value) : '')
+  const bad = readNumber(draft) === undefined
+  const shown = bad || same(readNumber(draft), value) ? draft : oneLine(value)
+  return (
+    <TextInput
+      {...props}
+      inputMode="decimal"
+      value={shown}
+      error={bad ? 'This is no number.' : props['aria-invalid']}
+      onChange={(event) => {
+        setDraft(event.currentTarget.value)
+        const next = readNumber(event.currentTarget.value)
+        if (next !== undefined) onChange(next)
+      }}
+    />
+  )
+}
+
+/** A JSON value as text. What is no JSON is told, and not handed on; undefined is handed on for an empty text when that may be. */
+export function JsonBox({ value, onChange, readOnly, optional = false, rows = 3, ...props }: BoxProps & { optional?: boolean; rows?: number }) {
+  const [draft, setDraft] = useState(() => (value === undefined ? '' : show(value)))
+  const empty = draft.trim() === ''
+  const fault = empty ? undefined : checkJson(draft)
+  const means = fault || empty ? undefined : parseJson(draft)
+  const [kept, setKept] = useState(value)
+  // Changed from elsewhere: show that.
+  if (!same(kept, value)) {
+    setKept(value)
+    if (!same(means, value)) setDraft(value === undefined ? '' : show(value))
+  }
+  const message = fault ? `Line ${fault.line}, column ${fault.column}: ${fault.message}. Not taken over yet.` : empty && !optional ? 'A JSON value is missing. Not taken over yet.' : undefined
+  return (
+    <CodeBox
+      {...props}
+      aria-invalid={message !== undefined || props['aria-invalid']}
+      value={draft}
+      rows={rows}
+      readOnly={readOnly}
+      errorLine={fault?.line}
+      message={message}
+      onFormat={fault || empty ? undefined : () => setDraft(show(parseJson(draft)))}
+      onChange={(text) => {
+        setDraft(text)
+        if (text.trim() === '') {
+          if (optional) { setKept(undefined); onChange(undefined) }
+        } else if (!checkJson(text)) {
+          const next = parseJson(text)
+          setKept(next)
+          onChange(next)
+        }
+      }}
+    />
+  )
+}

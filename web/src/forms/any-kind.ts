@@ -1,0 +1,41 @@
+import { checkJson } from '../parts/json-check'
+import { parseJson } from '../api/json'
+import { isNumber, oneLine, readNumber } from './values'
+
+/** The controls for a value of any kind. */
+export type AnyKind = 'none' | 'text' | 'number' | 'boolean' | 'null' | 'json'
+
+export const anyKinds: { value: AnyKind; label: string }[] = [
+  { value: 'none', label: 'Not set' },
+  { value: 'text', label: 'Text' },
+  { value: 'number', label: 'Number' },
+  { value: 'boolean', label: 'Yes or no' },
+  { value: 'json', label: 'JSON' },
+  { value: 'null', label: 'Null' },
+]
+
+/** The control that shows a value best. */
+export function anyKindOf(value: unknown): AnyKind {
+  if (value === undefined) return 'none'
+  if (value === null) return 'null'
+  if (typeof value === 'string') return 'text'
+  if (isNumber(value)) return 'number'
+  return typeof value === 'boolean' ? 'boolean' : 'json'
+}
+
+/** The value as one of another kind, as much of it as can be kept. */
+export function turn(value: unknown, to: AnyKind): unknown {
+  switch (to) {
+    case 'none': return undefined
+    case 'null': return null
+    case 'text': return value === undefined || value === null ? '' : oneLine(value)
+    case 'number': return isNumber(value) ? value : readNumber(typeof value === 'string' ? value : '') ?? 0
+    case 'boolean': return value === true || value === 'true'
+    case 'json': {
+      if (typeof value === 'object' && value !== null) return value
+      // A text that is itself an object or a list was likely meant so.
+      if (typeof value === 'string' && /^\s*[[{]/.test(value) && !checkJson(value)) return parseJson(value)
+      return value === undefined || value === '' || value === null ? {} : value
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import type { ControlProps } from './field-view'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { oneLine, same } from './values'
+
+/** One of some values. */
+export function ChoiceField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly } = useFormState()
+  const choices = field.choices ?? []
+  const at = choices.findIndex((choice) => same(choice.value, value))
+  const standard = choices.find((choice) => field.hasDefault && same(choice.value, field.standard))
+  const data = choices.map((choice, index) => ({ value: String(index), label: choice.label }))
+  if (!required || value === undefined) data.unshift({ value: '', label: standard ? `${standard.label} (default)` : required ? 'Choose' : 'Not set' })
+  if (value !== undefined && at < 0) data.push({ value: 'other', label: `${oneLine(value)} (not one of these)` })
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
+      {readOnly ? <TextInput {...about(id, issues)} readOnly value={data.find((one) => one.value === (value === undefined ? '' : at < 0 ? 'other' : String(at)))?.label ?? ''} /> : <NativeSelect
+        {...about(id, issues, required)}
+        data={data}
+        value={value === undefined ? '' : at < 0 ? 'other' : String(at)}
+        error={issues.some((issue) => issue.severity !== 'warning')}
+        onChange={(event) => {
+          const next = event.currentTarget.value
+          if (next !== 'other') onChange(next === '' ? undefined : choices[Number(next)]?.value)
+        }}
+      />}
+    </Frame>
+  )
+}
+
+/** Yes or no; an optional one may also be left to its default. */
+export function BooleanField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly } = useFormState()
+  // "Not set" is an answer of its own where nothing says what it stands for.
+  if (!required && !field.hasDefault) {
+    const choices = [{ value: true, label: 'Yes' }, { value: false, label: 'No' }]
+    return <ChoiceField {...{ field: { ...field, choices }, id, label, value, onChange, issues, required, actions, schema: field.schema, name: '', path: [] }} />
+  }
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
+      <Checkbox
+        {...about(id, issues, required)}
+        label="Yes"
+        aria-labelledby={`${id}-label`}
+        checked={value === undefined ? field.standard === true : value === true}
+        disabled={readOnly}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+    </Frame>
+  )
+}

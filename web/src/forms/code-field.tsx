@@ -1,0 +1,24 @@
+import { CodeBox } from './code-box'
+import type { ControlProps } from './field-view'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+
+/** The text of a program. The error of the last run stands at its line. */
+export function CodeField({ field, id, name, label, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly, context } = useFormState()
+  const failed = context.codeErrors?.[name]
+  const found = failed ? [...issues, { path: [], message: `Line ${failed.line} in the last run: ${failed.message}` }] : issues
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={found} actions={actions}>
+      <CodeBox
+        {...about(id, found, required)}
+        value={typeof value === 'string' ? value : ''}
+        onChange={(text) => onChange(text === '' && !required ? undefined : text)}
+        readOnly={readOnly}
+        rows={8}
+        errorLine={failed?.line}
+        placeholder="return input"
+      />
+    </Frame>
+  )
+}

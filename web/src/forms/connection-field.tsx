@@ -1,0 +1,119 @@
+import { Anchor, MultiSelect, Select } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { api } from '../api/client'
+import type { ControlProps } from './field-view'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { TemplateField } from './template-field'
+import type { FormIssue } from './types'
+
+/** A connection, picked by its name. */
+export function ConnectionField(props: ControlProps) {
+  const { field, id, label, value, onChange, issues, required, actions } = props
+  const { readOnly, complete } = useFormState()
+  const { data, note, known } = useConnections(field.connectionTypes ?? [])
+  const text = typeof value === 'string' ? value : ''
+  if (complete && text.includes('{{')) return <TemplateField {...props} lines={false} />
+  const found = withUnknown(issues, known && text !== '' && !known.has(text) ? [text] : [])
+  return (
+    <Frame id={id} label={label} required={required} description={<>{field.description} {note}</>} issues={found} actions={actions}>
+      <Select
+        {...about(id, found, required)}
+        data={withOwn(data, text)}
+        value={text === '' ? null : text}
+        onChange={(next) => onChange(next ?? undefined)}
+        searchable
+        readOnly={readOnly}
+        placeholder="Choose a connection"
+        nothingFoundMessage="No connection of this type"
+        error={found.some((issue) => issue.severity !== 'warning')}
+        comboboxProps={{ withinPortal: true }}
+      />
+    </Frame>
+  )
+}
+
+/** Several connections. */
+export function ConnectionsField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly } = useFormState()
+  const { data, note, known } = useConnections(field.connectionTypes ?? [])
+  const list = Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : []
+  const found = withUnknown(issues, known ? list.filter((one) => !known.has(one)) : [])
+  return (
+    <Frame id={id} label={label} required={required} description={<>{field.description} {note}</>} issues={found} actions={actions}>
+      <MultiSelect
+        {...about(id, found, required)}
+        data={list.reduce(withOwn, data)}
+        value={list}
+        onChange={(next) => onChange(next.length === 0 && !required ? undefined : next)}
+        searchable
+        readOnly={readOnly}
+        placeholder={list.length === 0 ? 'Choose connections' : undefined}
+        nothingFoundMessage="No connection of this type"
+        error={found.some((issue) => issue.severity !== 'warning')}
+        comboboxProps={{ withinPortal: true }}
+      />
+    </Frame>
+  )
+}
+
+/** Another blueprint, picked by its title. */
+export function BlueprintField(props: ControlProps) {
+  const { field, id, label, value, onChange, issues, required, actions } = props
+  const { readOnly, complete, context } = useFormState()
+  const text = typeof value === 'string' ? value : ''
+  const list = useQuery({ queryKey: ['blueprint', 'picker'], queryFn: pickable, staleTime: 30_000 })
+  const data = useMemo(() => (list.data ?? []).filter((one) => one.id !== context.blueprintId).map((one) => ({ value: one.id, label: one.title })), [list.data, context.blueprintId])
+  if (complete && text.includes('{{')) return <TemplateField {...props} lines={false} />
+  return (
+    <Frame id={id} label={label} required={required} description={<>{field.description}{list.isError && ' The list of blueprints cannot be read.'}</>} issues={issues} actions={actions}>
+      <Select
+        {...about(id, issues, required)}
+        data={withOwn(data, text)}
+        value={text === '' ? null : text}
+        onChange={(next) => onChange(next ?? undefined)}
+        searchable
+        readOnly={readOnly}
+        placeholder="Choose a blueprint"
+        nothingFoundMessage="No such blueprint"
+        error={issues.some((issue) => issue.severity !== 'warning')}
+        comboboxProps={{ withinPortal: true }}
+      />
+    </Frame>
+  )
+}
+
+type Option = { value: string; label: string }
+
+function useConnections(types: string[]) {
+  const { context } = useFormState()
+  const of = context.organizationId
+  // All that one may use, also where the blueprint belongs to an organization: a run has its starter's as well.
+  const list = useQuery({ queryKey: ['connection', 'list'], queryFn: () => api.connection.list.query(), staleTime: 30_000 })
+  return useMemo(() => {
+    const fit = (list.data ?? []).filter((one) => types.length === 0 || types.includes(one.type))
+    fit.sort((a, b) => Number(b.organizationId === of) - Number(a.organizationId === of) || a.name.localeCompare(b.name))
+    const names = new Map<string, number>()
+    for (const one of fit) names.set(one.name, (names.get(one.name) ?? 0) + 1)
+    const data: Option[] = fit.map((one) => ({ value: one.id, label: names.get(one.name)! > 1 ? `${one.name} (${one.type}, ${one.id.slice(-6)})` : types.length === 1 ? one.name : `${one.name} (${one.type})` }))
+    const note = list.isError
+      ? 'The list of connections cannot be read.'
+      : list.data && fit.length === 0 ? <>You have no connection{types.length > 0 && ` of type ${types.join(' or ')}`} yet. <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">Make one (new tab)</Anchor></> : null
+    return { data, note, known: list.data && new Set(list.data.map((one) => one.id)) }
+  }, [list.data, list.isError, types.join(), of])
+}
+
+async function pickable() {
+  const { data } = await api.blueprint.list.query({ limit: 100 })
+  return data.map(({ id, title }) => ({ id, title }))
+}
+
+// A value that is not in the list is shown as it is.
+function withOwn(data: Option[], value: string): Option[] {
+  return value === '' || data.some((one) => one.value === value) ? data : [...data, { value, label: value }]
+}
+
+function withUnknown(issues: readonly FormIssue[], unknown: string[]): readonly FormIssue[] {
+  return unknown.length === 0 ? issues : [...issues, ...unknown.map((one) => ({ path: [], message: `${one} is not among the connections that you may use.`, severity: 'warning' }))]
+}

@@ -1,0 +1,53 @@
+import { NativeSelect, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { inUnit, msOf, type Unit, unitOf, units } from './duration'
+import type { ControlProps } from './field-view'
+import classes from './forms.module.css'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { oneLine } from './values'
+
+/** A length of time in a unit that one chooses; the value is in milliseconds. */
+export function DurationField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly } = useFormState()
+  const [chosen, setUnit] = useState<Unit>()
+  const [draft, setDraft] = useState<string>()
+  const standard = typeof field.standard === 'number' ? field.standard : undefined
+  const unit = chosen ?? unitOf(value ?? standard)
+  const stands = draft !== undefined && (msOf(draft, unit) ?? undefined) === value
+  const shown = stands ? draft : typeof value === 'number' ? inUnit(value, unit) : value === undefined ? '' : oneLine(value)
+  const found = shown.trim() !== '' && msOf(shown, unit) === undefined ? [{ path: [], message: 'This is no length of time.' }] : issues
+  return (
+    <Frame id={id} label={label} required={required} description={field.description?.replace(/, in milliseconds(?=[;.,]|$)/, '').replace('in milliseconds of', 'in')} issues={found} actions={actions}>
+      <div className={classes.row}>
+        <TextInput
+          {...about(id, found, required)}
+          className={classes.grow}
+          inputMode="decimal"
+          value={shown}
+          readOnly={readOnly}
+          placeholder={standard === undefined ? undefined : inUnit(standard, unit)}
+          error={found.length > 0 && found === issues ? issues.some((issue) => issue.severity !== 'warning') : found.length > 0}
+          onChange={(event) => {
+            setDraft(event.currentTarget.value)
+            setUnit(unit)
+            onChange(msOf(event.currentTarget.value, unit))
+          }}
+        />
+        <NativeSelect
+          aria-label={`${label}, unit`}
+          w={148}
+          data={units.map(({ name }) => name)}
+          value={unit}
+          disabled={readOnly}
+          onChange={(event) => {
+            const next = event.currentTarget.value as Unit
+            setUnit(next)
+            // The number stays as it is typed; its meaning changes, as one sees.
+            if (shown.trim() !== '') { setDraft(shown); onChange(msOf(shown, next)) }
+          }}
+        />
+      </div>
+    </Frame>
+  )
+}

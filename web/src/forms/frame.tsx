@@ -1,0 +1,70 @@
+import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react'
+import { type ReactNode, useContext } from 'react'
+import { HideLabelContext } from './form-state'
+import classes from './forms.module.css'
+import { isWarning, ordered, sentence } from './issues'
+import type { FormIssue } from './types'
+
+type Props = {
+  /** The id of the control. Its description has `${id}-about`. */
+  id: string
+  label: string
+  required?: boolean
+  description?: ReactNode
+  issues?: readonly FormIssue[]
+  /** Small buttons beside the label. */
+  actions?: ReactNode
+  /** The field is a group of controls and not one. */
+  group?: boolean
+  children: ReactNode
+}
+
+/** A control with its name above and what there is to say about it below. */
+export function Frame({ id, label, required, description, issues = [], actions, group, children }: Props) {
+  const hideLabel = useContext(HideLabelContext)
+  const name = <>{label}{required && <span className={classes.star} aria-hidden> *</span>}</>
+  const head = (
+    <div className={classes.head} data-hidden={hideLabel && !actions ? true : undefined}>
+      {group
+        ? <span id={`${id}-label`} className={hideLabel ? classes.unseen : classes.label}>{name}</span>
+        : <label htmlFor={id} id={`${id}-label`} className={hideLabel ? classes.unseen : classes.label}>{name}</label>}
+      {actions && <span className={classes.actions}>{actions}</span>}
+    </div>
+  )
+  const notes = (
+    <div id={`${id}-about`} className={classes.about}>
+      <Issues issues={issues} />
+      {description && <div className={classes.description}>{description}</div>}
+    </div>
+  )
+  if (group) {
+    return <div role="group" aria-labelledby={`${id}-label`} aria-describedby={`${id}-about`} className={classes.field} data-group>{head}{notes}{children}</div>
+  }
+  return <div className={classes.field}>{head}{children}{notes}</div>
+}
+
+/** Issues as lines: errors first. Readers hear new ones when they come. */
+export function Issues({ issues }: { issues: readonly FormIssue[] }) {
+  const lines = ordered(issues)
+  return (
+    <div className={classes.issues} aria-live="polite">
+      {lines.map((issue) => (
+        <div key={sentence(issue)} className={isWarning(issue) ? classes.warning : classes.error}>
+          {isWarning(issue) ? <IconInfoCircle size={14} aria-hidden /> : <IconAlertTriangle size={14} aria-hidden />}
+          <span><span className={classes.unseen}>{isWarning(issue) ? 'Warning: ' : 'Error: '}</span>{upper(sentence(issue))}</span>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+/** What a control says about itself to readers. */
+export function about(id: string, issues: readonly FormIssue[], required = false) {
+  const bad = issues.some((issue) => !isWarning(issue))
+  return { id, 'aria-describedby': `${id}-about`, 'aria-invalid': bad || undefined, 'aria-required': required || undefined }
+}
+
+// A sentence of the server begins small; one that begins with a key or a quote stays as it is.
+function upper(text: string): string {
+  return /^[a-z]+ /.test(text) ? text[0]!.toUpperCase() + text.slice(1) : text
+}

@@ -1,0 +1,49 @@
+import { showPath } from '../api/errors'
+import type { FormIssue } from './types'
+
+/** The issues of one place of a value. */
+export type Here = {
+  /** Those of the value itself. */
+  own: FormIssue[]
+  /** Those of something within it; the paths go on from here. */
+  within: FormIssue[]
+}
+
+/** Splits the issues of a value, whose paths start at it, into its own and those within. */
+export function split(issues: readonly FormIssue[]): Here {
+  return { own: issues.filter((issue) => issue.path.length === 0), within: issues.filter((issue) => issue.path.length > 0) }
+}
+
+/** The issues at or below a member; their paths start at the member. */
+export function below(issues: readonly FormIssue[], key: string | number): FormIssue[] {
+  if (issues.length === 0) return none
+  const found = issues.filter((issue) => issue.path.length > 0 && issue.path[0] === key)
+  return found.length === 0 ? none : found.map((issue) => ({ ...issue, path: issue.path.slice(1) }))
+}
+
+const none: FormIssue[] = []
+
+/** Issues whose path starts with a prefix, with the prefix taken off. */
+export function under(issues: readonly FormIssue[], prefix: readonly (string | number)[]): FormIssue[] {
+  return issues
+    .filter((issue) => prefix.every((part, index) => issue.path[index] === part))
+    .map((issue) => ({ ...issue, path: issue.path.slice(prefix.length) }))
+}
+
+/** What an issue says where its path, if it has one left, has no field of its own. */
+export function sentence(issue: FormIssue): string {
+  const path = showPath(issue.path as (string | number)[])
+  return path === '' ? issue.message : `${path}: ${issue.message}`
+}
+
+/** Errors first, the same message once. */
+export function ordered(issues: readonly FormIssue[]): FormIssue[] {
+  const seen = new Set<string>()
+  const fresh = issues.filter((issue) => !seen.has(sentence(issue)) && seen.add(sentence(issue)))
+  return [...fresh.filter((issue) => !isWarning(issue)), ...fresh.filter(isWarning)]
+}
+
+/** Whether an issue is only doubtful. */
+export function isWarning(issue: FormIssue): boolean {
+  return issue.severity === 'warning'
+}

@@ -1,0 +1,108 @@
+import { ActionIcon, Button, Tooltip } from '@mantine/core'
+import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react'
+import { useRef } from 'react'
+import type { ControlProps } from './field-view'
+import { FieldView } from './field-view'
+import classes from './forms.module.css'
+import { useFormState } from './form-state'
+import { Frame } from './frame'
+import { below, split } from './issues'
+import { labelOf } from './label'
+import { fieldOf } from './schema'
+import { startOf } from './start'
+import { useFocusAfter } from './use-focus-after'
+import { moved } from './values'
+
+/** A list: its items with buttons to move and remove them, and one that adds another. */
+export function ListField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly, root } = useFormState()
+  const list = Array.isArray(value) ? (value as unknown[]) : []
+  const keys = useKeys(list)
+  const focus = useFocusAfter(list.length)
+  const items = field.items ?? true
+  const one = singular(name || label)
+  const most = typeof field.schema.maxItems === 'number' ? field.schema.maxItems : Infinity
+  const simple = !['object', 'list', 'map', 'variants', 'any'].includes(fieldOf(items, root).kind)
+  const change = (next: unknown[]) => onChange(next)
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={split(issues).own} actions={actions} group>
+      {list.length > 0 && (
+        <div className={classes.inside} ref={focus.rows}>
+          {list.map((item, index) => {
+            const what = `${one[0]!.toUpperCase()}${one.slice(1)} ${index + 1}`
+            const tools = !readOnly && (
+              <>
+                <Tool label={`Move ${what} up`} disabled={index === 0} onClick={() => { keys.move(index, -1); change(moved(list, index, -1)) }}><IconArrowUp size={15} aria-hidden /></Tool>
+                <Tool label={`Move ${what} down`} disabled={index === list.length - 1} onClick={() => { keys.move(index, 1); change(moved(list, index, 1)) }}><IconArrowDown size={15} aria-hidden /></Tool>
+                <Tool label={`Remove ${what}`} onClick={() => { keys.remove(index); focus.toAdd(); change(list.filter((_, at) => at !== index)) }}><IconTrash size={15} aria-hidden /></Tool>
+              </>
+            )
+            const view = (
+              <FieldView
+                schema={items}
+                name={name}
+                label={what}
+                hideLabel={simple}
+                tools={simple ? undefined : tools}
+                path={[...path, index]}
+                required
+                value={item}
+                // An item is never away: what was cleared is null, or an empty text.
+                onChange={(next) => change(list.map((old, at) => (at === index ? (next === undefined ? (typeof old === 'string' ? '' : null) : next) : old)))}
+                issues={below(issues, index)}
+              />
+            )
+            return simple
+              ? <div key={keys.of(index)} className={classes.row}><div className={classes.grow}>{view}</div><span className={classes.pairTools}>{tools}</span></div>
+              : <div key={keys.of(index)}>{view}</div>
+          })}
+        </div>
+      )}
+      <div className={classes.addRow}>
+        {list.length === 0 && readOnly && <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>}
+        {!readOnly && (
+          <Button
+            ref={focus.add}
+            variant="default"
+            size="xs"
+            leftSection={<IconPlus size={14} aria-hidden />}
+            disabled={list.length >= most}
+            onClick={() => {
+              focus.toNewest()
+              const start = startOf(items, root)
+              change([...list, start === undefined ? (simple ? '' : null) : start])
+            }}
+          >
+            Add {one}
+          </Button>
+        )}
+      </div>
+    </Frame>
+  )
+}
+
+function Tool({ label, ...rest }: { label: string; disabled?: boolean; onClick: () => void; children: React.ReactNode }) {
+  return <Tooltip label={label}><ActionIcon size={26} className={classes.tool} aria-label={label} {...rest} /></Tooltip>
+}
+
+// Items have no names; each is given one, so that a field keeps its state when items move.
+function useKeys(list: unknown[]) {
+  const keys = useRef<number[]>([])
+  const next = useRef(0)
+  while (keys.current.length < list.length) keys.current.push(next.current++)
+  keys.current.length = list.length
+  return {
+    of: (index: number) => keys.current[index],
+    move: (index: number, by: number) => {
+      const [key] = keys.current.splice(index, 1)
+      keys.current.splice(index + by, 0, key!)
+    },
+    remove: (index: number) => keys.current.splice(index, 1),
+  }
+}
+
+function singular(name: string): string {
+  const word = labelOf(name).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())
+  if (/ies$/.test(word)) return `${word.slice(0, -3)}y`
+  return /[^s]s$/.test(word) && word.length > 3 ? word.slice(0, -1) : word === '' ? 'item' : word
+}

@@ -1,0 +1,127 @@
+import { ActionIcon, Button, TextInput, Tooltip } from '@mantine/core'
+import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useEffect, useRef, useState } from 'react'
+import type { ControlProps } from './field-view'
+import { FieldView } from './field-view'
+import classes from './forms.module.css'
+import { useFormState } from './form-state'
+import { Frame, Issues } from './frame'
+import { below, split } from './issues'
+import { startOf } from './start'
+import { useFocusAfter } from './use-focus-after'
+import { isObject, renamed, withMember } from './values'
+
+/** An object whose keys one chooses: headers, values, parameters. */
+export function MapField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly, root } = useFormState()
+  const object = isObject(value) ? value : {}
+  const keys = Object.keys(object)
+  const focus = useFocusAfter(keys.length)
+  const [fresh, setFresh] = useState(false) // a row whose key is not typed yet
+  const items = field.items ?? true
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={split(issues).own} actions={actions} group>
+      {(keys.length > 0 || fresh) && (
+        <div className={classes.inside} ref={focus.rows}>
+          {keys.map((key, index) => (
+            // The position is the row's name: the key itself changes as one types.
+            <div key={index} className={classes.pair}>
+              <KeyInput name={key} label={`${label}, key ${index + 1}`} taken={keys} readOnly={readOnly} onRename={(to) => onChange(renamed(object, key, to))} />
+              <FieldView
+                schema={items}
+                name=""
+                label={`Value of ${key}`}
+                hideLabel
+                path={[...path, key]}
+                required
+                value={object[key]}
+                onChange={(next) => onChange(withMember(object, key, next === undefined ? emptyOf(object[key]) : next))}
+                issues={below(issues, key)}
+              />
+              {!readOnly && <Remove label={`Remove ${key}`} onClick={() => { focus.toAdd(); onChange(withMember(object, key, undefined)) }} />}
+            </div>
+          ))}
+          {fresh && (
+            <div className={classes.pair}>
+              <KeyInput
+                name=""
+                label={`${label}, new key`}
+                taken={keys}
+                focus
+                onLeaveEmpty={() => setFresh(false)}
+                onRename={(key) => {
+                  setFresh(false)
+                  focus.toNewest()
+                  const start = startOf(items, root)
+                  onChange(withMember(object, key, start === undefined ? '' : start))
+                }}
+              />
+              <span className={classes.nothing} style={{ paddingTop: 8 }}>Type the key, then Enter</span>
+              <Remove label="Remove this row" onClick={() => setFresh(false)} />
+            </div>
+          )}
+        </div>
+      )}
+      <div className={classes.addRow}>
+        {keys.length === 0 && readOnly && <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>}
+        {!readOnly && <Button ref={focus.add} variant="default" size="xs" leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setFresh(true)}>Add key</Button>}
+      </div>
+    </Frame>
+  )
+}
+
+function emptyOf(before: unknown): unknown {
+  return typeof before === 'string' ? '' : null
+}
+
+function Remove({ label, onClick }: { label: string; onClick: () => void }) {
+  return (
+    <span className={classes.pairTools}>
+      <Tooltip label={label}><ActionIcon size={28} aria-label={label} onClick={onClick}><IconTrash size={16} aria-hidden /></ActionIcon></Tooltip>
+    </span>
+  )
+}
+
+type KeyProps = { name: string; label: string; taken: string[]; onRename: (to: string) => void; onLeaveEmpty?: () => void; focus?: boolean; readOnly?: boolean }
+
+// A key takes effect when one leaves it: half of one could be another's.
+function KeyInput({ name, label, taken, onRename, onLeaveEmpty, focus, readOnly }: KeyProps) {
+  const [draft, setDraft] = useState(name)
+  const [known, setKnown] = useState(name)
+  const box = useRef<HTMLInputElement>(null)
+  if (known !== name) {
+    setKnown(name)
+    setDraft(name)
+  }
+  useEffect(() => {
+    if (focus) box.current?.focus()
+  }, [focus])
+  const twice = draft !== name && taken.includes(draft)
+  const done = () => {
+    if (draft === name) {
+      if (draft === '') onLeaveEmpty?.()
+    } else if (!twice) onRename(draft)
+  }
+  return (
+    <div>
+      <TextInput
+        ref={box}
+        aria-label={label}
+        value={draft}
+        readOnly={readOnly}
+        error={twice}
+        spellCheck={false}
+        autoComplete="off"
+        classNames={{ input: classes.mono }}
+        placeholder="key"
+        onChange={(event) => setDraft(event.currentTarget.value)}
+        onBlur={done}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') { event.preventDefault(); done() }
+          if (event.key === 'Escape' && draft !== name) { event.stopPropagation(); setDraft(name) }
+        }}
+      />
+      <Issues issues={twice ? [{ path: [], message: 'This key is there already.' }] : []} />
+    </div>
+  )
+}

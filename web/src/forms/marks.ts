@@ -1,0 +1,100 @@
+import type { Language } from './completion'
+import { placeAt } from './completion'
+import { cannotHave, type Names } from './names'
+import { readPath, type Step, writePath } from './path'
+import { expressionLength, scan } from './scan'
+
+/** A part of a text that is more than text. */
+export type Mark = { from: number; to: number; kind: 'template' | 'unknown' | 'bad'; message?: string }
+
+/** The placeholders of a text, with what is malformed or names nothing that is known. names undefined: no name is checked. */
+export function marksOf(text: string, language: Language, names?: Names): Mark[] {
+  if (language === 'expression') return unknownIn(text, 0, names)
+  const marks: Mark[] = []
+  for (let from = text.indexOf('{{'); from >= 0;) {
+    const [to, inner] = text[from + 2] === '=' ? expressionAt(text, from, names) : pathAt(text, from, names)
+    marks.push(...inner)
+    from = text.indexOf('{{', to)
+  }
+  return marks
+}
+
+function expressionAt(text: string, from: number, names: Names | undefined): [number, Mark[]] {
+  const length = expressionLength(text.slice(from + 3))
+  if (length < 0) return [text.length, [{ from, to: text.length, kind: 'bad', message: 'This "{{=" has no "}}" after its expression.' }]]
+  const to = from + 3 + length + 2
+  return [to, layered({ from, to, kind: 'template' }, unknownIn(text.slice(from + 3, from + 3 + length), from + 3, names))]
+}
+
+function pathAt(text: string, from: number, names: Names | undefined): [number, Mark[]] {
+  let at = from + 2
+  const skip = () => { at += /^\s*/.exec(text.slice(at))![0].length }
+  const bad = (message: string): [number, Mark[]] => {
+    const end = text.indexOf('}}', Math.min(at, text.length))
+    const next = text.indexOf('{{', from + 2)
+    const to = end >= 0 && (next < 0 || end < next) ? end + 2 : next >= 0 ? next : text.length
+    return [to, [{ from, to, kind: 'bad', message }]]
+  }
+  skip()
+  const start = at
+  const read = readPath(text.slice(at))
+  at += read.length
+  if (read.error) return bad(`${read.error[0]!.toUpperCase()}${read.error.slice(1)} after "${text.slice(from, at).slice(0, 40)}".`)
+  skip()
+  const fallback = text.startsWith('??', at)
+  if (fallback) {
+    const end = literalEnd(text, at + 2)
+    if (end === undefined) return bad('After "??" a JSON value stands, such as "text", 0 or null.')
+    at = end
+    skip()
+  }
+  if (!text.startsWith('}}', at)) return bad(at >= text.length ? '"}}" is missing.' : `"}}" must stand before "${text.slice(at, at + 12)}".`)
+  const mark: Mark = { from, to: at + 2, kind: 'template' }
+  const message = fallback ? undefined : unknown(read.steps, names)
+  return [at + 2, message ? layered(mark, [{ from: start, to: start + read.length, kind: 'unknown', message }]) : [mark]]
+}
+
+// Where the JSON value ends that begins here: the first "}}" before which all is one.
+function literalEnd(text: string, from: number): number | undefined {
+  for (let end = text.indexOf('}}', from), turn = 0; end >= 0 && turn < 20; end = text.indexOf('}}', end + 1), turn++) {
+    try {
+      JSON.parse(text.slice(from, end))
+      return end
+    } catch { /* a longer one may do */ }
+  }
+  return undefined
+}
+
+function unknownIn(source: string, offset: number, names: Names | undefined): Mark[] {
+  if (!names) return []
+  const { chains, declared } = scan(source)
+  return chains.flatMap((chain): Mark[] => {
+    if (chain.is !== 'name' || declared.has(String(chain.steps[0]))) return []
+    const message = unknown(chain.steps, names)
+    return message ? [{ from: offset + chain.from, to: offset + chain.to, kind: 'unknown', message }] : []
+  })
+}
+
+function unknown(steps: Step[], names: Names | undefined): string | undefined {
+  if (!names || steps.length === 0) return undefined
+  if (!Object.hasOwn(names, steps[0]!)) return `"${steps[0]}" is not known here.`
+  for (let length = 1; length < steps.length; length++) {
+    const place = placeAt(names, steps.slice(0, length))
+    if (!place) return undefined
+    if (cannotHave(place, steps[length]!)) return `"${writePath(steps.slice(0, length))}" has no "${steps[length]}".`
+  }
+  return undefined
+}
+
+// A mark with other marks in it, cut into pieces that do not overlap.
+function layered(whole: Mark, inner: Mark[]): Mark[] {
+  const pieces: Mark[] = []
+  let at = whole.from
+  for (const mark of inner) {
+    if (mark.from > at) pieces.push({ ...whole, from: at, to: mark.from })
+    pieces.push(mark)
+    at = mark.to
+  }
+  if (at < whole.to) pieces.push({ ...whole, from: at })
+  return pieces
+}

@@ -1,0 +1,14 @@
+/** What a datetime-local control shows for an instant: its time here, to the second; undefined when it is no instant. */
+export function dayTime(text: string): string | undefined {
+  if (text === '') return ''
+  const at = new Date(text)
+  if (Number.isNaN(at.getTime()) || !/^\d{4}-\d\d-\d\dT/.test(text)) return undefined
+  const two = (number: number) => String(number).padStart(2, '0')
+  return `${String(at.getFullYear()).padStart(4, '0')}-${two(at.getMonth() + 1)}-${two(at.getDate())}T${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`
+}
+
+/** The instant of a time here, in UTC as the service writes it; undefined when it is none. */
+export function momentOf(local: string): string | undefined {
+  const at = new Date(local)
+  return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
+}

@@ -1,0 +1,38 @@
+import { TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { ControlProps } from './field-view'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { isNumber, oneLine, readNumber, same } from './values'
+
+/** A number, with as many digits as one types. */
+export function NumberField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+  const { readOnly } = useFormState()
+  const [draft, setDraft] = useState<string>()
+  // What was typed stands while it means the value that the page holds; a text that is no number holds none.
+  const shown = draft !== undefined && (same(readNumber(draft), value) || value === undefined && readNumber(draft) === undefined) ? draft : isNumber(value) ? oneLine(value) : ''
+  const bad = shown.trim() !== '' && readNumber(shown) === undefined
+  const found = bad ? [{ path: [], message: 'This is no number.' }] : issues
+  return (
+    <Frame id={id} label={label} required={required} description={describe(field)} issues={found} actions={actions}>
+      <TextInput
+        {...about(id, found, required)}
+        inputMode={field.whole && Number(field.schema.minimum ?? -1) >= 0 ? 'numeric' : 'decimal'}
+        value={shown}
+        readOnly={readOnly}
+        placeholder={field.hasDefault ? oneLine(field.standard) : undefined}
+        error={found.some((issue) => !('severity' in issue) || issue.severity !== 'warning')}
+        onChange={(event) => {
+          setDraft(event.currentTarget.value)
+          onChange(readNumber(event.currentTarget.value))
+        }}
+      />
+    </Frame>
+  )
+}
+
+function describe(field: ControlProps['field']): string | undefined {
+  const { minimum, maximum } = field.schema
+  const bounds = minimum !== undefined && maximum !== undefined ? `From ${oneLine(minimum)} to ${oneLine(maximum)}.` : minimum !== undefined ? `At least ${oneLine(minimum)}.` : maximum !== undefined ? `At most ${oneLine(maximum)}.` : ''
+  return [field.description, bounds].filter(Boolean).join(' ') || undefined
+}

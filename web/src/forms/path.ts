@@ -1,0 +1,63 @@
+/** The paths of templates: name(.key | [index] | ["key"])*, as the server reads them. */
+
+/** One step of a path: a key, or a position. */
+export type Step = string | number
+
+const names = /^[\p{L}\p{Nd}_]+/u
+
+/** Whether a text can be a name, or a key after a point. */
+export function isName(text: string): boolean {
+  return nameLength(text) === text.length && text !== ''
+}
+
+/** How much at the start of a text is letters, digits and "_". */
+export function nameLength(text: string): number {
+  return names.exec(text)?.[0].length ?? 0
+}
+
+/** A step as it is written behind a path: `.key`, `["odd key"]` or `[0]`. */
+export function writeStep(step: Step): string {
+  if (typeof step === 'number') return `[${step}]`
+  return isName(step) ? `.${step}` : `[${JSON.stringify(step)}]`
+}
+
+/** A path as it is written in a template; the first step is a name. */
+export function writePath(steps: readonly Step[]): string {
+  return steps.map((step, index) => (index === 0 ? String(step) : writeStep(step))).join('')
+}
+
+/** What was read of a path: `length` characters of the text are a whole path; behind it stands something else. */
+export type ReadPath = { steps: Step[]; length: number; error?: string }
+
+/** Reads the path that a text starts with. With an error, `length` tells where it is. */
+export function readPath(text: string): ReadPath {
+  let at = nameLength(text)
+  if (at === 0) return { steps: [], length: 0, error: 'expected a name' }
+  const steps: Step[] = [text.slice(0, at)]
+  for (;;) {
+    const rest = text.slice(at)
+    if (rest.startsWith('.')) {
+      const length = nameLength(rest.slice(1))
+      if (length === 0) return { steps, length: at + 1, error: 'expected a key; a key with other characters than letters, digits and _ is written ["key"]' }
+      steps.push(rest.slice(1, 1 + length))
+      at += 1 + length
+    } else if (rest.startsWith('[')) {
+      const step = /^\[(\d{1,9})\]/.exec(rest) ?? /^\[("(?:[^"\\]|\\.)*")\]/.exec(rest)
+      const read = step && readBracket(step[1]!)
+      if (!step || read === undefined || read === null) return { steps, length: at + 1, error: 'expected a whole number or a key in double quotes and "]"' }
+      steps.push(read)
+      at += step[0].length
+    } else {
+      return { steps, length: at }
+    }
+  }
+}
+
+function readBracket(inside: string): Step | undefined {
+  if (!inside.startsWith('"')) return Number(inside)
+  try {
+    return JSON.parse(inside) as string
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,280 @@
+import { labelOf } from './label'
+import type { Schema } from './types'
+
+/** What is used to edit a value. */
+export type Kind =
+  | 'text' | 'number' | 'boolean' | 'choice' | 'date' | 'date-time' | 'secret'
+  | 'list' | 'object' | 'map' | 'variants' | 'constant' | 'any'
+  | 'expression' | 'code' | 'json-schema' | 'connection' | 'connections' | 'blueprint' | 'duration'
+
+/** One of the values that a field can have. */
+export type Choice = { value: unknown; label: string }
+
+/** A schema, taken apart into what a form needs to know. */
+export type Field = {
+  kind: Kind
+  /** The schema without what was unwrapped: references, the alternative of a template, null. */
+  schema: Record<string, unknown>
+  title?: string
+  description?: string
+  /** The default, meaningful when hasDefault. */
+  standard?: unknown
+  hasDefault: boolean
+  /** Besides the value itself a text with a template may stand there. */
+  template: boolean
+  nullable: boolean
+  /** The value is a whole number. */
+  whole?: boolean
+  /** Text of more than one line. */
+  lines?: boolean
+  /** Texts that are often meant; any other is as good. */
+  suggestions?: string[]
+  choices?: Choice[]
+  properties?: { key: string; schema: Schema; required: boolean }[]
+  /** The schema of list items, or of the values of a map. */
+  items?: Schema
+  /** Keys besides the named ones are allowed. */
+  open?: boolean
+  variants?: { title: string; schema: Schema }[]
+  /** The types of connections that can be picked; none stands for all. */
+  connectionTypes?: string[]
+}
+
+const depth = 16 // of references and alternatives; what is deeper is edited as JSON
+
+/** Takes a schema apart. root is the whole document, in which references are looked up; key names the value. */
+export function fieldOf(schema: Schema, root: Schema = schema, key = ''): Field {
+  const plain = unwrap(schema, root, depth)
+  const { kind, ...more } = kindOf(plain.schema, key, plain.choices, plain.variants)
+  return {
+    schema: plain.schema,
+    title: text(plain.schema.title),
+    description: text(plain.schema.description),
+    standard: plain.schema.default,
+    hasDefault: Object.hasOwn(plain.schema, 'default'),
+    template: plain.template,
+    nullable: plain.nullable,
+    ...more,
+    kind,
+  }
+}
+
+type Plain = { schema: Record<string, unknown>; template: boolean; nullable: boolean; choices?: Choice[]; variants?: { title: string; schema: Schema }[] }
+
+// Follows references and takes away the alternatives "a template" and "null".
+function unwrap(schema: Schema, root: Schema, left: number): Plain {
+  if (typeof schema !== 'object' || schema === null || left === 0) return { schema: {}, template: false, nullable: false }
+  if (typeof schema.$ref === 'string') {
+    const { $ref, ...beside } = schema
+    const target = lookUp(root, $ref as string)
+    return unwrap(target === undefined ? beside : { ...target, ...beside }, root, left - 1)
+  }
+  if (Array.isArray(schema.allOf)) return unwrap(joined(schema, root), root, left - 1)
+  const list = schema.anyOf ?? schema.oneOf
+  if (!Array.isArray(list)) return ofType(schema)
+  const { anyOf: _anyOf, oneOf: _oneOf, ...beside } = schema
+  let alternatives = list as Schema[]
+  const template = alternatives.some(isTemplate)
+  alternatives = alternatives.filter((one) => !isTemplate(one))
+  const nullable = alternatives.some(isNull)
+  alternatives = alternatives.filter((one) => !isNull(one))
+  if (alternatives.length === 0) return { ...ofType(beside), template, nullable }
+  if (alternatives.length === 1) {
+    const only = alternatives[0]!
+    const inner = unwrap(typeof only === 'object' ? { ...only, ...beside } : beside, root, left - 1)
+    return { ...inner, template: template || inner.template, nullable: nullable || inner.nullable }
+  }
+  const consts = alternatives.map(constantOf)
+  if (consts.every((one) => one !== undefined)) return { schema: beside, template, nullable, choices: consts }
+  const variants = alternatives.map((one, index) => ({
+    title: titleOf(one, root, index),
+    // What stands beside the alternatives holds in each of them.
+    schema: typeof one === 'object' && beside.properties ? joined({ allOf: [{ ...beside, title: undefined, description: undefined }, one] }, root) : one,
+  }))
+  return { schema: beside, template, nullable, variants }
+}
+
+function ofType(schema: Record<string, unknown>): Plain {
+  if (!Array.isArray(schema.type)) return { schema, template: false, nullable: schema.nullable === true }
+  const types = schema.type.filter((name) => name !== 'null')
+  return { schema: { ...schema, type: types.length === 1 ? types[0] : types }, template: false, nullable: types.length < schema.type.length }
+}
+
+// The alternative that the catalogue of node types gives to each value that a template may stand for.
+function isTemplate(schema: Schema): boolean {
+  return typeof schema === 'object' && schema.type === 'string' && (schema['x-kind'] === 'template' || typeof schema.pattern === 'string' && schema.pattern.includes('\\{\\{'))
+}
+
+function isNull(schema: Schema): boolean {
+  return typeof schema === 'object' && (schema.type === 'null' || schema.const === null && Object.hasOwn(schema, 'const'))
+}
+
+function constantOf(schema: Schema): Choice | undefined {
+  if (typeof schema !== 'object') return undefined
+  const value = Object.hasOwn(schema, 'const') ? schema.const : Array.isArray(schema.enum) && schema.enum.length === 1 ? schema.enum[0] : undefined
+  return value === undefined || typeof value === 'object' ? undefined : { value, label: text(schema.title) ?? String(value) }
+}
+
+function titleOf(schema: Schema, root: Schema, index: number): string {
+  const { schema: plain } = unwrap(schema, root, depth)
+  const named = text(plain.title)
+  if (named) return named
+  // An object that is told apart by a constant member goes by its value: {"type": {"const": "bearer"}}.
+  for (const member of Object.values(record(plain.properties) ?? {})) {
+    const choice = constantOf(member as Schema)
+    if (choice) return choice.label
+  }
+  if (plain['x-kind'] === 'expression' || plain.format === 'expression') return 'Expression'
+  switch (plain.type) {
+    case 'string': return 'Text'
+    case 'number': case 'integer': return 'Number'
+    case 'boolean': return 'Yes or no'
+    case 'array': return 'List'
+    case 'object': return 'Object'
+    default: return `Choice ${index + 1}`
+  }
+}
+
+function lookUp(root: Schema, reference: string): Record<string, unknown> | undefined {
+  if (!reference.startsWith('#')) return undefined
+  let at: unknown = root
+  for (const part of reference.slice(1).split('/').slice(1)) {
+    const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~')
+    const object = record(at)
+    if (!object || !Object.hasOwn(object, key)) return undefined
+    at = object[key]
+  }
+  return record(at)
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+// One schema for several that hold together, as far as members and annotations go.
+function joined(schema: Record<string, unknown>, root: Schema): Record<string, unknown> {
+  const { allOf, ...beside } = schema
+  let all: Record<string, unknown> = {}
+  for (const part of [...(allOf as Schema[]), beside]) {
+    if (typeof part !== 'object' || part === null) continue
+    const plain = typeof part.$ref === 'string' ? { ...lookUp(root, part.$ref), ...part, $ref: undefined } : part
+    const properties = { ...record(all.properties), ...record(plain.properties) }
+    const required = [...list(all.required), ...list(plain.required)]
+    all = { ...all, ...Object.fromEntries(Object.entries(plain).filter(([, value]) => value !== undefined)) }
+    if (Object.keys(properties).length > 0) all.properties = properties
+    if (required.length > 0) all.required = [...new Set(required)]
+  }
+  return all
+}
+
+type Known = Pick<Field, 'kind' | 'choices' | 'variants' | 'whole' | 'lines' | 'suggestions' | 'properties' | 'items' | 'open' | 'connectionTypes'>
+
+function kindOf(schema: Record<string, unknown>, key: string, choices?: Choice[], variants?: Field['variants']): Known {
+  const hint = hinted(schema, key)
+  if (hint) return hint
+  if (choices) return { kind: 'choice', choices }
+  if (variants) return { kind: 'variants', variants }
+  if (Object.hasOwn(schema, 'const')) return { kind: 'constant' }
+  if (Array.isArray(schema.enum)) return ofEnum(schema)
+  switch (schema.type) {
+    case 'string': return ofText(schema)
+    case 'integer': return { kind: 'number', whole: true }
+    case 'number': return { kind: 'number' }
+    case 'boolean': return { kind: 'boolean' }
+    case 'array': return ofArray(schema)
+    case 'object': return ofObject(schema)
+    case undefined:
+      if (record(schema.properties)) return ofObject(schema)
+      if (schema.items !== undefined) return ofArray(schema)
+  }
+  return { kind: 'any' }
+}
+
+// Hints of the service, and what tells the same where a schema has none.
+function hinted(schema: Record<string, unknown>, key: string): Known | undefined {
+  const hint = schema['x-kind'] ?? schema.format
+  const types = list(schema['x-connection-types'])
+  switch (hint) {
+    case 'expression': return { kind: 'expression' }
+    case 'code': return { kind: 'code' }
+    case 'json-schema': return { kind: 'json-schema' }
+    case 'connection': return { kind: schema.type === 'array' ? 'connections' : 'connection', connectionTypes: types }
+    case 'blueprint-id': return { kind: 'blueprint' }
+    case 'duration-ms': return { kind: 'duration', whole: schema.type === 'integer' }
+    case 'instant': return { kind: 'date-time' }
+    case 'multiline': return schema.type === 'string' ? { kind: 'text', lines: true } : undefined
+    case 'secret': case 'password': return schema.type === 'string' ? { kind: 'secret' } : undefined
+  }
+  if (hint === undefined && schema.type === 'string' && key === 'connectionId') return { kind: 'connection', connectionTypes: [] }
+  if (hint === undefined && schema.type === 'string' && key === 'blueprintId') return { kind: 'blueprint' }
+  if (Array.isArray(schema.type) && schema.type.length === 2 && schema.type.includes('object') && schema.type.includes('boolean')) return { kind: 'json-schema' }
+  return undefined
+}
+
+function ofEnum(schema: Record<string, unknown>): Known {
+  const values = schema.enum as unknown[]
+  const labels = list(schema['x-labels'])
+  if (values.some((value) => typeof value === 'object' && value !== null)) return { kind: 'any' }
+  return { kind: 'choice', choices: values.map((value, index) => ({ value, label: labels[index] ?? String(value) })) }
+}
+
+// For schemas of people; the service's own say it by x-lines.
+const longTexts = new Set(['text', 'message', 'body', 'description', 'comment', 'comments', 'reason', 'notes', 'feedback'])
+
+function ofText(schema: Record<string, unknown>): Known {
+  switch (schema.format) {
+    case 'date': return { kind: 'date' }
+    case 'date-time': return { kind: 'date-time' }
+  }
+  if (schema.writeOnly === true) return { kind: 'secret' }
+  const suggestions = list(schema['x-suggestions'])
+  if (suggestions.length > 0) return { kind: 'text', suggestions }
+  const longest = schema.maxLength
+  return { kind: 'text', lines: schema['x-lines'] === true || typeof longest === 'number' && longest > 200 }
+}
+
+/** Whether the text of a key is usually longer than a line, where the schema says nothing. */
+export function isLongText(field: Field, key: string): boolean {
+  return field.lines === true || field.schema['x-kind'] === undefined && longTexts.has(key)
+}
+
+function ofArray(schema: Record<string, unknown>): Known {
+  const items = schema.items
+  if (Array.isArray(items) || schema.prefixItems !== undefined) return { kind: 'any' }
+  const hinted = record(items)
+  if (hinted?.['x-kind'] === 'connection') return { kind: 'connections', connectionTypes: list(hinted['x-connection-types']) }
+  return { kind: 'list', items: (items as Schema | undefined) ?? true }
+}
+
+function ofObject(schema: Record<string, unknown>): Known {
+  const members = record(schema.properties)
+  const open = schema.additionalProperties !== false
+  if (!members || Object.keys(members).length === 0) {
+    return { kind: 'map', items: record(schema.additionalProperties) ?? true, open }
+  }
+  const required = new Set(list(schema.required))
+  const order = list(schema['x-order'])
+  const keys = [...order.filter((key) => Object.hasOwn(members, key)), ...Object.keys(members).filter((key) => !order.includes(key))]
+  return { kind: 'object', open, properties: keys.map((key) => ({ key, schema: members[key] as Schema, required: required.has(key) })) }
+}
+
+/** What a field is called: the title of its schema, or its key in words. */
+export function titleOfField(field: Field, key: string): string {
+  return field.title ?? labelOf(key)
+}
+
+function record(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+}
+
+function list(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : []
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,32 @@
+import { PasswordInput } from '@mantine/core'
+
+type Props = {
+  id: string
+  value: string
+  onChange: (text: string) => void
+  /** A value is stored already; what is typed takes its place. */
+  stored?: boolean
+  readOnly?: boolean
+  'aria-label'?: string
+  'aria-describedby'?: string
+  'aria-invalid'?: boolean
+  'aria-required'?: boolean
+}
+
+/** A secret that is written but never read back. The browser is told that it is no password of its user. */
+export function SecretInput({ stored, value, onChange, ...rest }: Props) {
+  return (
+    <PasswordInput
+      {...rest}
+      value={value}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      placeholder={stored ? 'Set; type to replace' : undefined}
+      autoComplete="new-password"
+      spellCheck={false}
+      error={rest['aria-invalid'] || undefined}
+      visibilityToggleButtonProps={{ 'aria-label': 'Show or hide what was typed' }}
+      data-1p-ignore
+      data-lpignore="true"
+    />
+  )
+}

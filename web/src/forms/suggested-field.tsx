@@ -1,0 +1,39 @@
+import { NativeSelect } from '@mantine/core'
+import { useState } from 'react'
+import type { ControlProps } from './field-view'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { TemplateField } from './template-field'
+import { TextField } from './text-field'
+import { oneLine } from './values'
+
+/** A text that is mostly one of a few: one chooses, or writes another. */
+export function SuggestedField(props: ControlProps) {
+  const { field, id, label, value, onChange, issues, required, actions } = props
+  const { complete, readOnly } = useFormState()
+  const [other, setOther] = useState(false)
+  const suggestions = field.suggestions ?? []
+  const text = typeof value === 'string' ? value : ''
+  if (readOnly || other || text !== '' && !suggestions.includes(text)) {
+    // Left empty, the list of choices comes back.
+    return <div onBlur={() => { if (text === '') setOther(false) }}>{complete ? <TemplateField {...props} lines={false} /> : <TextField {...props} />}</div>
+  }
+  const data = suggestions.map((one) => ({ value: one, label: one }))
+  const standard = field.hasDefault ? `${oneLine(field.standard)} (default)` : 'Not set'
+  if (!required || text === '') data.unshift({ value: '', label: required ? 'Choose' : standard })
+  data.push({ value: '…', label: 'Another…' })
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={issues} actions={actions}>
+      <NativeSelect
+        {...about(id, issues, required)}
+        data={data}
+        value={text}
+        onChange={(event) => {
+          const next = event.currentTarget.value
+          if (next === '…') setOther(true)
+          else onChange(next === '' ? undefined : next)
+        }}
+      />
+    </Frame>
+  )
+}

@@ -1,0 +1,51 @@
+import { useMemo, useState } from 'react'
+import type { Language } from './completion'
+import type { ControlProps } from './field-view'
+import { useFormState } from './form-state'
+import { about, Frame } from './frame'
+import { marksOf } from './marks'
+import { TemplateInput } from './template-input'
+import type { FormIssue } from './types'
+import { oneLine } from './values'
+
+/** A text with templates, or an expression. What is wrong with them is told at once, not only by the server. */
+export function TemplateField({ field, id, label, value, onChange, issues, required, actions, lines, language = 'template' }: ControlProps & { lines: boolean; language?: Language }) {
+  const { complete, readOnly } = useFormState()
+  const text = typeof value === 'string' ? value : ''
+  const [writing, setWriting] = useState(false)
+  const found = useOwnIssues(text, language, issues, writing)
+  return (
+    <Frame id={id} label={label} required={required} description={field.description} issues={found} actions={actions}>
+      <TemplateInput
+        {...about(id, found, required)}
+        onWriting={setWriting}
+        value={text}
+        // An optional text that was emptied is not there any more.
+        onChange={(next) => onChange(next === '' && !required ? undefined : next)}
+        names={complete}
+        language={language}
+        lines={lines}
+        rows={!lines || language === 'expression' ? 1 : required ? 3 : 2}
+        readOnly={readOnly}
+        placeholder={placeholder(field.hasDefault ? field.standard : undefined, value, language)}
+      />
+    </Frame>
+  )
+}
+
+// Malformed templates are told by the page; the server says the same, later and in other words, so its line waits. While
+// one is being written, half of it is no fault.
+function useOwnIssues(text: string, language: Language, issues: readonly FormIssue[], writing: boolean): readonly FormIssue[] {
+  return useMemo(() => {
+    const bad = marksOf(text, language).filter((mark) => mark.kind === 'bad')
+    if (bad.length === 0) return issues
+    if (writing) return []
+    return bad.slice(0, 3).map((mark) => ({ path: [], message: mark.message ?? 'This placeholder is malformed.' }))
+  }, [text, language, issues, writing])
+}
+
+function placeholder(standard: unknown, value: unknown, language: Language): string | undefined {
+  if (standard !== undefined) return oneLine(standard)
+  if (value === '') return 'Empty text'
+  return language === 'expression' ? 'input.total > 100' : undefined
+}

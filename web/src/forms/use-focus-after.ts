@@ -1,0 +1,17 @@
+import { useEffect, useRef } from 'react'
+
+/**
+ * Where the focus goes when rows come and go: into the newest row, or, when the row that had it was removed, to the
+ * button that adds one. Without this it would fall back to the start of the page.
+ */
+export function useFocusAfter(count: number) {
+  const rows = useRef<HTMLDivElement>(null)
+  const add = useRef<HTMLButtonElement>(null)
+  const wish = useRef<'row' | 'add'>(undefined)
+  useEffect(() => {
+    if (wish.current === 'row') rows.current?.lastElementChild?.querySelector<HTMLElement>(':scope [data-field] :is(input, textarea, select)')?.focus()
+    if (wish.current === 'add') add.current?.focus()
+    wish.current = undefined
+  }, [count])
+  return { rows, add, toNewest: () => { wish.current = 'row' }, toAdd: () => { wish.current = 'add' } }
+}

@@ -1,0 +1,131 @@
+import type { Edge, Node } from '@xyflow/react'
+import { handlesOf, usedHandles, type Handle } from './handles'
+import { edgeKey, edgesOf, handleOf, isSequential, positionOf, type BlueprintMap, type MapNode } from './map'
+import { chain, flowOrder } from './order'
+import { cardHeight, HEAD, handleTop, WIDTH } from './sizes'
+
+/** What happened to a node or an edge between two versions. */
+export type Change = 'added' | 'removed' | 'changed'
+
+/** What two versions differ in: by node id, and by edgeKey. */
+export type GraphDiff = { nodes: Record<string, Change>; edges?: Record<string, Change> }
+
+/** How many things are wrong and doubtful with a node. */
+export type Problems = { errors: number; warnings: number }
+
+/** What is shown on top of a map. */
+export type Shown = {
+  /** Statuses of steps, by node id. */
+  statuses?: Readonly<Record<string, string>>
+  diff?: GraphDiff
+  problems?: ReadonlyMap<string, Problems>
+  /** Whether edges may be drawn from the cards' ways out. */
+  editable?: boolean
+}
+
+/** What a card shows. */
+export type CardData = {
+  node: MapNode
+  handles: Handle[]
+  /** Where the node stands in a map that runs in order, from 1. */
+  turn?: number
+  status?: string
+  change?: Change
+  problems?: Problems
+  editable?: boolean
+}
+/** A node as the canvas draws it. */
+export type CardNode = Node<CardData, 'card'>
+/** An edge as the canvas draws it; `order` edges only say that the nodes run one after the other. */
+export type WireData = { order?: boolean; label?: string; change?: Change; status?: string }
+/** See {@link WireData}. */
+export type WireEdge = Edge<WireData, 'wire'>
+
+/**
+ * The cards of a map in the order of its flow, so that the tabulator walks them so. A card of which nothing changed is
+ * the very object of `before`, which spares drawing it again.
+ */
+export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly CardNode[] = []): CardNode[] {
+  const used = usedHandles(map)
+  const old = new Map(before.map((card) => [card.id, card]))
+  const nodes = new Map(map.nodes.map((node, index) => [node.id, { node, turn: index + 1 }]))
+  const ordered = isSequential(map) && map.nodes.length > 1
+  return flowOrder(map).map((id) => {
+    const { node, turn } = nodes.get(id)!
+    const data: CardData = {
+      node,
+      handles: handlesOf(node, used.get(id)),
+      turn: ordered ? turn : undefined,
+      status: shown.statuses?.[id],
+      change: shown.diff?.nodes[id],
+      problems: shown.problems?.get(id),
+      editable: shown.editable,
+    }
+    const position = positionOf(node) ?? { x: 0, y: 0 }
+    const last = old.get(id)
+    if (last && sameData(last.data, data)) {
+      if (last.position.x === position.x && last.position.y === position.y) return last
+      return { ...last, position }
+    }
+    const height = cardHeight(data.handles)
+    return { ...last, id, type: 'card', position, data, width: WIDTH, height, measured: { width: WIDTH, height }, handles: anchors(data.handles), ariaLabel: sayCard(data) }
+  })
+}
+
+/** The edges of a map, or of the order in which its nodes run. Edges of the same key get a number behind it. */
+export function toWires(map: BlueprintMap, shown: Shown = {}, selected: ReadonlySet<string> = new Set()): WireEdge[] {
+  const statusOf = (source: string, target: string) => (shown.statuses?.[source] && shown.statuses[target] && shown.statuses[target] !== 'pending' && shown.statuses[target] !== 'skipped' ? 'taken' : undefined)
+  if (isSequential(map)) {
+    return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => ({
+      id: `order ${source} ${target}`, type: 'wire', source, target, sourceHandle: lineHandle(map.nodes[index]!),
+      selectable: false, focusable: false, data: { order: true, label: index === 0 ? 'runs in order' : undefined, status: statusOf(source, target) },
+    }))
+  }
+  const seen = new Map<string, number>()
+  return edgesOf(map).map((edge) => {
+    const key = edgeKey(edge)
+    const count = (seen.get(key) ?? 0) + 1
+    seen.set(key, count)
+    return {
+      id: count === 1 ? key : `${key} ${count}`, type: 'wire', source: edge.source, target: edge.target, sourceHandle: handleOf(edge),
+      selected: selected.has(key), focusable: false, data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target) },
+    }
+  })
+}
+
+/** The key of the edge that a wire draws. */
+export function keyOfWire(id: string): string {
+  return id.replace(/\] \d+$/, ']')
+}
+
+// Where the edges of a card begin and end, so that they can be drawn before the card is.
+function anchors(handles: Handle[]): CardNode['handles'] {
+  const size = { width: 12, height: 12 }
+  return [
+    { ...size, type: 'target', position: 'left' as never, x: -6, y: HEAD / 2 - 6 },
+    ...handles.map((handle, index) => ({ ...size, type: 'source' as const, position: 'right' as never, id: handle.id, x: WIDTH - 6, y: handleTop(handles, index) - 6 })),
+  ]
+}
+
+// By which way out the order of an array is drawn: the first that the card shows.
+function lineHandle(node: MapNode): string {
+  return handlesOf(node)[0]!.id
+}
+
+function sayCard({ node, turn, status, change, problems }: CardData): string {
+  const parts = [turn === undefined ? '' : `${turn}.`, `${node.title || node.id}, ${node.type}`]
+  if (node.disabled) parts.push('switched off')
+  if (status) parts.push(status)
+  if (change) parts.push(change)
+  if (problems?.errors) parts.push(problems.errors === 1 ? '1 error' : `${problems.errors} errors`)
+  if (problems?.warnings) parts.push(problems.warnings === 1 ? '1 warning' : `${problems.warnings} warnings`)
+  return parts.filter(Boolean).join(', ').replace('., ', '. ')
+}
+
+function sameData(one: CardData, other: CardData): boolean {
+  return (
+    one.node === other.node && one.turn === other.turn && one.status === other.status && one.change === other.change && one.editable === other.editable &&
+    one.problems?.errors === other.problems?.errors && one.problems?.warnings === other.problems?.warnings &&
+    one.handles.length === other.handles.length && one.handles.every((handle, index) => handle.id === other.handles[index]!.id && handle.dead === other.handles[index]!.dead)
+  )
+}

@@ -1,0 +1,76 @@
+import '@xyflow/react/dist/base.css'
+import { useComputedColorScheme } from '@mantine/core'
+import { Background, BackgroundVariant, MarkerType, ReactFlow, ReactFlowProvider, type Viewport } from '@xyflow/react'
+import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import classes from './canvas.module.css'
+import { Card } from './card'
+import { type CardNode, toCards, toWires } from './flow'
+import type { GraphViewProps } from './index'
+import { GRID, placed } from './layout'
+import { type BlueprintMap, readMap } from './map'
+import { firstView } from './view'
+import { Wire } from './wire'
+import { Zoom } from './zoom'
+
+/** The kinds of nodes and edges that React Flow is told; the same objects always. */
+export const nodeTypes = { card: Card }
+/** See {@link nodeTypes}. */
+export const edgeTypes = { wire: Wire }
+/** What all edges have. */
+export const edgeOptions = { markerEnd: { type: MarkerType.ArrowClosed, width: 16, height: 16 } }
+
+/** The inside of GraphView; it comes with the code of React Flow, so fetch it lazily. */
+export default function GraphCanvas({ map: given, statuses, selected, onSelect, diff, label }: GraphViewProps) {
+  const map = useMemo(() => placed(readMap(given)), [given])
+  const before = useRef<CardNode[]>([])
+  const cards = useMemo(() => {
+    before.current = toCards(map, { statuses, diff }, before.current)
+    return before.current.map((card) => (card.id === selected ? { ...card, selected: true } : card))
+  }, [map, statuses, diff, selected])
+  const wires = useMemo(() => toWires(map, { statuses, diff }), [map, statuses, diff])
+  const scheme = useComputedColorScheme('light')
+  const frame = useRef<HTMLDivElement>(null)
+  const view = useFirstView(frame, map)
+  const choose = (event: KeyboardEvent) => {
+    const id = (event.target as HTMLElement).closest('.react-flow__node')?.getAttribute('data-id')
+    if (id && (event.key === 'Enter' || event.key === ' ')) {
+      event.preventDefault()
+      onSelect?.(id)
+    } else if (event.key === 'Escape') onSelect?.(undefined)
+  }
+  return (
+    <div ref={frame} className={classes.canvas} role="group" aria-label={label ?? `Graph of ${map.nodes.length} nodes`} onKeyDown={choose}>
+      {view && (
+        <ReactFlowProvider>
+          <ReactFlow
+            nodes={cards} edges={wires} nodeTypes={nodeTypes} edgeTypes={edgeTypes} defaultEdgeOptions={edgeOptions} defaultViewport={view} minZoom={0.05} maxZoom={1.5} colorMode={scheme}
+            nodesDraggable={false} nodesConnectable={false} elementsSelectable={onSelect !== undefined} nodesFocusable={onSelect !== undefined} edgesFocusable={false} disableKeyboardA11y deleteKeyCode={null}
+            onNodeClick={(_event, node) => onSelect?.(node.id)} onPaneClick={() => onSelect?.(undefined)} zoomOnScroll={false} preventScrolling={false} zoomOnDoubleClick={false}
+            onlyRenderVisibleElements defaultMarkerColor={null} proOptions={{ hideAttribution: true }}
+          >
+            <Background variant={BackgroundVariant.Dots} gap={GRID * 3} size={1.5} />
+            <Zoom />
+          </ReactFlow>
+        </ReactFlowProvider>
+      )}
+    </div>
+  )
+}
+
+/** The view to begin with, once it is known how large the frame is. */
+export function useFirstView(frame: React.RefObject<HTMLDivElement | null>, map: BlueprintMap): Viewport | undefined {
+  const [view, setView] = useState<Viewport>()
+  const latest = useRef(map)
+  latest.current = map
+  useLayoutEffect(() => {
+    if (!frame.current) return
+    // Told once all around it has found its size.
+    const observer = new ResizeObserver(([entry]) => {
+      setView((known) => known ?? firstView(latest.current, entry!.contentRect.width, entry!.contentRect.height))
+      observer.disconnect()
+    })
+    observer.observe(frame.current)
+    return () => observer.disconnect()
+  }, [frame])
+  return view
+}

@@ -1,0 +1,16 @@
+import { Skeleton } from '@mantine/core'
+import { lazy, Suspense } from 'react'
+import classes from './canvas.module.css'
+import type { GraphViewProps } from './index'
+
+const GraphCanvas = lazy(() => import('./graph-canvas'))
+
+/** A map as a graph that one looks at: it can be moved and zoomed, and its nodes chosen. Its code comes when it is first shown. */
+export function GraphView(props: GraphViewProps) {
+  const height = props.height ?? 360
+  return (
+    <div className={classes.framed} style={{ height, overflow: 'hidden' }}>
+      <Suspense fallback={<Skeleton height="100%" radius={0} aria-label="The graph is being fetched" />}><GraphCanvas {...props} /></Suspense>
+    </div>
+  )
+}

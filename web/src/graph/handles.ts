@@ -1,0 +1,61 @@
+import { edgesOf, handleOf, isObject, MAIN, normalType, type BlueprintMap, type MapNode } from './map'
+
+/** One way out of a node. */
+export type Handle = {
+  id: string
+  /** What the canvas writes beside it. */
+  label: string
+  /** Why nothing ever leaves by it, when that is so. */
+  dead?: string
+}
+
+const own: Record<string, string[]> = { conditional: ['true', 'false'], 'approval-gate': ['approved', 'rejected'] }
+
+/**
+ * The ways out of a node: those of its type, those of a switch's cases, `error` when failures branch off, and whatever
+ * its edges name besides. A type with ways of its own has "main" too, which is always taken; it is shown once an
+ * edge uses it.
+ */
+export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] {
+  const type = normalType(node.type)
+  const named = type === 'switch' ? [...caseHandles(node), 'default'] : (own[type] ?? [])
+  const handles: Handle[] = named.length === 0 ? [{ id: MAIN, label: '' }] : [...new Set(named)].map((id) => ({ id, label: id }))
+  const known = new Set(handles.map((handle) => handle.id))
+  const add = (handle: Handle) => {
+    if (known.has(handle.id)) return
+    known.add(handle.id)
+    handles.push(handle)
+  }
+  if (node.onError === 'branch') add({ id: 'error', label: 'error' })
+  for (const id of used) {
+    if (id === MAIN) add({ id, label: 'always' })
+    else if (id === 'error') add({ id, label: id, dead: 'Never taken: the node does not branch on errors.' })
+    else add({ id, label: id, dead: 'Never taken: the node has no such way out.' })
+  }
+  // The one way out needs no name until there are others.
+  if (handles.length > 1 && handles[0]!.id === MAIN) handles[0] = { id: MAIN, label: MAIN }
+  return handles
+}
+
+/** The ways out that one may connect from: what handlesOf shows, and "main" where it is hidden. */
+export function connectable(node: MapNode, used: Iterable<string> = []): Handle[] {
+  const handles = handlesOf(node, used).filter((handle) => !handle.dead)
+  return handles.some((handle) => handle.id === MAIN) ? handles : [...handles, { id: MAIN, label: 'always' }]
+}
+
+/** The handles that the edges of each node leave by. */
+export function usedHandles(map: BlueprintMap): Map<string, Set<string>> {
+  const used = new Map<string, Set<string>>()
+  for (const edge of edgesOf(map)) {
+    const set = used.get(edge.source)
+    if (set) set.add(handleOf(edge))
+    else used.set(edge.source, new Set([handleOf(edge)]))
+  }
+  return used
+}
+
+function caseHandles(node: MapNode): string[] {
+  const cases = node.config.cases
+  if (!Array.isArray(cases)) return []
+  return cases.flatMap((each: unknown) => (isObject(each) && typeof each.handle === 'string' && each.handle !== '' ? [each.handle] : []))
+}

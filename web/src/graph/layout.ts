@@ -1,0 +1,126 @@
+import { Graph, layout as arrange } from '@dagrejs/dagre'
+import { usedHandles } from './handles'
+import { edgesOf, positionOf, type BlueprintMap, type MapEdge, type MapNode, type Position } from './map'
+import { chain, flowOrder } from './order'
+import { heightOf, WIDTH } from './sizes'
+
+// Between columns there is room for the names of ways; between rows for an eye to tell them apart.
+const columnGap = 88
+const rowGap = 32
+// Beyond this dagre takes seconds; plain columns are drawn then.
+const most = 1500
+// What every coordinate is rounded to, as dragging does.
+export const GRID = 8
+
+/** A map whose nodes all stand where a fresh drawing puts them: from left to right, each behind what leads to it. */
+export function layout(map: BlueprintMap): BlueprintMap {
+  const places = placesOf(map)
+  return { ...map, nodes: map.nodes.map((node) => ({ ...node, position: places.get(node.id) ?? { x: 0, y: 0 } })) }
+}
+
+/**
+ * A map whose nodes all have a position: those that had one keep it. When none had one the map is laid out; else the
+ * others are put behind what leads to them, where there is room. The map itself when nothing was missing.
+ */
+export function placed(map: BlueprintMap): BlueprintMap {
+  const missing = map.nodes.filter((node) => !positionOf(node))
+  if (missing.length === 0) return map
+  if (missing.length === map.nodes.length) return layout(map)
+  const nodes = new Map(map.nodes.map((node) => [node.id, node]))
+  const boxes = new Boxes(map.nodes)
+  for (const id of flowOrder(map)) {
+    const node = nodes.get(id)!
+    if (positionOf(node)) continue
+    const source = drawnEdges(map).find((edge) => edge.target === id && positionOf(nodes.get(edge.source)!))
+    const from = source && positionOf(nodes.get(source.source)!)
+    const position = boxes.free(from ? { x: from.x + WIDTH + columnGap, y: from.y } : { x: 0, y: boxes.bottom() + rowGap }, heightOf(node))
+    nodes.set(id, { ...node, position })
+    boxes.add(position, heightOf(node))
+  }
+  return { ...map, nodes: map.nodes.map((node) => nodes.get(node.id)!) }
+}
+
+/** The first free place at or below a wished one for a node that is put beside others. */
+export function freePlace(map: BlueprintMap, wish: Position, height: number): Position {
+  return new Boxes(map.nodes).free({ x: snap(wish.x), y: snap(wish.y) }, height)
+}
+
+/** The place right of a node, where what follows it is put. */
+export function behind(node: MapNode): Position {
+  const at = positionOf(node) ?? { x: 0, y: 0 }
+  return { x: at.x + WIDTH + columnGap, y: at.y }
+}
+
+/** A coordinate on the grid. */
+export function snap(value: number): number {
+  return Math.round(value / GRID) * GRID
+}
+
+// The edges that are drawn: those of the map, or the order of its array.
+function drawnEdges(map: BlueprintMap): MapEdge[] {
+  const edges = edgesOf(map)
+  return edges.length > 0 ? edges : chain(map.nodes.map((node) => node.id))
+}
+
+function placesOf(map: BlueprintMap): Map<string, Position> {
+  const used = usedHandles(map)
+  const heights = new Map(map.nodes.map((node) => [node.id, heightOf(node, used.get(node.id))]))
+  return map.nodes.length > most ? columns(map, heights) : byDagre(map, heights)
+}
+
+function byDagre(map: BlueprintMap, heights: Map<string, number>): Map<string, Position> {
+  const graph = new Graph()
+  graph.setGraph({ rankdir: 'LR', nodesep: rowGap, ranksep: columnGap, marginx: 0, marginy: 0 })
+  graph.setDefaultEdgeLabel(() => ({}))
+  for (const node of map.nodes) graph.setNode(node.id, { width: WIDTH, height: heights.get(node.id)! })
+  for (const edge of drawnEdges(map)) if (edge.source !== edge.target) graph.setEdge(edge.source, edge.target)
+  arrange(graph)
+  return new Map(
+    map.nodes.map((node) => {
+      const at = graph.node(node.id) as { x: number; y: number }
+      return [node.id, { x: snap(at.x - WIDTH / 2), y: snap(at.y - heights.get(node.id)! / 2) }]
+    }),
+  )
+}
+
+// Each node one column right of the last that leads to it; in a column from the top down as the flow has them.
+function columns(map: BlueprintMap, heights: Map<string, number>): Map<string, Position> {
+  const column = new Map<string, number>()
+  const sources = new Map<string, string[]>()
+  for (const edge of drawnEdges(map)) sources.set(edge.target, [...(sources.get(edge.target) ?? []), edge.source])
+  const bottoms: number[] = []
+  const places = new Map<string, Position>()
+  for (const id of flowOrder(map)) {
+    const at = (sources.get(id) ?? []).reduce((most, source) => Math.max(most, (column.get(source) ?? -1) + 1), 0)
+    column.set(id, at)
+    const y = bottoms[at] ?? 0
+    bottoms[at] = y + heights.get(id)! + rowGap
+    places.set(id, { x: at * snap(WIDTH + columnGap), y: snap(y) })
+  }
+  return places
+}
+
+// What stands where, to find a place that is free.
+class Boxes {
+  private boxes: { x: number; y: number; height: number }[] = []
+  constructor(nodes: MapNode[]) {
+    for (const node of nodes) {
+      const at = positionOf(node)
+      if (at) this.add(at, heightOf(node))
+    }
+  }
+  add(at: Position, height: number) {
+    this.boxes.push({ ...at, height })
+  }
+  bottom(): number {
+    return this.boxes.reduce((low, box) => Math.max(low, box.y + box.height), 0)
+  }
+  free(wish: Position, height: number): Position {
+    const column = this.boxes.filter((box) => Math.abs(box.x - wish.x) < WIDTH + GRID).sort((a, b) => a.y - b.y)
+    let y = wish.y
+    for (const box of column) {
+      if (box.y + box.height + GRID > y && box.y < y + height + GRID) y = snap(box.y + box.height + rowGap)
+    }
+    return { x: wish.x, y }
+  }
+}

@@ -1,0 +1,26 @@
+import { ActionIcon, Tooltip } from '@mantine/core'
+import { IconMaximize, IconZoomIn, IconZoomOut } from '@tabler/icons-react'
+import { Panel, useReactFlow } from '@xyflow/react'
+import classes from './canvas.module.css'
+
+/** The buttons that zoom, in a corner of the canvas. */
+export function Zoom() {
+  const flow = useReactFlow()
+  const buttons = [
+    { label: 'Zoom in', icon: IconZoomIn, act: () => void flow.zoomIn(motion()) },
+    { label: 'Zoom out', icon: IconZoomOut, act: () => void flow.zoomOut(motion()) },
+    { label: 'Show everything', icon: IconMaximize, act: () => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() }) },
+  ]
+  return (
+    <Panel position="bottom-left" className={classes.zoom}>
+      {buttons.map(({ label, icon: Sign, act }) => (
+        <Tooltip key={label} label={label}><ActionIcon size={30} aria-label={label} onClick={act}><Sign size={18} aria-hidden /></ActionIcon></Tooltip>
+      ))}
+    </Panel>
+  )
+}
+
+/** How long a move of the view takes: no time where somebody wants no motion. */
+export function motion(): { duration: number } {
+  return { duration: matchMedia('(prefers-reduced-motion: reduce)').matches ? 0 : 200 }
+}

@@ -1,0 +1,55 @@
+import { ActionIcon, Button, TextInput, Tooltip } from '@mantine/core'
+import { IconPencil } from '@tabler/icons-react'
+import { type FormEvent, useId, useState } from 'react'
+import { Issues } from '../forms/frame'
+import type { FormIssue } from '../forms/types'
+import classes from './inspector.module.css'
+
+type Props = { id: string; taken: readonly string[]; issues: readonly FormIssue[]; onRename?: (id: string) => void }
+
+/** The id of a node, by which edges and templates know it, and a way to change it. */
+export function NodeIdRow({ id, taken, issues, onRename }: Props) {
+  const [draft, setDraft] = useState<string>()
+  const field = useId()
+  const fault = draft === undefined || draft === id ? undefined : draft === '' ? 'An id is required.' : taken.includes(draft) ? 'Another node has this id.' : draft.includes(']/') ? 'An id must not contain "]/".' : undefined
+  const apply = (event: FormEvent) => {
+    event.preventDefault()
+    event.stopPropagation()
+    if (fault || draft === undefined) return
+    if (draft !== id) onRename?.(draft)
+    setDraft(undefined)
+  }
+  if (draft === undefined) {
+    return (
+      <div>
+        <div className={classes.idRow}>
+          <span className={classes.idLabel}>ID</span>
+          <code className={classes.id}>{id}</code>
+          {onRename && <Tooltip label="Rename"><ActionIcon size={26} aria-label={`Rename the id ${id}`} onClick={() => setDraft(id)}><IconPencil size={15} aria-hidden /></ActionIcon></Tooltip>}
+        </div>
+        <Issues issues={issues} />
+      </div>
+    )
+  }
+  return (
+    <form onSubmit={apply} onKeyDown={(event) => { if (event.key === 'Escape') { event.stopPropagation(); setDraft(undefined) } }}>
+      <TextInput
+        id={field}
+        label="ID"
+        description="Letters, digits and _ read best in templates: nodes.fetch.output"
+        value={draft}
+        error={fault}
+        data-autofocus
+        autoFocus
+        spellCheck={false}
+        autoComplete="off"
+        classNames={{ input: classes.id }}
+        onChange={(event) => setDraft(event.currentTarget.value)}
+      />
+      <div className={classes.idButtons}>
+        <Button size="xs" variant="default" onClick={() => setDraft(undefined)}>Cancel</Button>
+        <Button size="xs" type="submit" disabled={fault !== undefined}>Rename</Button>
+      </div>
+    </form>
+  )
+}

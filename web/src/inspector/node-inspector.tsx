@@ -1,0 +1,133 @@
+import { Alert, Button, Group, Tabs, TextInput } from '@mantine/core'
+import { IconCopy, IconTrash } from '@tabler/icons-react'
+import { useEffect, useId, useMemo, useRef, useState } from 'react'
+import { Frame, Issues } from '../forms/frame'
+import { about } from '../forms/frame'
+import { SchemaForm } from '../forms/schema-form'
+import { under } from '../forms/issues'
+import { withMember } from '../forms/values'
+import { TypeIcon } from '../graph/icons'
+import { type MapNode, normalType } from '../graph/map'
+import { Behaviour } from './behaviour-section'
+import { behaviourKeys } from './behaviour'
+import classes from './inspector.module.css'
+import { LastRunTab } from './last-run-tab'
+import { NodeIdRow } from './node-id-row'
+import { codeErrorOf, issuesOfNode } from './node-issues'
+import { NodeJsonTab } from './node-json-tab'
+import { scopeOf, stepsAt, idOf } from './scope'
+import type { NodeInspectorProps } from './types'
+
+/** Everything about one node: its name, its config, how it runs, and what the last run made of it. */
+export function NodeInspector(props: NodeInspectorProps) {
+  const { map, nodeId } = props
+  const node = map.nodes.find((one) => one.id === nodeId)
+  if (!node) return null
+  // Another node is another form: nothing half-typed goes over.
+  return <Inspector key={nodeId} {...props} node={node} />
+}
+
+function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly = false, onChange, onRename, onDelete, onDuplicate, onOpenBody, lastRun, around, inputSchema, focus, organizationId, blueprintId }: NodeInspectorProps & { node: MapNode }) {
+  const [tab, setTab] = useState<string | null>('settings')
+  const root = useRef<HTMLDivElement>(null)
+  const id = useId()
+  const type = types.find((one) => one.type === normalType(node.type))
+  const own = useMemo(() => issuesOfNode(issues, map, nodeId), [issues, map, nodeId])
+  const names = useMemo(() => scopeOf(map, nodeId, { variables, lastRun, around, inputSchema }), [map, nodeId, variables, lastRun, around, inputSchema])
+  const way = useMemo(() => (around ?? []).map((one) => one.nodeId), [around])
+  const steps = useMemo(() => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId), [lastRun, way, nodeId])
+  const failed = steps.find((step) => step.status === 'failed' && step.error)
+  const codeError = normalType(node.type) === 'code' ? codeErrorOf(failed?.error?.message) : undefined
+  const context = useMemo(() => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }), [organizationId, blueprintId, codeError?.line, codeError?.message]) // eslint-disable-line
+  const set = (key: string, value: unknown) => onChange(withMember(node, key, value) as MapNode)
+  const titleIssues = under(own, ['title'])
+  const rest = own.filter(({ path: [first] }) => first === undefined || !['title', 'config', 'id', ...behaviourKeys].includes(String(first)))
+  const loop = normalType(node.type) === 'for-each'
+  const [opened, setOpened] = useState<object>() // the wish that opened the section below
+  const wish = focus && behaviourKeys.some((key) => key === focus.path[0]) ? focus : undefined
+  if (wish && wish !== opened) setOpened(wish)
+
+  useEffect(() => {
+    if (!focus) return
+    setTab('settings')
+    const timer = setTimeout(() => root.current && focusField(root.current, focus.path), 60) // once the tab shows
+    return () => clearTimeout(timer)
+  }, [focus])
+
+  return (
+    <div className={classes.inspector} ref={root}>
+      <h2 className={classes.unseen}>Node {node.title || node.id}</h2>
+      <div className={classes.top}>
+        <TypeIcon type={node.type} category={type?.category} />
+        <div className={classes.what}>
+          <div className={classes.typeName}>{type?.title ?? node.type}{type && <code className={classes.typeId}>{type.type}</code>}</div>
+          <div className={classes.typeText}>{type ? type.description : 'This server does not know this type of node.'}</div>
+        </div>
+      </div>
+      <div data-field="title">
+        <Frame id={`${id}-title`} label="Title" issues={titleIssues}>
+          <TextInput {...about(`${id}-title`, titleIssues)} value={node.title} readOnly={readOnly} onChange={(event) => set('title', event.currentTarget.value)} />
+        </Frame>
+      </div>
+      <div data-field="id">
+        <NodeIdRow id={nodeId} taken={map.nodes.map((one) => one.id)} issues={under(own, ['id'])} onRename={readOnly ? undefined : onRename} />
+      </div>
+      <Issues issues={rest} />
+      <Tabs value={tab} onChange={setTab} keepMounted={false} className={classes.tabs}>
+        <Tabs.List>
+          <Tabs.Tab value="settings">Settings</Tabs.Tab>
+          <Tabs.Tab value="run">Last run</Tabs.Tab>
+          <Tabs.Tab value="json">JSON</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="settings" pt="sm">
+          {loop && onOpenBody && (
+            <Alert mb="sm" p="xs" color="gray">
+              <Group justify="space-between" gap="xs">
+                <span>{bodyWords(node)}</span>
+                <Button size="xs" variant="default" onClick={onOpenBody}>Open the body</Button>
+              </Group>
+            </Alert>
+          )}
+          <div data-under="config">
+            {type
+              ? <SchemaForm schema={type.configSchema} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} hide={loop ? bodyKeys : undefined} />
+              : <SchemaForm schema={anyObject} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} />}
+          </div>
+          <Behaviour node={node} effect={type?.effect} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
+        </Tabs.Panel>
+        <Tabs.Panel value="run" pt="sm"><LastRunTab steps={steps} title={node.title || node.id} there={lastRun !== undefined} /></Tabs.Panel>
+        <Tabs.Panel value="json" pt="sm"><NodeJsonTab node={node} readOnly={readOnly} onApply={onChange} /></Tabs.Panel>
+      </Tabs>
+      {!readOnly && (onDuplicate || onDelete) && (
+        <Group gap="xs" className={classes.foot}>
+          {onDuplicate && <Button variant="default" size="xs" leftSection={<IconCopy size={15} aria-hidden />} onClick={onDuplicate}>Duplicate</Button>}
+          {onDelete && <Button variant="light" color="red" size="xs" leftSection={<IconTrash size={15} aria-hidden />} onClick={onDelete}>Delete node</Button>}
+        </Group>
+      )}
+    </div>
+  )
+}
+
+const bodyKeys = ['nodes', 'edges']
+const anyObject = { type: 'object', title: 'Config' }
+
+function bodyWords(node: MapNode): string {
+  if (node.config.blueprintId !== undefined && !Array.isArray(node.config.nodes)) return 'Each item goes through another blueprint.'
+  const count = Array.isArray(node.config.nodes) ? node.config.nodes.length : 0
+  return count === 0 ? 'Nothing runs for an item yet.' : `Each item goes through ${count} ${count === 1 ? 'node' : 'nodes'}.`
+}
+
+// The field of a path, or the nearest around it.
+function focusField(root: HTMLElement, path: readonly (string | number)[]): void {
+  for (let length = path.length; length > 0; length--) {
+    const [first, ...rest] = path.slice(0, length)
+    const under = first === 'config' ? root.querySelector('[data-under="config"]') : root.querySelector('[data-under="behaviour"]') ?? root
+    const name = first === 'config' ? rest.join('.') : [first, ...rest].join('.')
+    const field = (name === '' ? under : under?.querySelector(`[data-field="${CSS.escape(name)}"]`) ?? root.querySelector(`[data-field="${CSS.escape(name)}"]`)) as HTMLElement | null
+    const control = field?.querySelector<HTMLElement>('input, textarea, select, button')
+    if (!control) continue
+    control.scrollIntoView({ block: 'center' })
+    control.focus()
+    return
+  }
+}

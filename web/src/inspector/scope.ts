@@ -1,0 +1,164 @@
+import type { Names, Place } from '../forms/names'
+import type { Schema } from '../forms/types'
+import { type BlueprintMap, edgesOf, isObject, isSequential, type MapNode, normalType } from '../graph/map'
+import { upstream } from '../graph/order'
+import { passesOn, promised } from './promise'
+import type { Around, LastRun, LastStep } from './types'
+import { readVariables } from './variables'
+
+/** What is known besides the map. */
+export type Facts = {
+  /** environment_variables. */
+  variables: readonly unknown[]
+  lastRun?: LastRun
+  inputSchema?: Schema
+  /** The maps around this one, the outermost first. */
+  around?: readonly Around[]
+}
+
+const text: Schema = { type: 'string' }
+const whole: Schema = { type: 'integer' }
+
+/** Everything that templates and expressions of a node can name, the nearest first. */
+export function scopeOf(map: BlueprintMap, nodeId: string, facts: Facts): Names {
+  const level = new Level(map, facts)
+  const names: Record<string, Place> = { input: { ...level.inputOf(nodeId), note: 'what comes in' } }
+  if (level.way.length > 0) {
+    names.item = { ...level.item(), note: 'the item of this turn' }
+    names.index = { schema: whole, note: 'its position, from 0' }
+  }
+  for (const one of readVariables(facts.variables)) {
+    if (one.name) names[one.name] = variablePlace(one)
+  }
+  const outer = facts.around?.at(-1)
+  const around = outer ? scopeOf(outer.map, outer.nodeId, { ...facts, around: facts.around!.slice(0, -1) }) : undefined
+  const before = upstream(map, nodeId)
+  writtenBy(map, before, level, names)
+  if (around) for (const [name, place] of Object.entries(around)) if (!Object.hasOwn(names, name)) names[name] = place
+  names.inputData = { ...level.inputData(), note: 'what the run began with' }
+  const nodes: Record<string, Place> = { ...(around?.nodes?.members ?? {}) }
+  for (const node of map.nodes) {
+    if (before.has(node.id)) nodes[node.id] = { closed: true, members: { output: { ...level.outputOf(node), note: node.title } }, note: node.title }
+    else delete nodes[node.id] // one of this map hides one around it
+  }
+  names.nodes = { closed: true, members: nodes, note: 'outputs of earlier nodes' }
+  names.trigger = { members: { id: { schema: text }, type: { schema: text }, headers: { schema: { type: 'object' } } }, note: 'what started the run' }
+  names.execution = { closed: true, members: { id: { schema: text } } }
+  names.blueprint = { closed: true, members: { id: { schema: text }, title: { schema: text } } }
+  names.now = { schema: text, note: 'this instant, as in 2026-01-31T12:00:00.000Z' }
+  return names
+}
+
+// set nodes make variables; one that does not lead here is known all the same, for the run may come by it.
+function writtenBy(map: BlueprintMap, before: Set<string>, level: Level, names: Record<string, Place>): void {
+  for (const node of map.nodes) {
+    if (normalType(node.type) !== 'set' || node.disabled || !isObject(node.config.values)) continue
+    const written = before.has(node.id) ? level.outputOf(node) : undefined
+    for (const key of Object.keys(node.config.values)) {
+      if (!/^[A-Za-z0-9_]+$/.test(key) || Object.hasOwn(names, key) && !written) continue
+      const place = written && (valueAt(written, key) ?? written.members?.[key])
+      names[key] = { ...place, note: written ? `set by ${node.title || node.id}` : `set by ${node.title || node.id}, which does not lead here` }
+    }
+  }
+}
+
+function valueAt(place: Place, key: string): Place | undefined {
+  return place.seen && isObject(place.value) && Object.hasOwn(place.value, key) ? { value: place.value[key], seen: true } : undefined
+}
+
+function variablePlace(one: ReturnType<typeof readVariables>[number]): Place {
+  const note = one.secret ? 'secret variable' : one.description || 'variable'
+  if (one.hasDefault && !one.secret) return { value: one.standard, seen: true, note }
+  const type = one.type === 'json' ? undefined : { type: one.type }
+  return { schema: type, note }
+}
+
+/** One map with the steps that the last run made of it. */
+class Level {
+  readonly way: string[]
+  private readonly steps = new Map<string, LastStep>()
+  private readonly sources = new Map<string, string[]>()
+  private readonly nodes: Map<string, MapNode>
+
+  constructor(private readonly map: BlueprintMap, private readonly facts: Facts) {
+    this.way = (facts.around ?? []).map((one) => one.nodeId)
+    this.nodes = new Map(map.nodes.map((node) => [node.id, node]))
+    for (const step of stepsAt(facts.lastRun, this.way)) {
+      const id = idOf(step.nodeId)
+      // Of several items the first that has something to show.
+      const known = this.steps.get(id)
+      if (!known || !done(known) && done(step)) this.steps.set(id, step)
+    }
+    if (isSequential(map)) map.nodes.slice(1).forEach((node, index) => this.sources.set(node.id, [map.nodes[index]!.id]))
+    for (const edge of edgesOf(map)) {
+      const list = this.sources.get(edge.target) ?? []
+      if (!list.includes(edge.source)) this.sources.set(edge.target, [...list, edge.source])
+    }
+  }
+
+  /** What the nodes of this map are given that none leads to. */
+  first(): Place {
+    return this.way.length > 0 ? this.item() : this.inputData()
+  }
+
+  inputData(): Place {
+    const { lastRun, inputSchema } = this.facts
+    if (lastRun && Object.hasOwn(lastRun, 'inputData')) return { value: lastRun.inputData, seen: true, schema: inputSchema }
+    const top = this.facts.around?.[0]?.map ?? this.map
+    const start = top.nodes.find((node, index) => (isSequential(top) ? index === 0 : edgesOf(top).every((edge) => edge.target !== node.id)))
+    const step = start && lastRun?.steps.find((one) => one.nodeId === start.id)
+    return step && begun(step) ? { value: step.input, seen: true, schema: inputSchema } : { schema: inputSchema }
+  }
+
+  item(): Place {
+    const start = this.map.nodes.find((node) => !this.sources.has(node.id))
+    const step = start && this.steps.get(start.id)
+    if (step && begun(step)) return { value: step.input, seen: true }
+    const outer = this.facts.around?.at(-1)
+    const items = outer?.map.nodes.find((node) => node.id === outer.nodeId)?.config.items
+    return Array.isArray(items) && items.length > 0 ? { value: items[0], seen: true } : {}
+  }
+
+  inputOf(nodeId: string, depth = 0): Place {
+    const sources = this.sources.get(nodeId) ?? []
+    if (sources.length === 0) return this.first()
+    if (sources.length > 1) return { members: this.outputs(sources, depth) }
+    const place = this.outputOf(this.nodes.get(sources[0]!), depth + 1)
+    const step = this.steps.get(nodeId)
+    return !place.seen && step && begun(step) ? { ...place, value: step.input, seen: true } : place
+  }
+
+  outputOf(node: MapNode | undefined, depth = 0): Place {
+    if (!node || depth > 200) return {}
+    const step = this.steps.get(node.id)
+    const seen: Place = step && done(step) ? { value: step.output, seen: true } : {}
+    if (passesOn(node)) return seen.seen ? seen : this.inputOf(node.id, depth + 1)
+    return { ...promised(node, () => this.outputs(this.sources.get(node.id) ?? [], depth)), ...seen }
+  }
+
+  private outputs(ids: string[], depth: number): Record<string, Place> {
+    return Object.fromEntries(ids.map((id) => [id, this.outputOf(this.nodes.get(id), depth + 1)]))
+  }
+}
+
+/** The steps that a run made of the nodes of one map; those of a for-each are addressed `loop[3]/inner`. */
+export function stepsAt(run: LastRun | undefined, way: readonly string[]): LastStep[] {
+  if (!run) return []
+  return run.steps.filter((step) => {
+    const parts = step.nodeId.split(/\[\d+\]\//)
+    return parts.length === way.length + 1 && way.every((id, index) => parts[index] === id)
+  })
+}
+
+/** The id of the node that an address names. */
+export function idOf(address: string): string {
+  return address.split(/\[\d+\]\//).at(-1)!
+}
+
+function done(step: LastStep): boolean {
+  return step.status === 'completed' || step.output !== undefined && step.output !== null
+}
+
+function begun(step: LastStep): boolean {
+  return step.status !== 'pending' && step.status !== 'skipped' && step.input !== undefined
+}

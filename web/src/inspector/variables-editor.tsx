@@ -1,0 +1,86 @@
+import { Button } from '@mantine/core'
+import { IconPlus, IconVariable } from '@tabler/icons-react'
+import { useMemo, useRef, useState } from 'react'
+import { Issues } from '../forms/frame'
+import { below, split } from '../forms/issues'
+import type { FormIssue } from '../forms/types'
+import { moved } from '../forms/values'
+import type { BlueprintMap, MapNode } from '../graph/map'
+import { EmptyState } from '../parts'
+import classes from './inspector.module.css'
+import { issuesOfVariables } from './node-issues'
+import type { NodeTypeInfo } from './types'
+import { usesOf } from './uses'
+import { VariableRow } from './variable-row'
+import { freshName, readVariables } from './variables'
+
+export type VariablesEditorProps = {
+  /** environment_variables. Whatever else an element holds is kept. */
+  variables: readonly unknown[]
+  onChange: (variables: unknown[]) => void
+  /** What is wrong: with paths from the list, or from the blueprint (`["environment_variables", 0, "name"]`). */
+  issues?: readonly FormIssue[]
+  readOnly?: boolean
+  /** The blueprint's map, to tell which nodes use a variable. */
+  map?: BlueprintMap
+  types?: readonly NodeTypeInfo[]
+  /** Told the node that somebody wants to see, one of those that use a variable. */
+  onShowNode?: (node: MapNode) => void
+  /** The variable to open, by its position. Each new object is a new wish. */
+  focus?: { index: number }
+}
+
+/** The variables of a blueprint: what runs are given, and what stands in for what they are not given. */
+export function VariablesEditor({ variables, onChange, issues = [], readOnly = false, map, types, onShowNode, focus }: VariablesEditorProps) {
+  const [open, setOpen] = useState<number | undefined>()
+  const [wish, setWish] = useState<object>()
+  if (focus && focus !== wish) {
+    setWish(focus)
+    setOpen(focus.index)
+  }
+  const list = useMemo(() => readVariables(variables), [variables])
+  const uses = useMemo(() => map && usesOf(map, (type) => types?.find((one) => one.type === type)?.expressions), [map, types])
+  const found = useMemo(() => issuesOfVariables(issues), [issues])
+  const adder = useRef<HTMLButtonElement>(null)
+  const holder = useRef<HTMLDivElement>(null)
+  const names = list.map((one) => one.name)
+  const add = () => {
+    setOpen(variables.length)
+    onChange([...variables, { name: freshName(names), type: 'string' }])
+    setTimeout(() => {
+      const box = holder.current?.querySelector<HTMLInputElement>('[data-variable]:last-of-type input')
+      box?.focus()
+      box?.select()
+    }, 30)
+  }
+  const button = !readOnly && <Button ref={adder} variant="default" size="sm" leftSection={<IconPlus size={16} aria-hidden />} onClick={add}>Add variable</Button>
+  if (variables.length === 0) {
+    return <EmptyState icon={<IconVariable />} title="No variables" text="A variable is a value that nodes name, such as {{region}}: each run may give its own, else the default counts. Secrets belong here too; they are stored encrypted and never shown." action={button} />
+  }
+  return (
+    <div className={classes.variables} ref={holder}>
+      <Issues issues={split(found).own} />
+      {list.map((variable, index) => (
+        <VariableRow
+          // The position is its name: the name itself changes as one types.
+          key={index}
+          element={variables[index]}
+          variable={variable}
+          others={names.filter((_, at) => at !== index)}
+          issues={below(found, index)}
+          readOnly={readOnly}
+          open={open === index}
+          onToggle={() => setOpen(open === index ? undefined : index)}
+          onChange={(next) => onChange(variables.map((old, at) => (at === index ? next : old)))}
+          onRemove={() => { setOpen(undefined); adder.current?.focus(); onChange(variables.filter((_, at) => at !== index)) }}
+          onMove={(by) => { setOpen((at) => (at === index ? index + by : undefined)); onChange(moved(variables, index, by)) }}
+          first={index === 0}
+          last={index === list.length - 1}
+          users={uses?.get(variable.name) ?? (uses ? [] : undefined)}
+          onShowNode={onShowNode}
+        />
+      ))}
+      <div>{button}</div>
+    </div>
+  )
+}

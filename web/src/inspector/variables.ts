@@ -1,0 +1,77 @@
+import { isObject } from '../graph/map'
+import { isNumber } from '../forms/values'
+
+export type VariableType = 'string' | 'number' | 'boolean' | 'json'
+
+/** An environment variable as it is edited. Whatever else the object holds is kept in it. */
+export type Variable = {
+  name: string
+  type: VariableType
+  description: string
+  required: boolean
+  secret: boolean
+  hasDefault: boolean
+  standard: unknown
+}
+
+export const variableTypes: { value: VariableType; label: string }[] = [
+  { value: 'string', label: 'Text' },
+  { value: 'number', label: 'Number' },
+  { value: 'boolean', label: 'Yes or no' },
+  { value: 'json', label: 'JSON' },
+]
+
+/** The names that the service fills itself. */
+export const reserved = ['inputData', 'input', 'nodes', 'item', 'index', 'execution', 'blueprint', 'trigger', 'now']
+
+/** Reads environment_variables; what is no object is shown as a variable without a name. */
+export function readVariables(list: readonly unknown[]): Variable[] {
+  return list.map((element) => {
+    const object = isObject(element) ? element : {}
+    const type = variableTypes.find((one) => one.value === object.type)?.value ?? 'string'
+    const secret = object.secret === true
+    // null is a default of its own only for JSON that is no secret; elsewhere it means "none", or a secret that is kept.
+    const hasDefault = Object.hasOwn(object, 'default') && object.default !== undefined && (object.default !== null || type === 'json' && !secret)
+    return {
+      name: typeof object.name === 'string' ? object.name : '',
+      type,
+      description: typeof object.description === 'string' ? object.description : '',
+      required: object.required === true,
+      secret,
+      hasDefault,
+      standard: object.default,
+    }
+  })
+}
+
+/** What is wrong with a name among others; undefined for a good one. */
+export function nameFault(name: string, others: readonly string[]): string | undefined {
+  if (name === '') return 'A name is required.'
+  if (!/^[A-Za-z0-9_]+$/.test(name)) return 'A name has letters, digits and _ alone.'
+  if (reserved.includes(name)) return `"${name}" is a name that the service fills itself.`
+  if (others.includes(name)) return `"${name}" is there already.`
+  return undefined
+}
+
+/** A name that no variable has yet. */
+export function freshName(taken: readonly string[]): string {
+  for (let number = 1; ; number++) {
+    const name = number === 1 ? 'variable' : `variable_${number}`
+    if (!taken.includes(name)) return name
+  }
+}
+
+/** Whether a secret has a stored value: null stands for one that is not told, and an empty text removes it. */
+export function secretIsSet(element: unknown): boolean {
+  return isObject(element) && Object.hasOwn(element, 'default') && element.default !== '' && element.default !== undefined
+}
+
+/** A default as one of another type, undefined when it cannot be one. */
+export function defaultAs(value: unknown, type: VariableType): unknown {
+  switch (type) {
+    case 'string': return typeof value === 'string' ? value : undefined
+    case 'number': return isNumber(value) ? value : undefined
+    case 'boolean': return typeof value === 'boolean' ? value : undefined
+    case 'json': return value ?? undefined
+  }
+}

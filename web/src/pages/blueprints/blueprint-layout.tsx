@@ -1,0 +1,104 @@
+import { Button, Skeleton, Text } from '@mantine/core'
+import { IconAdjustments, IconBolt, IconHistory, IconPencil, IconPlayerPlay, IconTimeline } from '@tabler/icons-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useLocation, useParams } from 'wouter'
+import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
+import { BlueprintMenu } from './blueprint-menu'
+import classes from './blueprint-layout.module.css'
+import { FavoriteButton } from './favorite-button'
+import { LazyRunDialog } from './lazy-run-dialog'
+import { TitleEditor } from './title-editor'
+import { type Blueprint, useBlueprint } from './use-blueprint'
+
+type Props = {
+  /** The id of the blueprint; the one in the address unless told. */
+  id?: string
+  /** Leaves the Run button out, for pages that have their own (the editor, which saves first). */
+  ownRun?: boolean
+  /** The word of the tab, for the document's title: `Versions`. */
+  tab?: string
+  /** The page of the tab; a function gets the blueprint once it is there. */
+  children: ReactNode | ((blueprint: Blueprint) => ReactNode)
+}
+
+/** The head that all pages of a blueprint share, its tabs, and below the page of one tab. */
+export function BlueprintLayout({ id: given, ownRun = false, tab, children }: Props) {
+  const params = useParams<{ id?: string }>()
+  const id = given ?? params.id ?? ''
+  const { data: blueprint, error, refetch } = useBlueprint(id)
+  const [editing, setEditing] = useState(false)
+  const [running, setRunning] = useState(false)
+  const pencil = useRef<HTMLButtonElement>(null)
+  const crumbs = [{ title: 'Blueprints', href: '/blueprints' }]
+  if (!blueprint && error) {
+    return (
+      <>
+        <PageHeader title="Blueprint" breadcrumbs={crumbs} />
+        <ErrorNote error={error} title="The blueprint could not be opened" onRetry={() => void refetch()} />
+      </>
+    )
+  }
+  if (!blueprint) {
+    return (
+      <>
+        <PageHeader title="Blueprint" breadcrumbs={crumbs} actions={<Skeleton h={36} w={180} />} />
+        <Skeleton h={41} mb={18} />
+        <Skeleton h={320} />
+      </>
+    )
+  }
+  const endEditing = () => {
+    setEditing(false)
+    setTimeout(() => pencil.current?.focus())
+  }
+  return (
+    <>
+      <PageHeader
+        title={blueprint.title}
+        documentTitle={tab ? `${blueprint.title}, ${tab.toLowerCase()}` : undefined}
+        breadcrumbs={crumbs}
+        instead={editing ? <TitleEditor blueprint={blueprint} onDone={endEditing} /> : undefined}
+        badge={
+          <span className={classes.badges}>
+            {blueprint.can_manage && !editing && (
+              <button ref={pencil} type="button" className={classes.pencil} aria-label="Rename the blueprint" onClick={() => setEditing(true)}><IconPencil size={16} aria-hidden /></button>
+            )}
+            <StatusBadge status={blueprint.status} />
+            <Text size="xs" c="dimmed" component="span" title="Version">v{blueprint.version}</Text>
+          </span>
+        }
+        actions={
+          <>
+            <FavoriteButton id={id} title={blueprint.title} on={blueprint.is_favorited} />
+            {!ownRun && <Button leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setRunning(true)}>Run</Button>}
+            <BlueprintMenu blueprint={blueprint} />
+          </>
+        }
+      />
+      <BlueprintTabs blueprint={blueprint} />
+      {typeof children === 'function' ? children(blueprint) : children}
+      <LazyRunDialog blueprintId={running ? id : undefined} onClose={() => setRunning(false)} />
+    </>
+  )
+}
+
+function BlueprintTabs({ blueprint }: { blueprint: Blueprint }) {
+  const [path] = useLocation()
+  const frame = useRef<HTMLDivElement>(null)
+  // From the editor to another tab the whole page is another one: the tab that was pressed is gone, its twin takes over.
+  useEffect(() => {
+    if (document.activeElement === document.body && (history.state as { keepFocus?: boolean } | null)?.keepFocus) frame.current?.querySelector<HTMLElement>('[aria-current]')?.focus({ preventScroll: true })
+    frame.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [path])
+  const base = `/blueprints/${blueprint.id}`
+  const icon = { size: 16, 'aria-hidden': true } as const
+  const tabs = [
+    { href: `${base}/edit`, title: 'Edit', icon: <IconPencil {...icon} /> },
+    { href: `${base}/runs`, title: 'Runs', icon: <IconTimeline {...icon} /> },
+    { href: `${base}/triggers`, title: 'Triggers', icon: <IconBolt {...icon} /> },
+    ...(blueprint.can_manage ? [{ href: `${base}/versions`, title: 'Versions', icon: <IconHistory {...icon} /> }] : []),
+    { href: `${base}/share`, title: 'Share', icon: <IconAdjustments {...icon} /> },
+  ]
+  if (!blueprint.can_manage) tabs[0]!.title = 'View'
+  return <div ref={frame}><UrlTabs tabs={tabs} label="Pages of the blueprint" /></div>
+}

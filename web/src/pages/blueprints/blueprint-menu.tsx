@@ -1,0 +1,41 @@
+import { ActionIcon, Menu } from '@mantine/core'
+import { IconCopy, IconDots, IconDownload, IconEyeOff, IconFileCheck, IconPencil, IconPlayerPlay, IconTrash } from '@tabler/icons-react'
+import { useLocation } from 'wouter'
+import { useBlueprintActions } from './use-actions'
+
+type Props = {
+  blueprint: { id: string; title: string; status: string; can_manage: boolean }
+  /** Opens the dialog that starts a run; absent where a button beside the menu does. */
+  onRun?: () => void
+  /** Offers to open the blueprint: for menus of a list. */
+  open?: boolean
+}
+
+/** All that can be done with a blueprint. */
+export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
+  const actions = useBlueprintActions()
+  const [, navigate] = useLocation()
+  const icon = { size: 16, 'aria-hidden': true } as const
+  return (
+    <Menu position="bottom-end" width={210}>
+      <Menu.Target>
+        <ActionIcon aria-label={`More for ${blueprint.title}`} loading={actions.busy} variant={open ? 'subtle' : 'default'} size={open ? 'lg' : 36}><IconDots size={18} aria-hidden /></ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {open && <Menu.Item leftSection={<IconPencil {...icon} />} onClick={() => navigate(`/blueprints/${blueprint.id}/edit`)}>Open</Menu.Item>}
+        {onRun && <Menu.Item leftSection={<IconPlayerPlay {...icon} />} onClick={onRun}>Run</Menu.Item>}
+        <Menu.Item leftSection={<IconCopy {...icon} />} onClick={() => actions.duplicate(blueprint)}>Duplicate</Menu.Item>
+        <Menu.Item leftSection={<IconDownload {...icon} />} onClick={() => actions.exportFile(blueprint)}>Export as a file</Menu.Item>
+        {blueprint.can_manage && (blueprint.status === 'published'
+          ? <Menu.Item leftSection={<IconEyeOff {...icon} />} onClick={() => actions.setStatus({ ...blueprint, status: 'draft' })}>Make it a draft</Menu.Item>
+          : <Menu.Item leftSection={<IconFileCheck {...icon} />} onClick={() => actions.setStatus({ ...blueprint, status: 'published' })}>Publish</Menu.Item>)}
+        {blueprint.can_manage && (
+          <>
+            <Menu.Divider />
+            <Menu.Item color="red" leftSection={<IconTrash {...icon} />} onClick={() => void actions.remove(blueprint)}>Delete</Menu.Item>
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,31 @@
+import { Skeleton } from '@mantine/core'
+import { lazy, Suspense } from 'react'
+import { Redirect, useParams } from 'wouter'
+import { EmptyState } from '../../parts'
+import { BlueprintLayout } from './blueprint-layout'
+import { NotFound } from '../../shell/not-found'
+
+const RunsView = lazy(async () => ({ default: (await import('../runs/runs-view')).RunsView }))
+const VersionsTab = lazy(() => import('./versions-tab'))
+const ShareTab = lazy(() => import('./share-tab'))
+
+const words: Record<string, string> = { runs: 'Runs', triggers: 'Triggers', versions: 'Versions', share: 'Share' }
+
+/** /blueprints/:id/:tab: everything about one blueprint but the editor, which is a page of its own. */
+export default function BlueprintPage() {
+  const { id = '', tab } = useParams<{ id: string; tab?: string }>()
+  if (!tab) return <Redirect to={`/blueprints/${id}/edit`} replace />
+  if (!Object.hasOwn(words, tab)) return <NotFound />
+  return (
+    <BlueprintLayout key={id} id={id} tab={words[tab]}>
+      {(blueprint) => (
+        <Suspense fallback={<Skeleton h={320} />}>
+          {tab === 'runs' && <RunsView blueprintId={id} />}
+          {tab === 'triggers' && <EmptyState title="Not built yet" />}
+          {tab === 'versions' && <VersionsTab blueprint={blueprint} />}
+          {tab === 'share' && <ShareTab blueprint={blueprint} />}
+        </Suspense>
+      )}
+    </BlueprintLayout>
+  )
+}

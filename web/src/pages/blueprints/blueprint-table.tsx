@@ -1,0 +1,91 @@
+import { Anchor, Badge, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { type Column, DataTable, showCount, Stars, StatusBadge, Time } from '../../parts'
+import { None } from '../../parts/quantity'
+import { BlueprintMenu } from './blueprint-menu'
+import classes from './blueprints.module.css'
+import { FavoriteButton } from './favorite-button'
+import { LazyRunDialog } from './lazy-run-dialog'
+import type { Summary } from './use-blueprint'
+
+type Props = {
+  /** undefined: still loading. */
+  rows: Summary[] | undefined
+  stale: boolean
+  empty: ReactNode
+  onTag: (tag: string) => void
+}
+
+const mostTags = 4
+
+/** The blueprints of a page of the list. */
+export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
+  const [running, setRunning] = useState<string>()
+  const menu = (row: Summary) => <BlueprintMenu blueprint={row} open onRun={() => setRunning(row.id)} />
+  const columns: Column<Summary>[] = [
+    {
+      key: 'title', title: 'Title', primary: true,
+      render: (row) => (
+        <div className={classes.title}>
+          <span className={classes.heart}><FavoriteButton id={row.id} title={row.title} on={row.is_favorited} /></span>
+          <div className={classes.words}>
+            <Anchor component={Link} href={`/blueprints/${row.id}/edit`} fw={600} className={classes.name}>{row.title}</Anchor>
+            {row.description && <Text size="xs" c="dimmed" fw={400} lineClamp={1}>{row.description}</Text>}
+            <Labels row={row} onTag={onTag} />
+          </div>
+          <span className={classes.phoneMenu}>{menu(row)}</span>
+        </div>
+      ),
+    },
+    {
+      key: 'status', title: 'Status', width: '150px',
+      render: (row) => <span className={classes.pair}><StatusBadge status={row.status} /><Text size="xs" c="dimmed" component="span" title="Version">v{row.version}</Text></span>,
+    },
+    { key: 'nodes', title: 'Nodes', width: '70px', align: 'end', wideOnly: true, render: (row) => row.node_count?.toLocaleString('en') ?? <None /> },
+    { key: 'triggers', title: 'Triggers', width: '120px', render: (row) => <Triggers row={row} /> },
+    { key: 'run', title: 'Last run', width: '190px', render: (row) => <LastRun row={row} /> },
+    { key: 'rating', title: 'Rating', width: '130px', wideOnly: true, render: (row) => (row.rating_count > 0 ? <Stars value={row.average_rating} count={row.rating_count} /> : <None word="no ratings" />) },
+    { key: 'updated', title: 'Changed', width: '120px', wideOnly: true, render: (row) => <Text size="sm" c="dimmed" component="span"><Time at={row.updated_at} /></Text> },
+    { key: 'menu', title: '', name: 'Actions', width: '52px', wideOnly: true, render: menu },
+  ]
+  return (
+    <>
+      <DataTable caption="Blueprints" columns={columns} rows={rows} rowKey={({ id }) => id} stale={stale} empty={empty} skeletonRows={10} />
+      <LazyRunDialog blueprintId={running} onClose={() => setRunning(undefined)} />
+    </>
+  )
+}
+
+function Labels({ row, onTag }: { row: Summary; onTag: (tag: string) => void }) {
+  const rest = row.tags.length - mostTags
+  return (
+    <span className={classes.labels}>
+      {!row.is_owner && <Text size="xs" c="dimmed" component="span">by {row.creator_name || 'somebody who left'}</Text>}
+      {row.visibility === 'public' && <Badge size="sm" color="violet">Public</Badge>}
+      {row.categories.map(({ id, name }) => <Badge key={id} size="sm" color="petrol">{name}</Badge>)}
+      {row.tags.slice(0, mostTags).map((tag) => <button key={tag} type="button" className={classes.tag} aria-label={`Only tag ${tag}`} onClick={() => onTag(tag)}>{tag}</button>)}
+      {rest > 0 && <Text size="xs" c="dimmed" component="span" title={row.tags.slice(mostTags).join(', ')}>{rest} more</Text>}
+    </span>
+  )
+}
+
+function Triggers({ row: { id, triggers } }: { row: Summary }) {
+  if (triggers.total === 0) return <None word="no triggers" />
+  const off = triggers.total - triggers.active
+  return (
+    <Anchor component={Link} href={`/blueprints/${id}/triggers`} size="sm" title={`${showCount(triggers.active, 'trigger')} on, ${off} off`}>
+      {triggers.active} on{off > 0 && <Text span inherit c="dimmed">, {off} off</Text>}
+    </Anchor>
+  )
+}
+
+function LastRun({ row: { last_run: run } }: { row: Summary }) {
+  if (!run) return <Text size="sm" c="dimmed" component="span">never ran</Text>
+  return (
+    <Link href={`/runs/${run.executionId}`} className={classes.run}>
+      <StatusBadge status={run.status} />
+      <Text size="xs" c="dimmed" component="span"><Time at={run.endTime ?? run.startTime} none="not begun" /></Text>
+    </Link>
+  )
+}

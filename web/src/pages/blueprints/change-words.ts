@@ -1,0 +1,50 @@
+import { showPath } from '../../api/errors'
+import type { ItemChange, VersionDiff } from './diff'
+import { isEmpty } from './diff'
+
+/** What changed between two versions, a short sentence for each kind of thing. */
+export function changeWords(diff: VersionDiff): string[] {
+  const words = [...items('node', diff.nodes), ...items('variable', diff.variables)]
+  if (diff.wiring === 'to edges') words.push('Joined the nodes by edges')
+  else if (diff.wiring === 'to order') words.push('Took the edges away: the nodes run in order')
+  else if (diff.edges.length > 0) words.push(edges(diff.edges))
+  if (diff.reordered) words.push('Changed the order of the nodes')
+  if (diff.other.length > 0) words.push(`Changed ${list(diff.other.map(({ path }) => showPath(path)), 3)} of the map`)
+  if (isEmpty(diff)) words.push(diff.moved.length > 0 ? 'Moved nodes on the canvas' : 'Title, status, tags or sharing alone; the same steps')
+  return words
+}
+
+/** What differs in one node or variable, for the head of its list: `url, method`. */
+export function fieldWords(change: ItemChange): string {
+  return list([...new Set(change.fields.map(({ path }) => showField(path)))], 3)
+}
+
+/** A field as people say it: `config.url` is `url`. */
+export function showField(path: (string | number)[]): string {
+  return showPath(path[0] === 'config' && path.length > 1 ? path.slice(1) : path)
+}
+
+function items(noun: string, changes: ItemChange[]): string[] {
+  return ([['added', 'Added'], ['removed', 'Removed'], ['changed', 'Changed']] as const).flatMap(([kind, verb]) => {
+    const some = changes.filter((change) => change.kind === kind)
+    if (some.length === 0) return []
+    const only = some[0]!
+    if (some.length > 1) return [`${verb} ${some.length} ${noun}s: ${list(some.map(({ title }) => `“${short(title)}”`), 3)}`]
+    return [`${verb} ${noun === 'node' ? '' : `${noun} `}“${short(only.title)}”${kind === 'changed' ? `: ${fieldWords(only)}` : ''}`]
+  })
+}
+
+function edges(changes: ItemChange[]): string {
+  const count = (kind: ItemChange['kind']) => changes.filter((change) => change.kind === kind).length
+  const parts = (['added', 'removed', 'changed'] as const).filter((kind) => count(kind) > 0).map((kind) => `${count(kind)} ${kind}`)
+  return `Edges: ${parts.join(', ')}`
+}
+
+function list(words: string[], most: number): string {
+  const rest = words.length - most
+  return rest > 0 ? `${words.slice(0, most).join(', ')} and ${rest} more` : words.join(', ')
+}
+
+function short(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}

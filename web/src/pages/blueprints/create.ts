@@ -1,0 +1,37 @@
+import { api, type Inputs } from '../../api/client'
+import { describeError } from '../../api/errors'
+import { queryClient } from '../../api/query-client'
+import { configToCreate, type FileTrigger } from './file'
+
+type Create = Inputs['blueprint']['create']
+type TriggerType = Inputs['blueprintTriggers']['create']['triggerType']
+
+/** What became of a new blueprint. */
+export type Created = { id: string; title: string; triggers: number; /** Why some triggers were not made. */ left: string[] }
+
+/**
+ * Makes a blueprint and its triggers, all switched off. A trigger that the server refuses does not undo the rest: `left`
+ * says why. The promise fails only when the blueprint itself was refused.
+ */
+export async function createWithTriggers(input: Create, triggers: (FileTrigger & { secret?: string })[]): Promise<Created> {
+  const { id, title } = await api.blueprint.create.mutate(input)
+  const left: string[] = []
+  let made = 0
+  for (const [index, trigger] of triggers.entries()) {
+    const name = `Trigger ${index + 1} (${trigger.triggerType})`
+    const config = configToCreate(trigger, trigger.secret)
+    if (!config) {
+      left.push(`${name} needs a signing secret, which the file does not hold.`)
+      continue
+    }
+    try {
+      const { id: triggerId } = await api.blueprintTriggers.create.mutate({ blueprintId: id, triggerType: trigger.triggerType as TriggerType, config })
+      made++
+      await api.blueprintTriggers.update.mutate({ triggerId, isActive: false })
+    } catch (error) {
+      left.push(`${name}: ${describeError(error).message}`)
+    }
+  }
+  void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
+  return { id, title, triggers: made, left }
+}

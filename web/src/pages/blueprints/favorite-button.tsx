@@ -1,0 +1,18 @@
+import { ActionIcon, Tooltip } from '@mantine/core'
+import { IconHeart, IconHeartFilled } from '@tabler/icons-react'
+import { useFavorite } from './use-favorite'
+
+type Props = { id: string; title: string; on: boolean }
+
+/** A heart that makes a blueprint one's favourite. */
+export function FavoriteButton({ id, title, on }: Props) {
+  const favorite = useFavorite()
+  const Heart = on ? IconHeartFilled : IconHeart
+  return (
+    <Tooltip label={on ? 'Take from the favourites' : 'Add to the favourites'}>
+      <ActionIcon aria-label={`Favourite: ${title}`} aria-pressed={on} color={on ? 'red' : 'gray'} onClick={() => favorite.mutate({ id, on: !on })}>
+        <Heart size={18} aria-hidden />
+      </ActionIcon>
+    </Tooltip>
+  )
+}

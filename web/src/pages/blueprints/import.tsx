@@ -1,0 +1,127 @@
+import { Button, Card, Checkbox, Group, Stack, Text } from '@mantine/core'
+import { IconFileImport, IconUpload } from '@tabler/icons-react'
+import { type DragEvent, useEffect, useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+import { api } from '../../api/client'
+import { JsonInput, notifyDone, showCount } from '../../parts'
+import { createWithTriggers } from './create'
+import { lacksSecret, readFile } from './file'
+import classes from './import.module.css'
+import { ImportCard, type Entry } from './import-card'
+import { OrganizationSelect, useFirstOrganization } from './organization-select'
+
+const mostFiles = 100
+let count = 0
+
+/** Reads blueprint files that are dropped, chosen or pasted, shows what is in them, and makes blueprints of them. */
+export function Import() {
+  const [, navigate] = useLocation()
+  const [entries, setEntries] = useState<Entry[]>([])
+  const [text, setText] = useState('')
+  const [over, setOver] = useState(false)
+  const [withTriggers, setWithTriggers] = useState(true)
+  const [busy, setBusy] = useState(false)
+  const first = useFirstOrganization()
+  const [organization, setOrganization] = useState(first)
+  const picker = useRef<HTMLInputElement>(null)
+
+  const change = (key: number, next: Partial<Entry>) => setEntries((list) => list.map((entry) => (entry.key === key ? { ...entry, ...next } : entry)))
+  const add = async (name: string, content: Promise<string> | string) => {
+    const read = readFile(await content, name)
+    const key = ++count
+    setEntries((list) => [...list, { key, name, read, issues: [], secrets: {} }])
+    if (!read.file) return
+    const { blueprint_map, environment_variables } = read.file
+    // What the server would say of it: it imports blueprints that cannot run yet, so these are for information.
+    api.blueprint.validate.mutate({ blueprint_map, ...(environment_variables ? { environment_variables } : {}) })
+      .then(({ issues }) => change(key, { issues }), () => undefined)
+  }
+  const take = (files: FileList | null) => {
+    for (const file of [...(files ?? [])].slice(0, mostFiles)) void add(file.name, file.text())
+    if (picker.current) picker.current.value = ''
+  }
+  useWholePage(setOver, take)
+
+  const ready = entries.filter(({ read, done }) => read.file && !done)
+  const run = async () => {
+    setBusy(true)
+    const made = []
+    for (const { key, read, secrets } of ready) {
+      const { triggers = [], ...file } = read.file!
+      change(key, { error: undefined })
+      try {
+        const done = await createWithTriggers({ ...file, organization_id: organization }, withTriggers ? triggers.map((trigger, index) => ({ ...trigger, secret: secrets[index] })) : [])
+        change(key, { done })
+        made.push(done)
+      } catch (error) {
+        change(key, { error })
+      }
+    }
+    setBusy(false)
+    if (made.length > 0) notifyDone(`${showCount(made.length, 'blueprint')} imported`)
+    if (entries.length === 1 && made[0] && made[0].left.length === 0) navigate(`/blueprints/${made[0].id}/edit`)
+  }
+  return (
+    <Stack gap="md">
+      <div className={classes.drop} data-over={over || undefined}>
+        <IconUpload size={26} aria-hidden />
+        <Text size="sm" ta="center">Drop blueprint files anywhere on this page, or</Text>
+        <Button variant="default" leftSection={<IconFileImport size={17} aria-hidden />} onClick={() => picker.current?.click()}>Choose files</Button>
+        <input ref={picker} type="file" multiple accept=".json,application/json" hidden onChange={(event) => take(event.currentTarget.files)} aria-label="Blueprint files" />
+        <Text size="xs" c="dimmed" ta="center">JSON, as Export writes it. For YAML use the command line: blueprintd import FILE</Text>
+      </div>
+      <div>
+        <JsonInput label="Or paste one" placeholder={'{ "title": "Hello", "blueprint_map": { "nodes": [] } }'} optional value={text} onChange={setText} minRows={3} maxRows={12} />
+        <Button mt={8} variant="default" disabled={text.trim() === ''} onClick={() => { void add('Pasted text', text); setText('') }}>Read it</Button>
+      </div>
+      <div aria-live="polite">
+        <Stack gap="sm">
+          {entries.map((entry) => (
+            <ImportCard
+              key={entry.key} entry={entry} withTriggers={withTriggers} onRemove={() => setEntries((list) => list.filter(({ key }) => key !== entry.key))}
+              onSecret={(index, secret) => change(entry.key, { secrets: { ...entry.secrets, [index]: secret } })}
+            />
+          ))}
+        </Stack>
+      </div>
+      {entries.length > 0 && (
+        <Card>
+          <Stack gap="md">
+            <OrganizationSelect value={organization} onChange={setOrganization} />
+            <Checkbox
+              label="Make their triggers too" checked={withTriggers} onChange={(event) => setWithTriggers(event.currentTarget.checked)}
+              description={`They are made switched off, so that nothing runs before you have looked.${entries.some(({ read }) => read.file?.triggers?.some(lacksSecret)) ? ' A file never holds secrets: give them here, or later.' : ''}`}
+            />
+            <Group justify="flex-end">
+              <Button loading={busy} disabled={ready.length === 0} onClick={() => void run()}>{ready.length > 1 ? `Import ${ready.length} blueprints` : 'Import'}</Button>
+            </Group>
+          </Stack>
+        </Card>
+      )}
+    </Stack>
+  )
+}
+
+// Files may be dropped anywhere: beside the frame the browser would leave the page to show them.
+function useWholePage(setOver: (over: boolean) => void, take: (files: FileList | null) => void): void {
+  const latest = useRef(take)
+  useEffect(() => { latest.current = take })
+  useEffect(() => {
+    const drag = (event: Event) => {
+      const { dataTransfer } = event as unknown as DragEvent
+      if (!dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      setOver(event.type === 'dragover')
+      if (event.type === 'drop') latest.current(dataTransfer.files)
+    }
+    const leave = (event: globalThis.DragEvent) => { if (!event.relatedTarget) setOver(false) }
+    addEventListener('dragover', drag)
+    addEventListener('drop', drag)
+    addEventListener('dragleave', leave)
+    return () => {
+      removeEventListener('dragover', drag)
+      removeEventListener('drop', drag)
+      removeEventListener('dragleave', leave)
+    }
+  }, [setOver])
+}

@@ -1,0 +1,57 @@
+import { NativeSelect } from '@mantine/core'
+import { useQueries, useQuery } from '@tanstack/react-query'
+import { api } from '../../api/client'
+import { SearchField } from '../../parts'
+import { useOrganizationFilter } from '../../shell/organization'
+import classes from './blueprints.module.css'
+
+/** The filters of the list, as the address keeps them; an empty text is none. */
+export const noFilters = { search: '', status: '', tag: '', category: '', sort: 'updated', page: '1' }
+/** See {@link noFilters}. */
+export type Filters = typeof noFilters
+
+type Props = { filters: Filters; onChange: (change: Partial<Filters>) => void }
+
+/** The row of filters above the list. Each change goes back to the first page. */
+export function ListFilters({ filters, onChange }: Props) {
+  const tags = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000 })
+  const categories = useCategories()
+  const set = (change: Partial<Filters>) => onChange({ ...change, page: '1' })
+  const known = tags.data?.some(({ tag }) => tag === filters.tag) || filters.tag === ''
+  return (
+    <div className={classes.filters} role="search" aria-label="Filter the blueprints">
+      <div className={classes.search}><SearchField label="Search title and description" value={filters.search} onSearch={(search) => set({ search })} /></div>
+      <NativeSelect aria-label="Status" value={filters.status} onChange={(event) => set({ status: event.currentTarget.value })} data={[{ value: '', label: 'Any status' }, { value: 'draft', label: 'Draft' }, { value: 'published', label: 'Published' }]} />
+      {((tags.data?.length ?? 0) > 0 || filters.tag) && (
+        <NativeSelect
+          aria-label="Tag" value={filters.tag} onChange={(event) => set({ tag: event.currentTarget.value })}
+          data={[{ value: '', label: 'Any tag' }, ...(known ? [] : [filters.tag]), ...(tags.data ?? []).map(({ tag, count }) => ({ value: tag, label: `${tag} (${count.toLocaleString('en')})` }))]}
+        />
+      )}
+      {(categories.some(({ items }) => items.length > 0) || filters.category) && (
+        <NativeSelect aria-label="Category" value={filters.category} onChange={(event) => set({ category: event.currentTarget.value })}>
+          <option value="">Any category</option>
+          {categories.length === 1
+            ? categories[0]!.items.map(({ id, name }) => <option key={id} value={id}>{name}</option>)
+            : categories.filter(({ items }) => items.length > 0).map(({ organization, items }) => (
+              <optgroup key={organization} label={organization}>{items.map(({ id, name }) => <option key={id} value={id}>{name}</option>)}</optgroup>
+            ))}
+        </NativeSelect>
+      )}
+      <NativeSelect
+        aria-label="Sort" value={filters.sort} onChange={(event) => set({ sort: event.currentTarget.value })}
+        data={[{ value: 'updated', label: 'Last changed first' }, { value: 'created', label: 'Newest first' }, { value: 'title', label: 'By title' }]}
+      />
+    </div>
+  )
+}
+
+// The categories of the chosen organization, or of all.
+function useCategories() {
+  const { id, organizations } = useOrganizationFilter()
+  const asked = organizations.filter((one) => id === undefined || one.id === id)
+  const answers = useQueries({
+    queries: asked.map((one) => ({ queryKey: ['categories', one.id], queryFn: () => api.category.list.query({ organizationId: one.id }), staleTime: 60_000 })),
+  })
+  return asked.map((one, index) => ({ organization: one.name, items: answers[index]?.data ?? [] }))
+}

@@ -1,0 +1,79 @@
+import { Button, Card, Group, Stack, TagsInput, Text, Textarea, TextInput } from '@mantine/core'
+import { IconFileImport, IconSquareRoundedPlus, IconTemplate } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import { api } from '../../api/client'
+import { issueFor } from '../../api/errors'
+import { ErrorNote, notifyDone, PageHeader, showCount, useUrlState } from '../../parts'
+import { createWithTriggers } from './create'
+import { Import } from './import'
+import { OrganizationSelect, useFirstOrganization } from './organization-select'
+import { randomSecret } from './random-secret'
+import { StartCards } from './start-cards'
+import { templates, type Template } from './templates'
+
+/** /blueprints/new: a new blueprint from nothing, from a template, or from a file. */
+export default function NewBlueprintPage() {
+  const [asked, setFrom] = useUrlState('from', 'empty')
+  const from = asked === 'file' || templates.some(({ key }) => key === asked) ? asked : 'empty'
+  return (
+    <>
+      <PageHeader title="New blueprint" breadcrumbs={[{ title: 'Blueprints', href: '/blueprints' }]} />
+      <Stack gap="lg" maw={880}>
+        <StartCards
+          value={from} onChange={(key) => setFrom(key)}
+          choices={[
+            { key: 'empty', title: 'Empty', text: 'Draw it from the first node on.', icon: <IconSquareRoundedPlus size={20} aria-hidden /> },
+            ...templates.map(({ key, title, text }) => ({ key, title, text, icon: <IconTemplate size={20} aria-hidden /> })),
+            { key: 'file', title: 'From a file', text: 'Import .blueprint.json files, or paste one.', icon: <IconFileImport size={20} aria-hidden /> },
+          ]}
+        />
+        {from === 'file' ? <Import /> : <CreateForm template={templates.find(({ key }) => key === from)} />}
+      </Stack>
+    </>
+  )
+}
+
+function CreateForm({ template }: { template: Template | undefined }) {
+  const [, navigate] = useLocation()
+  const first = useFirstOrganization()
+  const [title, setTitle] = useState('')
+  const [description, setDescription] = useState('')
+  const [tags, setTags] = useState<string[]>([])
+  const [organization, setOrganization] = useState(first)
+  const known = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000 })
+  const create = useMutation({
+    mutationFn: () => createWithTriggers(
+      {
+        title: title.trim() || (template?.title ?? ''), description: description.trim() || (template?.text ?? ''), tags, organization_id: organization,
+        blueprint_map: template?.map ?? { nodes: [] },
+      },
+      (template?.triggers ?? []).map((trigger) => ({ ...trigger, ...(trigger.triggerType === 'webhook' ? { secret: randomSecret() } : {}) })),
+    ),
+    onSuccess: ({ id, triggers, left }) => {
+      notifyDone([triggers > 0 ? `Made, with ${showCount(triggers, 'trigger')} that you can switch on when all is ready.` : 'Made. Add the first node.', ...left].join(' '))
+      navigate(`/blueprints/${id}/edit`)
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate()
+  }
+  const at = (field: string) => (create.error ? issueFor(create.error, field) : undefined)
+  return (
+    <Card component="form" onSubmit={submit} aria-label="The new blueprint">
+      <Stack gap="md">
+        <TextInput label="Title" placeholder={template?.title ?? 'Daily report'} required={!template} value={title} maxLength={500} error={at('title')} onChange={(event) => setTitle(event.currentTarget.value)} />
+        <Textarea label="Description" description="For others, and for you in a year." placeholder={template?.text} value={description} maxLength={10_000} autosize minRows={2} maxRows={8} error={at('description')} onChange={(event) => setDescription(event.currentTarget.value)} />
+        <TagsInput label="Tags" description="To find it by. Enter or a comma ends a tag." value={tags} onChange={setTags} data={known.data?.map(({ tag }) => tag) ?? []} maxTags={100} error={at('tags')} clearable limit={20} />
+        <OrganizationSelect value={organization} onChange={setOrganization} />
+        {template && template.triggers.length > 0 && (
+          <Text size="sm" c="dimmed">Comes with a {template.triggers[0]!.triggerType === 'webhook' ? 'webhook trigger and a fresh secret for it' : 'schedule'}, switched off until you switch it on.</Text>
+        )}
+        <ErrorNote error={create.error} title="The blueprint was not made" />
+        <Group justify="flex-end"><Button type="submit" loading={create.isPending}>Make it and open the editor</Button></Group>
+      </Stack>
+    </Card>
+  )
+}

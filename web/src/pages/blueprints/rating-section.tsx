@@ -1,0 +1,29 @@
+import { Button, Group, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { api } from '../../api/client'
+import { ErrorNote, showCount, Stars } from '../../parts'
+import { Section } from './section'
+import { noteChange, type Blueprint } from './use-blueprint'
+
+/** What people think of a blueprint, and one's own rating. */
+export function RatingSection({ blueprint }: { blueprint: Blueprint }) {
+  const { id, average_rating, rating_count, user_rating = 0 } = blueprint
+  const rate = useMutation({
+    mutationFn: (rating: number) => api.blueprint.rate.mutate({ id, rating }),
+    onSuccess: (after) => noteChange(id, { ...after, user_rating: after.user_rating }),
+  })
+  return (
+    <Section title="Rating">
+      <Group gap="xs" mih={24}>
+        <Stars value={average_rating} label="Average" />
+        <Text size="sm" c="dimmed">{rating_count === 0 ? 'No ratings yet' : `${Number(average_rating.toFixed(1))} from ${showCount(rating_count, 'rating')}`}</Text>
+      </Group>
+      <Text size="sm" fw={500} mt="sm" mb={4}>Yours</Text>
+      <Group gap="sm" mih={36}>
+        <Stars key={user_rating} value={rate.isPending ? rate.variables : user_rating} label="Your rating" onRate={(value) => rate.mutate(value)} />
+        {user_rating > 0 && <Button variant="subtle" size="compact-sm" onClick={() => rate.mutate(0)}>Take it back</Button>}
+      </Group>
+      <ErrorNote error={rate.error} title="It was not rated" />
+    </Section>
+  )
+}

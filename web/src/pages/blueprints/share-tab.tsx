@@ -1,0 +1,65 @@
+import { Button, Text } from '@mantine/core'
+import { IconTrash } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/client'
+import { useSignedIn } from '../../api/session'
+import { KeyValue, Time } from '../../parts'
+import { BudgetSection } from './budget-section'
+import { CategoriesSection } from './categories-section'
+import { CollaboratorsSection } from './collaborators-section'
+import { DetailsSection } from './details-section'
+import { RatingSection } from './rating-section'
+import { Section } from './section'
+import classes from './section.module.css'
+import { StatusSection } from './status-section'
+import { useBlueprintActions } from './use-actions'
+import { type Blueprint, useAdministers } from './use-blueprint'
+import { useNames } from './use-names'
+import { VisibilitySection } from './visibility-section'
+
+/** The Share page of a blueprint: who sees it, who edits it, what it is called and filed under, what a run may spend. */
+export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
+  const actions = useBlueprintActions()
+  const administers = useAdministration(blueprint)
+  const name = useNames(blueprint)
+  return (
+    <div className={classes.columns}>
+      <div>
+        {blueprint.can_manage && <VisibilitySection key={blueprint.visibility} blueprint={blueprint} allowed={administers} />}
+        {blueprint.can_manage && <CollaboratorsSection blueprint={blueprint} allowed={administers} />}
+        <DetailsSection key={`${blueprint.description}\n${blueprint.tags.join('\n')}`} blueprint={blueprint} />
+        {blueprint.can_manage && <BudgetSection key={JSON.stringify(blueprint.budget)} blueprint={blueprint} />}
+      </div>
+      <div>
+        <Section title="About">
+          <KeyValue
+            pairs={[
+              ['Made by', blueprint.is_owner ? 'You' : name(blueprint.created_by)],
+              ['Belongs to', blueprint.organizations.map((one) => one.name).join(', ') || undefined],
+              ['Made', <Time key="made" at={blueprint.created_at} />],
+              ['Last changed', <Time key="changed" at={blueprint.updated_at} />],
+              ['Visible to', blueprint.visibility === 'public' ? 'Everybody on this server' : 'Its organization and collaborators'],
+            ]}
+          />
+        </Section>
+        <StatusSection blueprint={blueprint} />
+        <RatingSection blueprint={blueprint} />
+        <CategoriesSection blueprint={blueprint} />
+        {administers && (
+          <Section title="Delete">
+            <Text size="sm" c="dimmed" mb="sm">Its versions and triggers go with it, and runs that are going are cancelled.</Text>
+            <Button color="red" variant="light" style={{ alignSelf: 'flex-start' }} leftSection={<IconTrash size={17} aria-hidden />} onClick={() => void actions.remove(blueprint)}>Delete the blueprint</Button>
+          </Section>
+        )}
+      </div>
+    </div>
+  )
+}
+
+// Whether the caller is the creator, an admin of the organization, or a collaborator who is an admin.
+function useAdministration(blueprint: Blueprint): boolean {
+  const { user } = useSignedIn()
+  const ofOrganization = useAdministers(blueprint.organization_id)
+  const collaborators = useQuery({ queryKey: ['blueprint', blueprint.id, 'collaborators'], queryFn: () => api.collaborator.list.query({ blueprintId: blueprint.id }), enabled: blueprint.can_manage })
+  return blueprint.is_owner || ofOrganization || Boolean(collaborators.data?.some(({ userId, role }) => userId === user.id && role === 'admin'))
+}

@@ -1,0 +1,28 @@
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import classes from './start-cards.module.css'
+
+type Props = {
+  value: string
+  onChange: (key: string) => void
+  choices: { key: string; title: string; text: string; icon: ReactNode }[]
+}
+
+/** What to begin with: cards that are radio buttons. */
+export function StartCards({ value, onChange, choices }: Props) {
+  return (
+    <fieldset className={classes.set}>
+      <legend className={classes.legend}>Begin with</legend>
+      {choices.map(({ key, title, text, icon }) => (
+        <label key={key} className={classes.card}>
+          <input type="radio" name="from" value={key} checked={value === key} onChange={() => onChange(key)} className={classes.radio} />
+          <span className={classes.icon}>{icon}</span>
+          <span>
+            <Text fw={600} size="sm" component="span" display="block">{title}</Text>
+            <Text size="xs" c="dimmed" component="span" display="block">{text}</Text>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}

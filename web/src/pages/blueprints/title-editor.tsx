@@ -1,0 +1,29 @@
+import { Button, Group, TextInput } from '@mantine/core'
+import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { describeError, issueFor } from '../../api/errors'
+import { type Blueprint, useUpdate } from './use-blueprint'
+
+/** The title of a blueprint as a field: Enter keeps it, Escape does not. */
+export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDone: () => void }) {
+  const [title, setTitle] = useState(blueprint.title)
+  const update = useUpdate(blueprint.id)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const next = title.trim()
+    if (next === blueprint.title) onDone()
+    else if (next) update.mutate({ title: next }, { onSuccess: onDone })
+  }
+  const key = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') onDone()
+  }
+  const fault = title.trim() === '' ? 'A blueprint needs a title.' : update.error ? issueFor(update.error, 'title') ?? describeError(update.error).message : undefined
+  return (
+    <form onSubmit={submit} onKeyDown={key} style={{ flex: '1 1 320px', maxWidth: 620 }}>
+      <Group gap="xs" align="flex-start">
+        <TextInput aria-label="Title" value={title} maxLength={500} error={fault} autoFocus onFocus={(event) => event.currentTarget.select()} onChange={(event) => setTitle(event.currentTarget.value)} style={{ flex: '1 1 220px' }} />
+        <Button type="submit" loading={update.isPending} disabled={title.trim() === ''}>Rename</Button>
+        <Button variant="default" onClick={onDone}>Cancel</Button>
+      </Group>
+    </form>
+  )
+}

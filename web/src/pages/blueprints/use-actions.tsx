@@ -1,0 +1,76 @@
+import { useMutation } from '@tanstack/react-query'
+import { useLocation } from 'wouter'
+import { api } from '../../api/client'
+import { queryClient } from '../../api/query-client'
+import { useSignedIn } from '../../api/session'
+import { confirm, notifyDone, notifyError } from '../../parts'
+import { download } from '../../parts/download'
+import { fileName, toFile } from './file'
+import { noteChange } from './use-blueprint'
+
+/** What the actions need to know of a blueprint. */
+export type Target = { id: string; title: string }
+
+const longestTyped = 60
+
+/** What can be done with a blueprint from its menu, in the list and on its pages. Errors are shown in the corner. */
+export function useBlueprintActions() {
+  const [path, navigate] = useLocation()
+  const { organizations } = useSignedIn()
+  const duplicate = useMutation({
+    mutationFn: async ({ id }: Target) => {
+      const { title, description, tags, blueprint_map, environment_variables, budget, organization_id } = await api.blueprint.get.query({ id })
+      return api.blueprint.create.mutate({
+        title: `Copy of ${title}`.slice(0, 500), description, tags, environment_variables,
+        ...(blueprint_map ? { blueprint_map: blueprint_map as Record<string, unknown> } : {}),
+        ...(budget ? { budget } : {}),
+        ...(organizations.some((one) => one.id === organization_id) ? { organization_id } : {}),
+      })
+    },
+    onSuccess: (copy) => {
+      void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
+      notifyDone(`“${copy.title}” is there, as a draft. Triggers are not copied.`)
+      navigate(`/blueprints/${copy.id}/edit`)
+    },
+    onError: notifyError,
+  })
+  const save = useMutation({
+    mutationFn: async ({ id }: Target) => Promise.all([api.blueprint.get.query({ id }), api.blueprintTriggers.list.query({ blueprintId: id })]),
+    onSuccess: ([blueprint, triggers]) => download(fileName(blueprint.title), toFile(blueprint, triggers)),
+    onError: notifyError,
+  })
+  const setStatus = useMutation({
+    mutationFn: ({ id, status }: Target & { status: 'draft' | 'published' }) => api.blueprint.update.mutate({ id, status }),
+    onSuccess: (after) => {
+      noteChange(after.id, after)
+      notifyDone(after.status === 'published' ? `“${after.title}” is published` : `“${after.title}” is a draft again`)
+    },
+    onError: notifyError,
+  })
+  const remove = useMutation({
+    mutationFn: ({ id }: Target) => api.blueprint.delete.mutate({ id }),
+    onSuccess: (_answer, { id, title }) => {
+      notifyDone(`“${title}” is deleted`)
+      if (path.startsWith(`/blueprints/${id}`)) navigate('/blueprints')
+      queryClient.removeQueries({ queryKey: ['blueprint', id], type: 'inactive' })
+      void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
+    },
+    onError: notifyError,
+  })
+  return {
+    duplicate: duplicate.mutate,
+    exportFile: save.mutate,
+    setStatus: setStatus.mutate,
+    /** Asks first. */
+    async remove(target: Target): Promise<void> {
+      const { title } = target
+      const agreed = await confirm({
+        title: `Delete “${title.length > 80 ? `${title.slice(0, 79)}…` : title}”?`,
+        text: 'Its versions and triggers go with it, and runs that are still going are cancelled. The records of finished runs stay visible to who started them. This cannot be undone.',
+        action: 'Delete the blueprint', danger: true, typed: title.length <= longestTyped ? title : undefined,
+      })
+      if (agreed) remove.mutate(target)
+    },
+    busy: duplicate.isPending || save.isPending || setStatus.isPending || remove.isPending,
+  }
+}

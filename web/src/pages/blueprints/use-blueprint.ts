@@ -1,0 +1,35 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { api, type Inputs, type Outputs } from '../../api/client'
+import { queryClient } from '../../api/query-client'
+import { useSignedIn } from '../../api/session'
+
+/** A blueprint with what the caller may do with it. */
+export type Blueprint = Outputs['blueprint']['get']
+/** A row of the list of blueprints. */
+export type Summary = Outputs['blueprint']['listSummaries']['data'][number]
+
+/** The blueprint, as a query shared by all its pages. */
+export function useBlueprint(id: string) {
+  return useQuery({ queryKey: ['blueprint', id], queryFn: () => api.blueprint.get.query({ id }) })
+}
+
+/** Notes what is known to have changed of a blueprint, and lets lists be read anew. */
+export function noteChange(id: string, change: Partial<Blueprint>): void {
+  queryClient.setQueryData<Blueprint>(['blueprint', id], (before) => before && { ...before, ...change })
+  void queryClient.invalidateQueries({ queryKey: ['blueprint', id, 'versions'] })
+  void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
+}
+
+/** The mutation blueprint.update of one blueprint; its answer is noted. */
+export function useUpdate(id: string) {
+  return useMutation({
+    mutationFn: (change: Omit<Inputs['blueprint']['update'], 'id'>) => api.blueprint.update.mutate({ id, ...change }),
+    onSuccess: (after, change) => noteChange(id, { ...after, ...(change.budget && !after.budget ? { budget: undefined } : {}) }),
+  })
+}
+
+/** Whether the signed-in user administers the organization that owns a blueprint. */
+export function useAdministers(organizationId: string): boolean {
+  const role = useSignedIn().organizations.find(({ id }) => id === organizationId)?.role
+  return role === 'admin' || role === 'owner'
+}

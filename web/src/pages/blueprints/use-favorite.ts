@@ -1,0 +1,29 @@
+import { useMutation } from '@tanstack/react-query'
+import { api, type Outputs } from '../../api/client'
+import { queryClient } from '../../api/query-client'
+import { notifyError } from '../../parts'
+import type { Blueprint } from './use-blueprint'
+
+type List = Outputs['blueprint']['listSummaries']
+
+/** The mutation that makes a blueprint a favourite, or no more one. It shows at once, and is taken back when it fails. */
+export function useFavorite() {
+  return useMutation({
+    mutationFn: ({ id, on }: { id: string; on: boolean }) => (on ? api.blueprint.favorite.mutate({ id }) : api.blueprint.unfavorite.mutate({ id })),
+    onMutate: async ({ id, on }) => {
+      await queryClient.cancelQueries({ queryKey: ['blueprints'] }) // an answer from before must not undo it
+      mark(id, on)
+    },
+    onError: (error, { id, on }) => {
+      mark(id, !on)
+      notifyError(error)
+    },
+    // A row that is no favourite any more stays in the list until that is opened anew: a slip can be mended.
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['blueprints'], refetchType: 'none' }),
+  })
+}
+
+function mark(id: string, on: boolean): void {
+  queryClient.setQueriesData<List>({ queryKey: ['blueprints'] }, (list) => list && { ...list, data: list.data.map((row) => (row.id === id ? { ...row, is_favorited: on } : row)) })
+  queryClient.setQueryData<Blueprint>(['blueprint', id], (before) => before && { ...before, is_favorited: on })
+}

@@ -1,0 +1,22 @@
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../api/client'
+import { useSignedIn } from '../../api/session'
+import type { Blueprint } from './use-blueprint'
+
+/** Gives the names of the people around a blueprint: oneself, its organization's members and its collaborators. */
+export function useNames(blueprint: Blueprint): (userId: string) => string {
+  const { user, organizations } = useSignedIn()
+  const member = organizations.some(({ id, personal }) => id === blueprint.organization_id && !personal)
+  const members = useQuery({
+    queryKey: ['organization', blueprint.organization_id, 'members'], enabled: member,
+    queryFn: () => api.organization.members.query({ organizationId: blueprint.organization_id }),
+  })
+  const collaborators = useQuery({
+    queryKey: ['blueprint', blueprint.id, 'collaborators'], enabled: blueprint.can_manage,
+    queryFn: () => api.collaborator.list.query({ blueprintId: blueprint.id }),
+  })
+  return (userId) => {
+    if (userId === user.id) return 'You'
+    return [...(members.data ?? []), ...(collaborators.data ?? [])].find((one) => one.userId === userId)?.name || (members.isLoading || collaborators.isLoading ? '…' : 'Somebody who left')
+  }
+}

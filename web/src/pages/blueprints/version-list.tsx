@@ -1,0 +1,43 @@
+import { Badge, Button, Text } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import { Time } from '../../parts'
+import { changeWords } from './change-words'
+import { diffVersions } from './diff'
+import type { Blueprint } from './use-blueprint'
+import { useNames } from './use-names'
+import type { Version } from './versions-tab'
+import classes from './versions.module.css'
+
+type Props = { blueprint: Blueprint; versions: Version[]; chosen: string | undefined; onChoose: (version: string) => void }
+
+const atOnce = 30
+
+/** All versions, newest first, each with what changed in it. */
+export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
+  const [shown, setShown] = useState(atOnce)
+  const name = useNames(blueprint)
+  const lines = useMemo(() => versions.slice(0, shown).map((version, index) => {
+    const before = versions[index + 1]
+    return before ? changeWords(diffVersions(before, version)) : ['Made']
+  }), [versions, shown])
+  return (
+    <div>
+      <ol className={classes.list} aria-label="Versions, newest first">
+        {versions.slice(0, shown).map(({ version, createdAt, createdBy }, index) => (
+          <li key={version}>
+            <button type="button" className={classes.version} aria-current={version === chosen || undefined} onClick={() => onChoose(version)}>
+              <span className={classes.head}>
+                <Text fw={600} size="sm" component="span">{version}</Text>
+                {index === 0 && <Badge size="sm" variant="filled">Now</Badge>}
+                <Text size="xs" c="dimmed" component="span" ml="auto"><Time at={createdAt} /></Text>
+              </span>
+              <span className={classes.what}>{lines[index]!.slice(0, 3).map((line) => <span key={line}>{line}</span>)}</span>
+              <Text size="xs" c="dimmed" component="span">{name(createdBy)}</Text>
+            </button>
+          </li>
+        ))}
+      </ol>
+      {versions.length > shown && <Button variant="default" mt="sm" fullWidth onClick={() => setShown(shown + 100)}>Show older</Button>}
+    </div>
+  )
+}

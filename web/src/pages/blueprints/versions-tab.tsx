@@ -1,0 +1,93 @@
+import { Button, NativeSelect, Skeleton, Text, Title } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconArrowLeft, IconRestore } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { api, type Outputs } from '../../api/client'
+import { confirm, EmptyState, ErrorNote, notifyDone, notifyError, useUrlStates } from '../../parts'
+import { changeWords } from './change-words'
+import { diffVersions } from './diff'
+import { noteChange, type Blueprint } from './use-blueprint'
+import { VersionDiffView } from './version-diff'
+import { VersionList } from './version-list'
+import classes from './versions.module.css'
+
+/** A version as the server keeps it. */
+export type Version = Outputs['blueprint']['versions'][number]
+
+/** The Versions page of a blueprint: what changed when and by whom, any two compared, and going back to one. */
+export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
+  const versions = useQuery({ queryKey: ['blueprint', blueprint.id, 'versions'], queryFn: () => api.blueprint.versions.query({ id: blueprint.id }), enabled: blueprint.can_manage })
+  if (!blueprint.can_manage) return <EmptyState title="Versions are for those who manage it" text="Ask somebody who manages this blueprint to add you as a collaborator." />
+  if (versions.error && !versions.data) return <ErrorNote error={versions.error} title="The versions could not be read" onRetry={() => void versions.refetch()} />
+  if (!versions.data) return <div className={classes.columns} aria-busy="true"><Skeleton h={420} /><Skeleton h={420} /></div>
+  return <Versions blueprint={blueprint} versions={versions.data} />
+}
+
+function Versions({ blueprint, versions }: { blueprint: Blueprint; versions: Version[] }) {
+  const [chosen, set] = useUrlStates({ from: '', to: '' })
+  const narrow = useMediaQuery('(max-width: 61.99em)')
+  const to = versions.find(({ version }) => version === chosen.to) ?? (narrow ? undefined : versions[0])
+  const from = versions.find(({ version }) => version === chosen.from) ?? (to && versions[versions.indexOf(to) + 1])
+  const restore = useMutation({
+    mutationFn: (version: Version) => api.blueprint.update.mutate({
+      id: blueprint.id, blueprint_map: (version.blueprint_map ?? { nodes: [] }) as Record<string, unknown>, environment_variables: withStoredSecrets(version, versions[0]),
+    }),
+    onSuccess: (after, version) => {
+      noteChange(blueprint.id, after)
+      set({ from: '', to: '' })
+      notifyDone(`Version ${after.version} is as ${version.version} was`)
+    },
+    onError: notifyError,
+  })
+  const ask = async (version: Version) => {
+    const agreed = await confirm({
+      title: `Go back to version ${version.version}?`,
+      text: 'This makes a new version with the nodes, edges and variables of that one. Secrets keep the values that they have now. Nothing is lost: the present version stays in the list, and runs that have begun go on with theirs.',
+      action: `Restore ${version.version}`,
+    })
+    if (agreed) restore.mutate(version)
+  }
+  const list = <VersionList blueprint={blueprint} versions={versions} chosen={to?.version} onChoose={(version) => set({ to: version, from: '' }, { push: true })} />
+  if (narrow && !to) return list
+  return (
+    <div className={classes.columns}>
+      {!narrow && list}
+      {to && (
+        <section aria-label="Comparison" className={classes.side}>
+          {narrow && <Button variant="subtle" size="compact-md" mb="xs" leftSection={<IconArrowLeft size={16} aria-hidden />} onClick={() => set({ from: '', to: '' })}>All versions</Button>}
+          <div className={classes.tools}>
+            <NativeSelect label="From" value={from?.version ?? ''} onChange={(event) => set({ from: event.currentTarget.value, to: to.version })} data={[...(from ? [] : [{ value: '', label: 'nothing' }]), ...versions.map(({ version }) => version)]} />
+            <NativeSelect label="To" value={to.version} onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })} data={versions.map(({ version }, index) => ({ value: version, label: index === 0 ? `${version} (now)` : version }))} />
+            {to !== versions[0] && <Button variant="default" leftSection={<IconRestore size={17} aria-hidden />} loading={restore.isPending} onClick={() => void ask(to)}>Restore {to.version}</Button>}
+          </div>
+          <Comparison from={from} to={to} />
+        </section>
+      )}
+    </div>
+  )
+}
+
+const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
+
+function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
+  const diff = useMemo(() => diffVersions(from ?? nothing, to), [from, to])
+  const words = changeWords(diff)
+  return (
+    <>
+      <Title order={2} size="h3" mt="md">{from ? `From ${from.version} to ${to.version}` : `Version ${to.version}, the first`}</Title>
+      <Text size="sm" c="dimmed" component="ul" className={classes.words}>{words.map((line) => <li key={line}>{line}</li>)}</Text>
+      <VersionDiffView before={from ?? nothing} after={to} diff={diff} names={[from?.version ?? 'nothing', to.version]} />
+    </>
+  )
+}
+
+// A secret sent as null keeps the value that it has now; one that is no secret any more has none to keep.
+function withStoredSecrets(version: Version, now: Version | undefined): unknown[] {
+  const kept = new Set((now?.environment_variables ?? []).filter(isSecret).map(({ name }) => name))
+  return version.environment_variables.map((variable) => (isSecret(variable) && kept.has(variable.name) ? { ...variable, default: null } : variable))
+}
+
+function isSecret(variable: unknown): variable is { name: unknown; secret: true } {
+  return typeof variable === 'object' && variable !== null && (variable as { secret?: unknown }).secret === true
+}

@@ -1,0 +1,35 @@
+import { useEffect, useRef } from 'react'
+import { describeError, showPath } from '../../api/errors'
+import { issuesUnder, SchemaForm } from '../../forms'
+import { needless } from './config-change'
+
+type Props = {
+  type: string
+  schema: Record<string, unknown>
+  config: Record<string, unknown>
+  onChange: (config: Record<string, unknown>) => void
+  /** Of the last call that was refused. */
+  error: unknown
+  readOnly?: boolean
+  organizationId?: string
+}
+
+/** The form of a config. What a call was refused for stands at its fields, and the first of them takes the focus. */
+export function ConfigFields({ type, schema, config, onChange, error, readOnly, organizationId }: Props) {
+  const holder = useRef<HTMLDivElement>(null)
+  const issues = error ? issuesUnder(describeError(error).issues, ['config']) : []
+  useEffect(() => {
+    if (error) requestAnimationFrame(() => holder.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+  }, [error])
+  return (
+    <div ref={holder}>
+      <SchemaForm schema={schema} value={config} onChange={(next) => onChange((next ?? {}) as Record<string, unknown>)} issues={issues} readOnly={readOnly} hide={needless(type, config)} context={{ organizationId }} />
+    </div>
+  )
+}
+
+/** Whether all that a call was refused for stands at a field of the form, so that no note above it is needed. */
+export function allAtFields(error: unknown): boolean {
+  const { issues } = describeError(error)
+  return issues.length > 0 && issues.every(({ path }) => path[0] === 'config' && path.length > 1 || showPath(path) === 'name')
+}

@@ -1,0 +1,90 @@
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { IconInfoCircle } from '@tabler/icons-react'
+import { type FormEvent, useEffect, useState } from 'react'
+import { api, type Inputs } from '../../api/client'
+import { issueFor } from '../../api/errors'
+import { confirm, ErrorNote, notifyDone } from '../../parts'
+import { guardLeaving } from '../../shell/leaving'
+import { Section } from '../settings/section'
+import { changeOf, secretsOf } from './config-change'
+import { allAtFields, ConfigFields } from './config-fields'
+import type { Connection, ConnectionType } from './types'
+
+type Props = { of: Connection; type: ConnectionType; readOnly: boolean }
+
+/**
+ * Changes a connection. Where it was changed elsewhere meanwhile, what is typed here stays, and one is told; only what
+ * one changed oneself is sent.
+ */
+export function ConnectionForm({ of, type, readOnly }: Props) {
+  const [base, setBase] = useState(of)
+  const [dirty, setDirty] = useState(false)
+  const newer = of.updatedAt !== base.updatedAt
+  if (newer && !dirty) setBase(of)
+  return <Fields key={base.updatedAt} of={base} type={type} readOnly={readOnly} onDirty={setDirty} onSaved={setBase} newer={newer && dirty} onNewer={() => setBase(of)} />
+}
+
+type FieldsProps = Props & { onDirty: (dirty: boolean) => void; onSaved: (saved: Connection) => void; newer: boolean; onNewer: () => void }
+
+function Fields({ of, type, readOnly, onDirty, onSaved, newer, onNewer }: FieldsProps) {
+  const client = useQueryClient()
+  const [name, setName] = useState(of.name)
+  const [config, setConfig] = useState(of.config)
+  const save = useMutation({
+    mutationFn: (input: Inputs['connection']['update']) => api.connection.update.mutate(input),
+    onSuccess: (saved) => {
+      onDirty(false)
+      onSaved(saved)
+      client.setQueryData(['connection', 'get', of.id], saved)
+      void client.invalidateQueries({ queryKey: ['connection'] })
+      notifyDone(`${saved.name} is saved.`)
+    },
+  })
+  const change = changeOf(of.config, config, secretsOf(type.configSchema))
+  const dirty = change !== undefined || name.trim() !== of.name
+  useEffect(() => {
+    onDirty(dirty)
+    if (!dirty) return
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', warn)
+    const free = guardLeaving(() => confirm({ title: 'Leave without saving?', text: 'What you changed here is lost.', action: 'Leave', danger: true }))
+    return () => {
+      removeEventListener('beforeunload', warn)
+      free()
+    }
+  }, [dirty, onDirty])
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (dirty) save.mutate({ id: of.id, ...(name.trim() !== of.name ? { name: name.trim() } : {}), ...(change ? { config: change } : {}) })
+  }
+  const undo = () => {
+    setName(of.name)
+    setConfig(of.config)
+    save.reset()
+  }
+  const { error } = save
+  return (
+    <Section title="What it is" boxed>
+      <form onSubmit={submit} noValidate>
+        <Stack>
+          {readOnly && <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>You may use this connection. Whoever made it and the admins of its organization may change it.</Alert>}
+          {newer && (
+            <Alert color="amber" icon={<IconInfoCircle size={20} aria-hidden />} role="status" title="It was changed meanwhile">
+              Saving sends only what you changed here. <Button size="compact-sm" variant="default" ml={4} onClick={onNewer}>Take the newer one instead</Button>
+            </Alert>
+          )}
+          {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
+          <TextInput label="Name" required withAsterisk={false} maxLength={200} autoComplete="off" readOnly={readOnly} value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
+          <ConfigFields type={of.type} schema={type.configSchema} config={config} onChange={setConfig} error={error} readOnly={readOnly} organizationId={of.organizationId ?? undefined} />
+          {!readOnly && (
+            <Group gap="xs">
+              <Button type="submit" loading={save.isPending} disabled={!dirty || name.trim() === ''}>Save changes</Button>
+              {dirty && <Button variant="default" onClick={undo}>Undo</Button>}
+            </Group>
+          )}
+        </Stack>
+      </form>
+    </Section>
+  )
+}

@@ -1,0 +1,55 @@
+import { Badge, Button, Skeleton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from 'wouter'
+import { api } from '../../api/client'
+import { describeError } from '../../api/errors'
+import { useSignedIn } from '../../api/session'
+import { EmptyState, ErrorNote, PageHeader } from '../../parts'
+import { ConnectionForm } from './connection-form'
+import classes from './connections.module.css'
+import { ConnectionSide } from './connection-side'
+import { DeleteConnection } from './delete-connection'
+import { NewConnection } from './new-connection'
+import { mayChange } from './owner'
+import { typeTitle, useTypes } from './types'
+
+const crumbs = [{ title: 'Connections', href: '/connections' }]
+
+/** One connection, or the form of a new one. */
+export default function ConnectionPage() {
+  const { id } = useParams<{ id: string }>()
+  return id === 'new' ? <NewConnection /> : <One key={id} id={id} />
+}
+
+function One({ id }: { id: string }) {
+  const session = useSignedIn()
+  const connection = useQuery({ queryKey: ['connection', 'get', id], queryFn: () => api.connection.get.query({ id }) })
+  const types = useTypes()
+  const one = connection.data
+  if (!one) {
+    const missing = connection.error && ['NOT_FOUND', 'FORBIDDEN', 'BAD_REQUEST'].includes(describeError(connection.error).code)
+    return (
+      <>
+        <PageHeader title="Connection" breadcrumbs={crumbs} />
+        {connection.isPending && <Skeleton h={320} radius="md" />}
+        {missing && <EmptyState title="No such connection" text="It was deleted, or it is not yours to use." action={<Button component={Link} href="/connections">All connections</Button>} />}
+        {connection.error && !missing && <ErrorNote error={connection.error} onRetry={() => void connection.refetch()} />}
+      </>
+    )
+  }
+  const may = mayChange(one, session)
+  const type = types.data?.find((known) => known.type === one.type)
+  return (
+    <>
+      <PageHeader title={one.name} breadcrumbs={crumbs} badge={<Badge color="gray">{typeTitle(one.type)}</Badge>} text={type?.description} actions={may ? <DeleteConnection of={one} /> : undefined} />
+      <div className={classes.columns}>
+        <div>
+          {types.error && !types.data && <ErrorNote error={types.error} onRetry={() => void types.refetch()} />}
+          {types.isPending && <Skeleton h={320} radius="md" />}
+          {type && <ConnectionForm of={one} type={type} readOnly={!may} />}
+        </div>
+        <ConnectionSide of={one} />
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,71 @@
+import { Anchor, Button, Group, NativeSelect, Skeleton, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { IconPlugConnected, IconPlus } from '@tabler/icons-react'
+import { Link } from 'wouter'
+import { api } from '../../api/client'
+import { useSignedIn } from '../../api/session'
+import { type Column, DataTable, EmptyState, ErrorNote, PageHeader, SearchField, showCount, Time, useUrlStates } from '../../parts'
+import { useOrganizationFilter } from '../../shell/organization'
+import { ownerOf } from './owner'
+import { type Connection, TypeIcon, typeTitle } from './types'
+import { useUses } from './use-uses'
+
+/** All connections that the signed-in user may use. */
+export default function ConnectionsPage() {
+  const session = useSignedIn()
+  const { id: organizationId } = useOrganizationFilter()
+  const [{ search, type }, set] = useUrlStates({ search: '', type: '' })
+  const list = useQuery({ queryKey: ['connection', 'list'], queryFn: () => api.connection.list.query() })
+  const uses = useUses()
+  const all = list.data
+  const wanted = search.trim().toLowerCase()
+  // In one's personal workspace stand those that are one's own.
+  const personal = session.organizations.find((one) => one.id === organizationId)?.personal === true
+  const rows = all
+    ?.filter((one) => organizationId === undefined || (one.organizationId === null ? personal : one.organizationId === organizationId))
+    .filter((one) => (type === '' || one.type === type) && (wanted === '' || one.name.toLowerCase().includes(wanted)))
+  const begin = <Button component={Link} href="/connections/new" leftSection={<IconPlus size={17} aria-hidden />}>New connection</Button>
+  const columns: Column<Connection>[] = [
+    {
+      key: 'name', title: 'Name', primary: true,
+      render: (row) => <Group gap={9} wrap="nowrap"><TypeIcon type={row.type} /><Anchor component={Link} href={`/connections/${row.id}`} inherit>{row.name}</Anchor></Group>,
+    },
+    { key: 'type', title: 'Type', width: '130px', render: (row) => typeTitle(row.type) },
+    { key: 'owner', title: 'For', width: '180px', render: (row) => ownerOf(row, session) },
+    { key: 'uses', title: 'Used by', width: '150px', render: (row) => <UsedBy of={row.id} uses={uses} /> },
+    { key: 'updated', title: 'Changed', width: '140px', render: (row) => <Time at={row.updatedAt} /> },
+  ]
+  const types = [...new Set(all?.map((one) => one.type))].sort()
+  const searching = wanted !== '' || type !== ''
+  return (
+    <>
+      <PageHeader title="Connections" text="How blueprints reach other services, and with which credentials. Secrets are encrypted, and never shown again." actions={all && all.length > 0 ? begin : undefined} />
+      {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+        <>
+          {all && all.length > 5 && (
+            <Group mb="sm" gap="sm">
+              <SearchField label="Search connections" value={search} onSearch={(text) => set({ search: text })} style={{ flex: '1 1 220px' }} maw={360} />
+              <NativeSelect aria-label="Type" data={[{ value: '', label: 'All types' }, ...types.map((value) => ({ value, label: typeTitle(value) }))]} value={type} onChange={(event) => set({ type: event.currentTarget.value })} />
+            </Group>
+          )}
+          <DataTable
+            caption="Connections" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={4}
+            empty={all && all.length > 0
+              ? <EmptyState icon={<IconPlugConnected />} title="No connection fits" text={searching ? 'None has such a name and type here.' : 'This organization has no connections of its own.'} action={searching ? <Button variant="default" onClick={() => set({ search: '', type: '' })}>Clear the search</Button> : begin} />
+              : <EmptyState icon={<IconPlugConnected />} title="No connections yet" text="A connection holds the address and the credentials of a service: a language model, a mail server, Slack, any HTTP API. Nodes name it, so no secret stands in a blueprint." action={begin} />}
+          />
+        </>
+      )}
+    </>
+  )
+}
+
+function UsedBy({ of, uses }: { of: string; uses: ReturnType<typeof useUses> }) {
+  if (uses.isPending) return <Skeleton h={14} w={90} />
+  if (!uses.data) return <Text size="sm" c="dimmed" title="The blueprints could not be read.">Not known</Text>
+  const users = uses.data.users.get(of) ?? []
+  if (users.length === 0) return <Text size="sm" c="dimmed">{uses.data.whole ? 'Nothing yet' : 'Nothing found'}</Text>
+  const blueprints = users.filter((user) => user.kind === 'blueprint').length
+  const words = blueprints === users.length ? showCount(blueprints, 'blueprint') : showCount(users.length, 'thing')
+  return <span title={users.slice(0, 10).map((user) => user.title).join(', ')}>{words}</span>
+}

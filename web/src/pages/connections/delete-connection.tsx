@@ -1,0 +1,32 @@
+import { Button } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { IconTrash } from '@tabler/icons-react'
+import { useLocation } from 'wouter'
+import { api, type Inputs } from '../../api/client'
+import { confirm, notifyDone, notifyError, showCount } from '../../parts'
+import type { Connection } from './types'
+import { useUses } from './use-uses'
+
+/** Deletes a connection, after saying who uses it. */
+export function DeleteConnection({ of }: { of: Connection }) {
+  const client = useQueryClient()
+  const [, navigate] = useLocation()
+  const uses = useUses()
+  const remove = useMutation({
+    mutationFn: (input: Inputs['connection']['delete']) => api.connection.delete.mutate(input),
+    onSuccess: () => {
+      notifyDone(`${of.name} is deleted.`)
+      navigate('/connections')
+      client.removeQueries({ queryKey: ['connection', 'get', of.id] })
+      void client.invalidateQueries({ queryKey: ['connection'] })
+    },
+    onError: notifyError,
+  })
+  const ask = async () => {
+    const users = uses.data?.users.get(of.id) ?? []
+    const used = users.length > 0 ? ` ${showCount(users.length, 'place')} still ${users.length === 1 ? 'names' : 'name'} it: ${users.slice(0, 3).map((user) => user.title).join(', ')}${users.length > 3 ? ' and others' : ''}. Their runs will fail there.` : ''
+    const yes = await confirm({ title: `Delete ${of.name}?`, text: `Its credentials and all sign-ins are removed at once. This cannot be undone.${used}`, action: 'Delete', danger: true, typed: users.length > 0 ? of.name : undefined })
+    if (yes) remove.mutate({ id: of.id })
+  }
+  return <Button variant="default" leftSection={<IconTrash size={17} aria-hidden />} loading={remove.isPending} onClick={() => void ask()}>Delete</Button>
+}

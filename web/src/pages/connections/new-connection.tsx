@@ -1,0 +1,86 @@
+import { Button, Group, NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Link, useLocation, useSearchParams } from 'wouter'
+import { api, type Inputs } from '../../api/client'
+import { issueFor } from '../../api/errors'
+import { useSignedIn } from '../../api/session'
+import { EmptyState, ErrorNote, notifyDone, PageHeader } from '../../parts'
+import { useOrganizationFilter } from '../../shell/organization'
+import { Callback } from './callback'
+import { beginning, given, needless } from './config-change'
+import { allAtFields, ConfigFields } from './config-fields'
+import { TypeChooser } from './type-chooser'
+import { type ConnectionType, useTypes } from './types'
+
+const crumbs = [{ title: 'Connections', href: '/connections' }]
+
+/** Makes a connection: first its type, then the rest. */
+export function NewConnection() {
+  const [params] = useSearchParams()
+  const wanted = params.get('type')
+  const types = useTypes()
+  if (!wanted) {
+    return (
+      <>
+        <PageHeader title="New connection" text="What should it reach?" breadcrumbs={crumbs} />
+        <TypeChooser />
+      </>
+    )
+  }
+  const type = types.data?.find((one) => one.type === wanted)
+  return (
+    <>
+      <PageHeader key={wanted} title={type ? `New connection: ${type.title}` : 'New connection'} text={type?.description} breadcrumbs={[...crumbs, { title: 'New', href: '/connections/new' }]} />
+      {types.isPending && <Skeleton h={320} maw={640} radius="md" />}
+      {types.error && !types.data && <ErrorNote error={types.error} onRetry={() => void types.refetch()} />}
+      {types.data && !type && <EmptyState title="There is no such type" action={<Button component={Link} href="/connections/new">Choose a type</Button>} />}
+      {type && <Form key={type.type} type={type} />}
+    </>
+  )
+}
+
+function Form({ type }: { type: ConnectionType }) {
+  const { organizations } = useSignedIn()
+  const { id: filter } = useOrganizationFilter()
+  const client = useQueryClient()
+  const [, navigate] = useLocation()
+  const shared = organizations.filter((one) => !one.personal)
+  const [name, setName] = useState('')
+  const [owner, setOwner] = useState(shared.some((one) => one.id === filter) ? filter! : '')
+  const [config, setConfig] = useState(() => beginning(type.configSchema))
+  const create = useMutation({
+    mutationFn: (input: Inputs['connection']['create']) => api.connection.create.mutate(input),
+    onSuccess: (made) => {
+      client.setQueryData(['connection', 'get', made.id], made)
+      void client.invalidateQueries({ queryKey: ['connection'] })
+      notifyDone(`${made.name} is saved.`)
+      navigate(`/connections/${made.id}?made=yes`, { replace: true })
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const sent = given(Object.fromEntries(Object.entries(config).filter(([key]) => !needless(type.type, config).includes(key))))
+    create.mutate({ name: name.trim(), type: type.type, config: sent, ...(owner ? { organizationId: owner } : {}) })
+  }
+  const { error } = create
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack maw={640}>
+        {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
+        <TextInput label="Name" description="Nodes are given the connection by this name." required withAsterisk={false} maxLength={200} autoComplete="off" value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
+        <NativeSelect
+          label="Who may use it" data={[{ value: '', label: 'Only you' }, ...shared.map((one) => ({ value: one.id, label: `Everybody in ${one.name}` }))]}
+          description={shared.length === 0 ? 'With an organization, its members could share it.' : 'It cannot be given to others later.'}
+          value={owner} onChange={(event) => setOwner(event.currentTarget.value)}
+        />
+        {type.type === 'oauth2' && config.flow !== 'client_credentials' && <Callback />}
+        <ConfigFields type={type.type} schema={type.configSchema} config={config} onChange={setConfig} error={error} organizationId={owner || undefined} />
+        <Group gap="xs">
+          <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>Save connection</Button>
+          <Button variant="default" component={Link} href="/connections/new">Another type</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,15 @@
+import type { Session } from '../../api/session'
+import type { Connection } from './types'
+
+/** Whose a connection is, in words. */
+export function ownerOf(connection: Connection, { organizations }: Session): string {
+  if (connection.organizationId === null) return 'Only you'
+  return organizations.find((one) => one.id === connection.organizationId)?.name ?? 'An organization'
+}
+
+/** Whether the signed-in user may change a connection, and not only use it. */
+export function mayChange(connection: Connection, { user, organizations }: Session): boolean {
+  if (connection.createdBy === user.id) return true
+  const role = organizations.find((one) => one.id === connection.organizationId)?.role
+  return role === 'admin' || role === 'owner'
+}

@@ -1,0 +1,127 @@
+import '@xyflow/react/dist/base.css'
+import { useComputedColorScheme } from '@mantine/core'
+import {
+  Background, BackgroundVariant, type Connection, type Edge, type EdgeChange, type FinalConnectionState, MiniMap, type NodeChange, Panel, ReactFlow, useReactFlow, type Viewport,
+} from '@xyflow/react'
+import { type DragEvent, type FocusEvent, type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import graph from '../../graph/canvas.module.css'
+import { type CardNode, keyOfWire, type Problems, toCards, toWires, type WireEdge } from '../../graph/flow'
+import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/graph-canvas'
+import { GRID, snap } from '../../graph/layout'
+import { MAIN, type Position } from '../../graph/map'
+import { Zoom } from '../../graph/zoom'
+import classes from './editor.module.css'
+import { DRAGGED } from './catalogue'
+import { connectProblem, place } from './operations'
+import type { Editor } from './use-editor'
+
+type Props = {
+  editor: Editor
+  problems: ReadonlyMap<string, Problems>
+  statuses?: Readonly<Record<string, string>>
+  wide: boolean
+  /** Where each level was looked at last. */
+  views: Map<string, Viewport>
+  onKeyDown: (event: KeyboardEvent) => void
+  onConnect: (source: string, handle: string, target: string) => void
+  onDrop: (type: string, at: Position) => void
+  onOpen: (id: string) => void
+  onRefused: (why: string) => void
+  /** What stands above the canvas. */
+  children?: ReactNode
+}
+
+/** The canvas on which a map is edited. */
+export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onConnect, onDrop, onOpen, onRefused, children }: Props) {
+  const { shown: map, readOnly, select } = editor
+  const { nodes: chosen, edges: chosenEdges } = editor.state
+  const flow = useReactFlow<CardNode, WireEdge>()
+  const frame = useRef<HTMLDivElement>(null)
+  const levelKey = JSON.stringify(editor.state.level)
+  const first = useFirstView(frame, map)
+  const view = first && (views.get(levelKey) ?? first)
+  const scheme = useComputedColorScheme('light')
+  const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
+  const before = useRef<CardNode[]>([])
+  const resting = useMemo(() => (before.current = toCards(map, { problems, statuses, editable: !readOnly }, before.current)), [map, problems, statuses, readOnly])
+  const marked = useMemo(() => resting.map((card) => (chosen.has(card.id) ? { ...card, selected: true } : card)), [resting, chosen])
+  const cards = useMemo(() => (moving ? marked.map((card) => (moving.has(card.id) ? { ...card, position: moving.get(card.id)!, dragging: true } : card)) : marked), [marked, moving])
+  const wires = useMemo(() => toWires(map, { statuses }, chosenEdges), [map, statuses, chosenEdges])
+  const live = useRef({ editor, chosen, chosenEdges })
+  useEffect(() => { live.current = { editor, chosen, chosenEdges } })
+
+  const onNodesChange = useCallback((changes: NodeChange<CardNode>[]) => {
+    const moves = changes.flatMap((change) => (change.type === 'position' && change.dragging && change.position ? [[change.id, change.position] as const] : []))
+    if (moves.length > 0) setMoving((known) => new Map([...(known ?? []), ...moves]))
+    const picks = changes.filter((change) => change.type === 'select')
+    if (picks.length > 0) {
+      const now = live.current
+      const nodes = new Set(now.chosen)
+      for (const pick of picks) {
+        if (pick.selected) nodes.add(pick.id)
+        else nodes.delete(pick.id)
+      }
+      now.chosen = nodes
+      select(nodes, now.chosenEdges)
+    }
+  }, [select])
+  const onEdgesChange = useCallback((changes: EdgeChange<WireEdge>[]) => {
+    const now = live.current
+    const edges = new Set(now.chosenEdges)
+    for (const change of changes) {
+      if (change.type !== 'select') continue
+      if (change.selected) edges.add(keyOfWire(change.id))
+      else edges.delete(keyOfWire(change.id))
+    }
+    now.chosenEdges = edges
+    select(now.chosen, edges)
+  }, [select])
+  const settle = useCallback((_event: unknown, _node: unknown, nodes: CardNode[]) => {
+    setMoving(undefined)
+    const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
+    live.current.editor.edit(nodes.length === 1 ? 'moving a node' : `moving ${nodes.length} nodes`, (map) => place(map, places))
+  }, [])
+  const valid = useCallback((wanted: Connection | Edge) => connectProblem(live.current.editor.shown, wanted.source, wanted.sourceHandle ?? MAIN, wanted.target) === undefined, [])
+  const connectEnd = (_event: unknown, state: FinalConnectionState) => {
+    if (state.isValid || !state.fromNode || !state.toNode || !state.toHandle) return
+    const forth = state.fromHandle?.type === 'source'
+    if (state.fromHandle?.type === state.toHandle.type) return onRefused('Draw from a way out, at the right, to the left side of another node.')
+    const [source, target] = forth ? [state.fromNode, state.toNode] : [state.toNode, state.fromNode]
+    const why = connectProblem(map, source.id, (forth ? state.fromHandle : state.toHandle)?.id ?? MAIN, target.id)
+    if (why) onRefused(why)
+  }
+  const drop = (event: DragEvent) => {
+    const type = event.dataTransfer.getData(DRAGGED)
+    if (!type) return
+    event.preventDefault()
+    const at = flow.screenToFlowPosition({ x: event.clientX, y: event.clientY })
+    onDrop(type, { x: at.x - 112, y: at.y - 30 })
+  }
+  const focused = (event: FocusEvent) => {
+    const target = event.target as HTMLElement
+    const id = target.matches('.react-flow__node:focus-visible') ? target.getAttribute('data-id') : null
+    if (id !== null && live.current.chosen.size < 2 && !live.current.chosen.has(id)) select([id])
+  }
+  return (
+    <div
+      ref={frame} className={`${graph.canvas} ${classes.canvas}`} role="group" aria-label="Canvas" onKeyDown={onKeyDown} onFocus={focused} onDrop={readOnly ? undefined : drop}
+      onDragOver={(event) => { if (event.dataTransfer.types.includes(DRAGGED)) { event.preventDefault(); event.dataTransfer.dropEffect = 'copy' } }}
+    >
+      {view && (
+        <ReactFlow<CardNode, WireEdge>
+          nodes={cards} edges={wires} nodeTypes={nodeTypes} edgeTypes={edgeTypes} defaultEdgeOptions={edgeOptions} defaultViewport={view} minZoom={0.05} maxZoom={1.75} colorMode={scheme}
+          onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} onNodeDragStop={settle} onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
+          onConnect={(wanted) => onConnect(wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)} onConnectEnd={connectEnd} isValidConnection={valid}
+          onMoveEnd={(_event, at) => void views.set(levelKey, at)} onNodeDoubleClick={(_event, node) => onOpen(node.id)} nodesDraggable={!readOnly} nodesConnectable={!readOnly} edgesFocusable={false} deleteKeyCode={null} disableKeyboardA11y
+          multiSelectionKeyCode={['Shift', 'Meta', 'Control']} selectionKeyCode="Shift" zoomOnDoubleClick={false} snapToGrid snapGrid={[GRID, GRID]} connectionRadius={32} nodeDragThreshold={3}
+          onlyRenderVisibleElements elevateNodesOnSelect={false} defaultMarkerColor={null} proOptions={{ hideAttribution: true }}
+        >
+          <Background variant={BackgroundVariant.Dots} gap={GRID * 3} size={1.5} />
+          <Zoom />
+          {wide && map.nodes.length > 8 && <MiniMap pannable zoomable position="bottom-right" ariaLabel="Overview" style={{ width: 160, height: 100 }} />}
+          <Panel position="top-center" className={classes.above}>{children}</Panel>
+        </ReactFlow>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+import { Button, Group, List, Modal, Stack, Text } from '@mantine/core'
+import { useMemo, useState } from 'react'
+import { type BlueprintMap, GraphView, type GraphDiff } from '../../graph'
+import { edgeKey, edgesOf } from '../../graph/map'
+import { same } from './same'
+import type { Doc } from './state'
+import { type Blueprint, docOf } from './use-save'
+
+type Props = { theirs: Blueprint | undefined; ours: Doc; saving: boolean; onOverwrite: () => void; onReload: () => void; onClose: () => void }
+
+/** Says that somebody else saved meanwhile, and lets one choose whose work counts. */
+export function ConflictDialog({ theirs, ours, saving, onOverwrite, onReload, onClose }: Props) {
+  const [shown, setShown] = useState(false)
+  const found = useMemo(() => (theirs ? compare(docOf(theirs).map, ours.map) : undefined), [theirs, ours])
+  return (
+    <Modal opened={theirs !== undefined} onClose={onClose} title="Somebody else saved meanwhile" size={shown ? 'xl' : 'lg'}>
+      {theirs && found && (
+        <Stack gap="md">
+          <Text size="sm">Version {theirs.version} was saved since you began. Against it, yours differs so:</Text>
+          <List size="sm">
+            {found.lines.map((line) => <List.Item key={line}>{line}</List.Item>)}
+            {!same(theirs.environment_variables, ours.variables) && <List.Item>The variables differ.</List.Item>}
+          </List>
+          {shown && <GraphView map={found.both} diff={found.diff} height={320} label="What differs" />}
+          <div><Button variant="subtle" size="compact-sm" ml={-8} onClick={() => setShown(!shown)} aria-expanded={shown}>{shown ? 'Hide the difference' : 'Show the difference'}</Button></div>
+          <Group gap="xs" justify="flex-end">
+            <Button variant="default" onClick={onClose}>Go on editing</Button>
+            <Button variant="default" color="red" onClick={onReload}>Take theirs</Button>
+            <Button loading={saving} onClick={onOverwrite}>Save mine as a newer version</Button>
+          </Group>
+          <Text size="xs" c="dimmed">Theirs stays among the versions, whatever you choose. Taking theirs gives up your changes.</Text>
+        </Stack>
+      )}
+    </Modal>
+  )
+}
+
+function compare(theirs: BlueprintMap, ours: BlueprintMap): { lines: string[]; both: BlueprintMap; diff: GraphDiff } {
+  const diff: GraphDiff = { nodes: {}, edges: {} }
+  const old = new Map(theirs.nodes.map((node) => [node.id, node]))
+  const mine = new Set(ours.nodes.map((node) => node.id))
+  const lists: Record<'added' | 'removed' | 'changed', string[]> = { added: [], removed: [], changed: [] }
+  for (const node of ours.nodes) {
+    const other = old.get(node.id)
+    const change = !other ? 'added' : same({ ...other, position: 0 }, { ...node, position: 0 }) ? undefined : 'changed'
+    if (!change) continue
+    diff.nodes[node.id] = change
+    lists[change].push(node.title || node.id)
+  }
+  const gone = theirs.nodes.filter((node) => !mine.has(node.id))
+  for (const node of gone) {
+    diff.nodes[node.id] = 'removed'
+    lists.removed.push(node.title || node.id)
+  }
+  const [before, after] = [edgesOf(theirs), edgesOf(ours)]
+  const [oldKeys, newKeys] = [new Set(before.map(edgeKey)), new Set(after.map(edgeKey))]
+  const lost = before.filter((edge) => !newKeys.has(edgeKey(edge)))
+  for (const edge of after) if (!oldKeys.has(edgeKey(edge))) diff.edges![edgeKey(edge)] = 'added'
+  for (const edge of lost) diff.edges![edgeKey(edge)] = 'removed'
+  const words = { added: 'Only in yours', removed: 'Only in theirs', changed: 'Different' }
+  const lines = (['added', 'removed', 'changed'] as const).filter((kind) => lists[kind].length > 0).map((kind) => `${words[kind]}: ${lists[kind].slice(0, 8).join(', ')}${lists[kind].length > 8 ? ` and ${lists[kind].length - 8} more` : ''}`)
+  if (Object.keys(diff.edges!).length > 0) lines.push(`${Object.keys(diff.edges!).length} edges differ.`)
+  if (lines.length === 0) lines.push('The nodes and edges say the same; only their places or order differ.')
+  return { lines, both: { ...ours, nodes: [...ours.nodes, ...gone], edges: [...after, ...lost] }, diff }
+}

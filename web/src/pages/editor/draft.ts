@@ -1,0 +1,53 @@
+import { parseJson } from '../../api/json'
+import { isObject, readMap } from '../../graph/map'
+import { same } from './same'
+import type { Doc } from './state'
+
+/** Changes that were not saved, as they lie in this browser. */
+export type Draft = Doc & { version: string; /** When, in milliseconds. */ at: number }
+
+type Storage = Pick<globalThis.Storage, 'getItem' | 'setItem' | 'removeItem'>
+
+const largest = 2_000_000
+
+/** The name under which the draft of a blueprint lies; drafts of another user on the same computer are not touched. */
+export function draftKey(userId: string, blueprintId: string): string {
+  return `blueprintd.draft.${userId}.${blueprintId}`
+}
+
+/** Keeps a draft; values of secrets are left out. A full or forbidden storage keeps none, which is no error. */
+export function keepDraft(storage: Storage, key: string, draft: Draft): void {
+  try {
+    const text = JSON.stringify({ ...draft, variables: draft.variables.map(withoutSecret) })
+    if (text.length <= largest) storage.setItem(key, text)
+  } catch {
+    // the page still asks before it is left
+  }
+}
+
+/** Removes a draft. */
+export function dropDraft(storage: Storage, key: string): void {
+  try {
+    storage.removeItem(key)
+  } catch {
+    // there is none then
+  }
+}
+
+/** The draft of a blueprint, when one lies there that differs from what is saved. */
+export function readDraft(storage: Storage, key: string, saved: Doc): Draft | undefined {
+  let value: unknown
+  try {
+    value = parseJson(storage.getItem(key) ?? 'null')
+  } catch {
+    return undefined
+  }
+  if (!isObject(value) || !isObject(value.map) || !Array.isArray(value.variables) || typeof value.version !== 'string' || typeof value.at !== 'number') return undefined
+  const draft = { map: readMap(value.map), variables: value.variables, version: value.version, at: value.at }
+  return same(draft.map, saved.map) && same(draft.variables, saved.variables.map(withoutSecret)) ? undefined : draft
+}
+
+// null is how a variable says that its secret stays as it is.
+function withoutSecret(variable: unknown): unknown {
+  return isObject(variable) && variable.secret === true && variable.default !== undefined && variable.default !== '' ? { ...variable, default: null } : variable
+}

@@ -1,0 +1,27 @@
+import { Skeleton } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from 'wouter'
+import { api } from '../../api/client'
+import { ErrorNote } from '../../parts'
+import { BlueprintLayout } from '../blueprints/blueprint-layout'
+import { Editor } from './editor'
+import { useNodeTypes } from './use-node-types'
+
+/** /blueprints/:id/edit: the visual editor. */
+export default function EditorPage() {
+  const { id = '' } = useParams<{ id: string }>()
+  return <BlueprintLayout id={id} ownRun tab="Edit"><Loaded key={id} id={id} /></BlueprintLayout>
+}
+
+function Loaded({ id }: { id: string }) {
+  // Asked anew at each opening: an editor must not begin with what was read an hour ago.
+  const blueprint = useQuery({
+    queryKey: ['editor', id], queryFn: () => api.blueprint.get.query({ id }),
+    gcTime: 0, staleTime: Infinity, refetchOnMount: 'always', refetchOnReconnect: false,
+  })
+  const types = useNodeTypes()
+  const error = blueprint.error ?? types.error
+  if (error && !(blueprint.data && types.data)) return <ErrorNote error={error} title="The editor could not be opened" onRetry={() => { void blueprint.refetch(); void types.refetch() }} />
+  if (!blueprint.data || !types.data) return <Skeleton height="calc(100dvh - 240px)" mih={400} radius="md" aria-label="The editor is being opened" />
+  return <Editor key={blueprint.data.id} blueprint={blueprint.data} types={types.data} />
+}

@@ -1,0 +1,174 @@
+import { connectable, handlesOf, usedHandles } from '../../graph/handles'
+import { behind, freePlace, snap } from '../../graph/layout'
+import { edgeKey, edgesOf, freeId, isSequential, MAIN, normalType, positionOf, type BlueprintMap, type JsonObject, type MapEdge, type MapNode, type Position } from '../../graph/map'
+import { chain, circle, downstream } from '../../graph/order'
+import { heightOf } from '../../graph/sizes'
+
+/** What the catalogue says of a type, as far as making a node needs it. */
+export type NewType = { type: string; title: string; configSchema?: unknown }
+
+/** A node of a type, with an id that the map does not have and a config to begin with. */
+export function newNode(map: BlueprintMap, of: NewType): MapNode {
+  const id = freeId(of.type.replaceAll('-', '_'), new Set(map.nodes.map((node) => node.id)))
+  return { id, type: of.type, title: of.title, config: starter(of) }
+}
+
+/**
+ * Adds a node. Behind `after` it is joined to it by its first way out that leads nowhere yet (or stands next in the
+ * order of a map without edges); `at` says where it stands, else there is a free place beside `after` or at the end.
+ */
+export function addNode(map: BlueprintMap, node: MapNode, after?: string, at?: Position): BlueprintMap {
+  const before = after === undefined ? undefined : map.nodes.find((each) => each.id === after)
+  const last = before ?? (isSequential(map) ? map.nodes.at(-1) : undefined)
+  const wish = at ?? (last ? behind(last) : { x: 0, y: map.nodes.reduce((low, each) => Math.max(low, (positionOf(each)?.y ?? 0) + heightOf(each) + 32), 0) })
+  if (before && !at && isSequential(map) && map.nodes.at(-1) !== before) {
+    const index = map.nodes.indexOf(before) + 1
+    const later = makeRoom(map, new Set(map.nodes.slice(index).map((each) => each.id)), wish.x)
+    return { ...later, nodes: [...later.nodes.slice(0, index), { ...node, position: freePlace(later, wish, heightOf(node)) }, ...later.nodes.slice(index)] }
+  }
+  const fresh = { ...node, position: at ? { x: snap(at.x), y: snap(at.y) } : freePlace(map, wish, heightOf(node)) }
+  if (isSequential(map)) {
+    const index = before ? map.nodes.indexOf(before) + 1 : map.nodes.length
+    return { ...map, nodes: [...map.nodes.slice(0, index), fresh, ...map.nodes.slice(index)] }
+  }
+  const nodes = [...map.nodes, fresh]
+  if (!before) return { ...map, nodes }
+  const used = usedHandles(map).get(before.id) ?? new Set<string>()
+  const handle = handlesOf(before).find((each) => !used.has(each.id)) ?? connectable(before, used)[0]!
+  return { ...map, nodes, edges: [...edgesOf(map), edge(before.id, handle.id, node.id)] }
+}
+
+/** An edge as it is stored: the default handle is not named. */
+export function edge(source: string, handle: string, target: string): MapEdge {
+  return handle === MAIN ? { source, target } : { source, target, sourceHandle: handle }
+}
+
+/** Why two nodes cannot be joined; undefined when they can. */
+export function connectProblem(map: BlueprintMap, source: string, handle: string, target: string): string | undefined {
+  if (source === target) return 'A node cannot lead to itself.'
+  const key = edgeKey(edge(source, handle, target))
+  if (edgesOf(map).some((each) => edgeKey(each) === key)) return 'They are connected so already.'
+  const way = circle(edgesOf(map), source, target)
+  if (!way) return undefined
+  const shown = way.length > 7 ? [...way.slice(0, 3), `(${way.length - 6} more)`, ...way.slice(-3)] : way
+  return `That would make a circle, which never ends: ${shown.join(' → ')}. To repeat nodes for a list, use a for-each.`
+}
+
+/** Joins two nodes. With `chained` the order of a map without edges is written out as edges first. */
+export function connect(map: BlueprintMap, source: string, handle: string, target: string, chained = false): BlueprintMap {
+  const wanted = edge(source, handle, target)
+  const before = chained && isSequential(map) ? chain(map.nodes.map((node) => node.id)) : edgesOf(map)
+  const key = edgeKey(wanted)
+  return { ...map, edges: before.some((each) => edgeKey(each) === key) ? before : [...before, wanted] }
+}
+
+/** Whether an edge may join a map whose order was the array's, once that order is written out. */
+export function fitsChain(map: BlueprintMap, source: string, target: string): boolean {
+  return !circle(chain(map.nodes.map((node) => node.id)), source, target)
+}
+
+/** Removes nodes with their edges, and edges by their keys. */
+export function remove(map: BlueprintMap, ids: ReadonlySet<string>, edges: ReadonlySet<string> = new Set()): BlueprintMap {
+  const nodes = map.nodes.filter((node) => !ids.has(node.id))
+  if (!map.edges) return { ...map, nodes }
+  return { ...map, nodes, edges: map.edges.filter((each) => !ids.has(each.source) && !ids.has(each.target) && !edges.has(edgeKey(each))) }
+}
+
+/** Puts nodes at new places. */
+export function place(map: BlueprintMap, places: ReadonlyMap<string, Position>): BlueprintMap {
+  let moved = false
+  const nodes = map.nodes.map((node) => {
+    const to = places.get(node.id)
+    const at = positionOf(node)
+    if (!to || (at && at.x === to.x && at.y === to.y)) return node
+    moved = true
+    return { ...node, position: { ...(node.position as object), x: to.x, y: to.y } }
+  })
+  return moved ? { ...map, nodes } : map
+}
+
+/** Moves nodes by so much, as the arrow keys do. */
+export function nudge(map: BlueprintMap, ids: ReadonlySet<string>, dx: number, dy: number): BlueprintMap {
+  const places = new Map<string, Position>()
+  for (const node of map.nodes) {
+    const at = positionOf(node)
+    if (ids.has(node.id) && at) places.set(node.id, { x: at.x + dx, y: at.y + dy })
+  }
+  return place(map, places)
+}
+
+/** Lets a node of a map without edges run one place earlier (-1) or later (1); they change their places on the canvas. */
+export function reorder(map: BlueprintMap, id: string, by: -1 | 1): BlueprintMap {
+  const from = map.nodes.findIndex((node) => node.id === id)
+  const to = from + by
+  if (from < 0 || to < 0 || to >= map.nodes.length) return map
+  const nodes = [...map.nodes]
+  const [one, other] = [nodes[from]!, nodes[to]!]
+  nodes[to] = other.position ? { ...one, position: other.position } : one
+  nodes[from] = one.position ? { ...other, position: one.position } : other
+  return { ...map, nodes }
+}
+
+/** Replaces one node; the map itself when it is the same. A new id is for rename. */
+export function setNode(map: BlueprintMap, id: string, node: MapNode): BlueprintMap {
+  if (map.nodes.find((each) => each.id === id) === node) return map
+  return { ...map, nodes: map.nodes.map((each) => (each.id === id ? node : each)) }
+}
+
+/** Switches nodes off, or on again when all of them are off. */
+export function toggleDisabled(map: BlueprintMap, ids: ReadonlySet<string>): BlueprintMap {
+  const off = map.nodes.every((node) => !ids.has(node.id) || node.disabled === true)
+  const nodes = map.nodes.map((node) => {
+    if (!ids.has(node.id)) return node
+    const { disabled: _, ...rest } = node
+    return (off ? rest : { ...node, disabled: true }) as MapNode
+  })
+  return { ...map, nodes }
+}
+
+/** Puts a node into an edge: source → node → target. */
+export function insertInEdge(map: BlueprintMap, key: string, node: MapNode): BlueprintMap {
+  const through = edgesOf(map).find((each) => edgeKey(each) === key)
+  if (!through) return map
+  const [source, target] = [through.source, through.target].map((id) => map.nodes.find((each) => each.id === id)) as [MapNode, MapNode]
+  const wish = { x: behind(source).x, y: positionOf(target)?.y ?? behind(source).y }
+  const room = makeRoom(map, new Set([target.id, ...downstream(map, target.id)]), wish.x)
+  const way = connectable(node)[0]!.id
+  const edges = edgesOf(map).flatMap((each) => (each === through ? [{ ...each, target: node.id }, edge(node.id, way, through.target)] : [each]))
+  return { ...map, nodes: [...room.nodes, { ...node, position: freePlace(room, wish, heightOf(node)) }], edges }
+}
+
+// Moves the nodes that come later to the right, so that one more column fits in before them.
+function makeRoom(map: BlueprintMap, later: ReadonlySet<string>, x: number): BlueprintMap {
+  const first = map.nodes.reduce((left, node) => (later.has(node.id) ? Math.min(left, positionOf(node)?.x ?? left) : left), Infinity)
+  const column = behind({ id: '', type: '', title: '', config: {} }).x
+  const by = x + column - first
+  // What stands left of the place, or far enough away, is not in the way.
+  if (!(by > 0) || first < x) return map
+  return nudge(map, later, snap(by), 0)
+}
+
+const starters: Record<string, JsonObject> = {
+  set: { values: {} },
+  conditional: { condition: '' },
+  switch: { value: '', cases: [] },
+  'for-each': { items: 'input', nodes: [] },
+  code: { language: 'javascript', source: 'return input' },
+  'http-request': { method: 'GET', url: '' },
+  wait: { durationMs: 60_000 },
+}
+
+// What is required stands there, empty, so that the form and its warnings begin with it.
+function starter(of: NewType): JsonObject {
+  const known = starters[normalType(of.type)]
+  if (known) return known
+  const schema = of.configSchema as { required?: unknown; properties?: Record<string, { type?: unknown }> } | undefined
+  if (!Array.isArray(schema?.required)) return {}
+  const empty: Record<string, unknown> = { string: '', object: {}, array: [], boolean: false }
+  return Object.fromEntries(
+    schema.required.flatMap((name: unknown) => {
+      const type = schema.properties?.[String(name)]?.type
+      return typeof type === 'string' && type in empty ? [[String(name), empty[type]]] : []
+    }),
+  )
+}

@@ -1,0 +1,34 @@
+import { Button, Group, Modal, Stack, Textarea } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { readClip } from './paste'
+
+type Props = { opened: boolean; onClose: () => void; onPaste: (text: string) => void }
+
+/** Takes nodes as text, where the browser does not let a button read the clipboard. */
+export function PasteDialog({ opened, onClose, onPaste }: Props) {
+  const [text, setText] = useState('')
+  const read = text.trim() === '' ? undefined : readClip(text)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!read || 'problem' in read) return
+    onPaste(text)
+    setText('')
+    onClose()
+  }
+  return (
+    <Modal opened={opened} onClose={onClose} title="Paste nodes" size="lg">
+      <form onSubmit={submit}>
+        <Stack gap="md">
+          <Textarea
+            label="Nodes as JSON" description="Copied nodes, a blueprint file or a map." autosize minRows={6} maxRows={16} value={text} onChange={(event) => setText(event.currentTarget.value)}
+            error={read && 'problem' in read ? read.problem : undefined} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }} spellCheck={false} data-autofocus
+          />
+          <Group justify="flex-end" gap="xs">
+            <Button variant="default" onClick={onClose}>Cancel</Button>
+            <Button type="submit" disabled={!read || 'problem' in read}>Paste</Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}

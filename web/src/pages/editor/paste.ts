@@ -1,0 +1,139 @@
+import { parseJson, show } from '../../api/json'
+import { edgesOf, freeId, handleOf, isObject, isSequential, positionOf, type BlueprintMap, type MapEdge, type MapNode, type Position } from '../../graph/map'
+import { chain, circle } from '../../graph/order'
+import { snap } from '../../graph/layout'
+import { rename } from './rename'
+import { knownExpressions, type Expressions } from './references'
+
+/** Nodes on their way through the clipboard. `ordered`: they ran in the order of the list. */
+export type Clip = { nodes: MapNode[]; edges: MapEdge[]; ordered: boolean }
+
+/** A clip, or why a text is none. */
+export type Read = { clip: Clip } | { problem: string }
+
+const largest = 5 * 1024 * 1024
+const mostNodes = 10_000
+
+/** The text that the clipboard takes of some nodes: JSON that also reads as a blueprint_map. */
+export function copyText(map: BlueprintMap, ids: ReadonlySet<string>): string {
+  const nodes = map.nodes.filter((node) => ids.has(node.id))
+  const edges = edgesOf(map).filter((edge) => ids.has(edge.source) && ids.has(edge.target))
+  return show({ nodes, ...(isSequential(map) ? {} : { edges }) })
+}
+
+/**
+ * Reads a clipboard's text: a map, a blueprint file, a list of nodes, or one node. Everything that the server would
+ * refuse is refused here, with the place.
+ */
+export function readClip(text: string): Read {
+  if (text.trim() === '') return { problem: 'The clipboard holds no text.' }
+  if (text.length > largest) return { problem: 'The text on the clipboard is larger than 5 MiB.' }
+  let value: unknown
+  try {
+    value = parseJson(text)
+  } catch {
+    return { problem: 'The clipboard holds no nodes: the text is not JSON.' }
+  }
+  if (isObject(value) && isObject(value.blueprint_map)) value = value.blueprint_map
+  if (isObject(value) && !Array.isArray(value.nodes) && typeof value.type === 'string') value = { nodes: [value] }
+  if (Array.isArray(value)) value = { nodes: value }
+  if (!isObject(value) || !Array.isArray(value.nodes)) return { problem: 'The clipboard holds JSON, but no nodes: there is no list called nodes.' }
+  if (value.nodes.length === 0) return { problem: 'The list of nodes on the clipboard is empty.' }
+  if (value.nodes.length > mostNodes) return { problem: 'A blueprint has at most 10,000 nodes.' }
+  const ids = new Set<string>()
+  const nodes: MapNode[] = []
+  for (const [index, given] of value.nodes.entries()) {
+    const wrong = nodeProblem(given, ids)
+    if (wrong) return { problem: `nodes[${index}]${wrong}` }
+    const node = given as MapNode
+    ids.add(node.id)
+    nodes.push({ ...node, title: node.title ?? node.id, config: node.config ?? {} })
+  }
+  const edges: unknown[] = Array.isArray(value.edges) ? value.edges : []
+  for (const [index, edge] of edges.entries()) {
+    const wrong = edgeProblem(edge, ids)
+    if (wrong) return { problem: `edges[${index}]${wrong}` }
+  }
+  const read: MapEdge[] = []
+  for (const edge of edges as MapEdge[]) {
+    if (edges.length <= 2000 && circle(read, edge.source, edge.target)) return { problem: `The edges go in a circle at ${edge.source} → ${edge.target}.` }
+    read.push(edge)
+  }
+  return { clip: { nodes, edges: read, ordered: !Array.isArray(value.edges) } }
+}
+
+/** What came of a paste. `renamed`: old id to new, where an id was taken. */
+export type Pasted = { map: BlueprintMap; ids: string[]; renamed: Map<string, string>; /** The order of the list stopped counting. */ unchained: boolean }
+
+/**
+ * Puts a clip into a map: ids that are taken get a number behind, and what names them within the clip follows. `at` is
+ * where its upper left corner comes; without it, it stands a little beside where it was.
+ */
+export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions: Expressions = knownExpressions): Pasted {
+  const taken = new Set(map.nodes.map((node) => node.id))
+  const own = new Set(clip.nodes.map((node) => node.id))
+  const renamed = new Map<string, string>()
+  let piece: BlueprintMap = { nodes: clip.nodes, edges: clip.edges }
+  for (const node of clip.nodes) {
+    if (!taken.has(node.id)) {
+      taken.add(node.id)
+      continue
+    }
+    const id = freeId(node.id, { has: (wanted) => taken.has(wanted) || own.has(wanted) })
+    taken.add(id)
+    renamed.set(node.id, id)
+    piece = rename(piece, node.id, id, true, expressions)
+  }
+  const corner = cornerOf(piece.nodes)
+  const shift = at && corner ? { x: snap(at.x - corner.x), y: snap(at.y - corner.y) } : { x: 32, y: 32 }
+  const nodes = piece.nodes.map((node) => {
+    const from = positionOf(node)
+    if (!from) return node
+    return { ...node, position: { ...(node.position as object), x: from.x + shift.x, y: from.y + shift.y } }
+  })
+  const ids = nodes.map((node) => node.id)
+  const before = edgesOf(map)
+  const graph = before.length > 0
+  const added = clip.ordered && graph ? chain(ids) : edgesOf(piece)
+  const edges = [...before, ...added]
+  const whole: BlueprintMap = { ...map, nodes: [...map.nodes, ...nodes] }
+  if (edges.length > 0) whole.edges = edges
+  return { map: whole, ids, renamed, unchained: !graph && map.nodes.length > 1 && added.length > 0 }
+}
+
+/** The same nodes once more beside themselves, with the edges between them and those that lead into them. */
+export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressions: Expressions = knownExpressions): Pasted {
+  const read = readClip(copyText(map, ids))
+  if (!('clip' in read)) return { map, ids: [], renamed: new Map(), unchained: false }
+  const pasted = paste(map, { ...read.clip, ordered: false }, undefined, expressions)
+  if (isSequential(map)) return pasted
+  const copies = new Map(pasted.renamed)
+  const into = edgesOf(map).filter((edge) => !ids.has(edge.source) && ids.has(edge.target)).map((edge) => ({ ...edge, target: copies.get(edge.target)! }))
+  return { ...pasted, map: { ...pasted.map, edges: [...edgesOf(pasted.map), ...into] } }
+}
+
+function nodeProblem(value: unknown, ids: Set<string>): string | undefined {
+  if (!isObject(value)) return ' must be an object.'
+  if (typeof value.id !== 'string' || value.id === '') return '.id must be a text that is not empty.'
+  if (ids.has(value.id)) return `.id: ${value.id} is there twice.`
+  if (typeof value.type !== 'string' || value.type === '') return '.type must be the name of a node type.'
+  if (value.title !== undefined && typeof value.title !== 'string') return '.title must be a text.'
+  if (value.config !== undefined && !isObject(value.config)) return '.config must be an object.'
+  return undefined
+}
+
+function edgeProblem(value: unknown, ids: Set<string>): string | undefined {
+  if (!isObject(value)) return ' must be an object.'
+  for (const end of ['source', 'target'] as const) {
+    if (typeof value[end] !== 'string' || !ids.has(value[end])) return `.${end}: no node has the id ${show(value[end], 0)}.`
+  }
+  if (value.sourceHandle !== undefined && value.sourceHandle !== null && typeof value.sourceHandle !== 'string') return '.sourceHandle must be a text.'
+  if (value.source === value.target) return ` leads from ${value.source as string} to itself.`
+  return handleOf(value as MapEdge) === '' ? '.sourceHandle must not be empty.' : undefined
+}
+
+function cornerOf(nodes: MapNode[]): Position | undefined {
+  const at = nodes.flatMap((node) => positionOf(node) ?? [])
+  if (at.length === 0) return undefined
+  return { x: Math.min(...at.map((each) => each.x)), y: Math.min(...at.map((each) => each.y)) }
+}

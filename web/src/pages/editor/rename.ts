@@ -1,0 +1,24 @@
+import { edgesOf, type BlueprintMap } from '../../graph/map'
+import { knownExpressions, replaceReferences, type Expressions } from './references'
+
+/** Why a node cannot have an id; undefined when it can. */
+export function idProblem(map: BlueprintMap, from: string, to: string): string | undefined {
+  if (to === '') return 'Give the node an id.'
+  if (to.length > 200) return 'An id has at most 200 characters.'
+  if (to !== from && map.nodes.some((node) => node.id === to)) return `Another node has the id ${to} already.`
+  if (to.includes(']/')) return 'An id must not contain ]/ : the steps of a for-each are named so.'
+  return undefined
+}
+
+/** Gives a node another id, in its edges too, and with `everywhere` in all templates, expressions and code that name it. */
+export function rename(map: BlueprintMap, from: string, to: string, everywhere: boolean, expressions: Expressions = knownExpressions): BlueprintMap {
+  if (from === to) return map
+  const named = everywhere ? replaceReferences(map, from, to, expressions) : map
+  const nodes = named.nodes.map((node) => (node.id === from ? { ...node, id: to } : node))
+  const edges = edgesOf(named).map((edge) =>
+    edge.source === from || edge.target === from
+      ? { ...edge, source: edge.source === from ? to : edge.source, target: edge.target === from ? to : edge.target }
+      : edge,
+  )
+  return named.edges ? { ...named, nodes, edges } : { ...named, nodes }
+}

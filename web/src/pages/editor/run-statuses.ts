@@ -1,0 +1,23 @@
+import type { Level } from './nested'
+
+type Step = { nodeId: string; status: string }
+
+// Which of several items' statuses is told of the node that they share.
+const ranks = ['running', 'paused', 'failed', 'completed', 'skipped', 'pending']
+
+/** The statuses of the nodes of a level, from a run's steps. Within a for-each the most telling of all items counts. */
+export function statusesAt(steps: readonly Step[], level: Level): Record<string, string> {
+  const found: Record<string, string> = {}
+  const inside = level.length === 0 ? undefined : new RegExp(`^${level.map((id) => `${escape(id)}\\[\\d+\\]/`).join('')}(.+)$`, 's')
+  for (const step of steps) {
+    const id = inside ? inside.exec(step.nodeId)?.[1] : step.nodeId
+    if (id === undefined) continue
+    const known = found[id]
+    if (known === undefined || ranks.indexOf(step.status) < ranks.indexOf(known)) Object.defineProperty(found, id, { value: step.status, enumerable: true, configurable: true, writable: true })
+  }
+  return found
+}
+
+function escape(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}

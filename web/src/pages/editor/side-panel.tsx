@@ -1,0 +1,81 @@
+import { CloseButton, SegmentedControl, Text } from '@mantine/core'
+import { useMemo } from 'react'
+import type { FormIssue } from '../../forms/types'
+import { NodeInspector, VariablesEditor } from '../../inspector'
+import type { LastRun } from '../../inspector/types'
+import type { MapNode } from '../../graph/map'
+import classes from './editor.module.css'
+import { IssuesPanel } from './issues-panel'
+import { mapAt } from './nested'
+import type { Commands } from './use-commands'
+import type { Editor } from './use-editor'
+import type { NodeType } from './use-node-types'
+import type { Located, Validation } from './use-validation'
+
+/** What the panel beside the canvas shows. */
+export type PanelTab = 'node' | 'variables' | 'issues'
+
+type Props = {
+  editor: Editor
+  commands: Commands
+  types: NodeType[]
+  validation: Validation
+  tab: PanelTab
+  onTab: (tab: PanelTab) => void
+  /** Puts the panel away; without it there is no button. */
+  onClose?: () => void
+  onGo: (issue: Located) => void
+  lastRun?: LastRun
+  focus?: { path: readonly (string | number)[] }
+  /** The variable to open. */
+  variable?: { index: number }
+  onShowNode: (node: MapNode) => void
+  organizationId: string
+  blueprintId: string
+}
+
+/** The settings of the chosen node, the variables, and the issues. */
+export function SidePanel({ tab, onTab, onClose, validation, ...props }: Props) {
+  const count = validation.errors + validation.warnings
+  return (
+    <>
+      <div className={classes.tabs}>
+        <SegmentedControl
+          className={classes.choice} fullWidth size="xs" value={tab} onChange={(value) => onTab(value as PanelTab)} aria-label="Panel"
+          data={[{ value: 'node', label: 'Node' }, { value: 'variables', label: 'Variables' }, { value: 'issues', label: count > 0 ? `Issues (${count})` : 'Issues' }]}
+        />
+        {onClose && <CloseButton size="sm" aria-label="Put the panel away" onClick={onClose} />}
+      </div>
+      <div className={classes.inside} id="editor-panel"><Inside tab={tab} validation={validation} {...props} /></div>
+    </>
+  )
+}
+
+function Inside({ editor, commands, types, validation, tab, onGo, lastRun, focus, variable, onShowNode, organizationId, blueprintId }: Omit<Props, 'onTab' | 'onClose'>) {
+  const { shown, state, readOnly } = editor
+  const id = state.nodes.size === 1 ? [...state.nodes][0]! : undefined
+  const node = shown.nodes.find((each) => each.id === id)
+  const level = state.level.join('\n')
+  const issues = useMemo(() => issuesOf(validation.issues, state.level, id), [validation.issues, level, id])
+  const faults = useMemo<FormIssue[]>(() => validation.issues.filter((issue) => issue.variable !== undefined).map(({ path, message, severity }) => ({ path: path.slice(1), message, severity })), [validation.issues])
+  const around = useMemo(() => state.level.map((nodeId, index) => ({ map: mapAt(editor.doc.map, state.level.slice(0, index))!, nodeId })), [editor.doc.map, state.level])
+  if (tab === 'issues') return <IssuesPanel validation={validation} onGo={onGo} />
+  if (tab === 'variables') return <VariablesEditor variables={editor.doc.variables} onChange={editor.variables} issues={faults} readOnly={readOnly} map={editor.doc.map} types={types} onShowNode={onShowNode} focus={variable} />
+  if (!node) {
+    return <Text className={classes.hint}>{state.nodes.size > 1 ? `${state.nodes.size} nodes are chosen. Choose one to see its settings.` : 'Choose a node to see its settings.'}</Text>
+  }
+  return (
+    <NodeInspector
+      key={`${level} ${node.id}`} map={shown} nodeId={node.id} types={types} variables={editor.doc.variables} issues={issues} readOnly={readOnly} around={around} lastRun={lastRun} focus={focus}
+      organizationId={organizationId} blueprintId={blueprintId}
+      onChange={(next) => commands.set(node.id, next)} onRename={(to) => commands.renameTo(node.id, to)} onDelete={commands.remove} onDuplicate={commands.duplicate} onOpenBody={() => commands.open(node.id)}
+    />
+  )
+}
+
+// The paths that a node's form takes start at the node.
+function issuesOf(issues: Located[], level: readonly string[], id: string | undefined): FormIssue[] {
+  return issues
+    .filter((issue) => issue.variable === undefined && issue.edge === undefined && issue.nodeId === id && issue.level.length === level.length && issue.level.every((each, index) => each === level[index]))
+    .map(({ field, message, severity }) => ({ path: field, message, severity }))
+}

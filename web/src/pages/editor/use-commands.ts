@@ -1,0 +1,181 @@
+import { useReactFlow } from '@xyflow/react'
+import { useRef, useState } from 'react'
+import { layout, snap } from '../../graph/layout'
+import { edgesOf, isSequential, positionOf, type MapNode, type Position } from '../../graph/map'
+import { heightOf, WIDTH } from '../../graph/sizes'
+import { motion } from '../../graph/zoom'
+import { notifyDone, notifyError } from '../../parts'
+import type { FirstEdge } from './first-edge-dialog'
+import { hasBody } from './nested'
+import { addNode, connect, connectProblem, insertInEdge, newNode, nudge, remove, reorder, setNode, toggleDisabled } from './operations'
+import { copyText, duplicate, paste, readClip } from './paste'
+import { type Expressions, referencesTo } from './references'
+import { idProblem, rename } from './rename'
+import type { Editor } from './use-editor'
+import type { NodeType } from './use-node-types'
+
+/** Which dialog is open, and about what. */
+export type Dialog = { kind: 'connect'; id: string } | { kind: 'rename'; id: string; to?: string } | { kind: 'first'; edge: FirstEdge } | { kind: 'help' | 'paste' } | undefined
+
+/** Everything that a button or a key can do to the map. */
+export type Commands = ReturnType<typeof useCommands>
+
+/** The commands of the editor. `showCatalogue` brings the catalogue and gives it the focus. */
+export function useCommands(editor: Editor, types: NodeType[], expressions: Expressions, showCatalogue: () => void) {
+  const flow = useReactFlow()
+  const [dialog, setDialog] = useState<Dialog>()
+  const kept = useRef<string>(undefined) // what was copied, where the browser's clipboard is closed to us
+  const { shown: map, readOnly, edit, select } = editor
+  const { nodes: chosen, edges: chosenEdges } = editor.state
+  const titled = (id: string) => map.nodes.find((node) => node.id === id)?.title || id
+
+  // Brings a place of the canvas into view, if it is not there yet.
+  const reveal = (at: Position, height: number) => {
+    const box = document.querySelector('.react-flow')?.getBoundingClientRect()
+    if (!box) return
+    const { x, y, zoom } = flow.getViewport()
+    const [left, top] = [at.x * zoom + x, at.y * zoom + y]
+    if (left >= 0 && top >= 40 && left + WIDTH * zoom <= box.width && top + height * zoom <= box.height) return
+    void flow.setCenter(at.x + WIDTH / 2, at.y + height / 2, { zoom, ...motion() })
+  }
+  /** Gives a node the focus and brings it into view. */
+  const focus = (id: string) => {
+    const node = map.nodes.find((each) => each.id === id)
+    const at = node && positionOf(node)
+    if (node && at) reveal(at, heightOf(node))
+    let tries = 0
+    const find = () => {
+      const element = document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`)
+      if (element) element.focus({ preventScroll: true })
+      else if (tries++ < 30) requestAnimationFrame(find)
+    }
+    find()
+  }
+  const put = (node: MapNode, at?: Position) => {
+    if (readOnly) return
+    const edge = !at && chosen.size === 0 && chosenEdges.size === 1 ? [...chosenEdges][0] : undefined
+    const after = at ? undefined : chosen.size === 1 ? [...chosen][0] : undefined
+    const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at)
+    edit(`adding ${node.title}`, () => next, { select: [node.id], say: after === undefined ? `Added ${node.title}` : `Added ${node.title} after ${titled(after)}` })
+    const fresh = next.nodes.find((each) => each.id === node.id)!
+    reveal(positionOf(fresh) ?? { x: 0, y: 0 }, heightOf(fresh))
+  }
+  const tryConnect = (source: string, handle: string, target: string) => {
+    const why = connectProblem(map, source, handle, target)
+    if (why) return notifyError(new Error(why))
+    if (isSequential(map) && map.nodes.length > 2) return setDialog({ kind: 'first', edge: { source, handle, target } })
+    joined({ source, handle, target }, false)
+  }
+  const joined = ({ source, handle, target }: FirstEdge, chained: boolean) => {
+    setDialog(undefined)
+    edit('connecting', (now) => connect(now, source, handle, target, chained), { say: `Connected ${titled(source)} to ${titled(target)}` })
+  }
+  const pasteText = (text: string, at?: Position) => {
+    if (readOnly) return
+    const read = readClip(text)
+    if ('problem' in read) return notifyError(new Error(read.problem))
+    const last = at ?? middle()
+    const result = paste(map, read.clip, last, expressions)
+    const say = `Pasted ${count(result.ids.length)}${result.renamed.size > 0 ? `; ${[...result.renamed].slice(0, 3).map(([from, to]) => `${from} is now ${to}`).join(', ')}` : ''}`
+    edit('pasting', () => result.map, { select: result.ids, say })
+    notifyDone(result.unchained ? `${say}. The nodes are a graph now: only edges say what follows what.` : say)
+  }
+  // Where the view looks, for nodes that come from elsewhere.
+  const middle = (): Position => {
+    const box = document.querySelector('.react-flow')?.getBoundingClientRect()
+    const at = box ? flow.screenToFlowPosition({ x: box.left + box.width / 3, y: box.top + box.height / 3 }) : { x: 0, y: 0 }
+    return { x: snap(at.x), y: snap(at.y) }
+  }
+  const textOf = () => (chosen.size > 0 ? (kept.current = copyText(map, chosen)) : undefined)
+  const removeChosen = () => {
+    if (readOnly || chosen.size + chosenEdges.size === 0) return
+    const next = remove(map, chosen, chosenEdges)
+    const what = chosen.size === 1 ? titled([...chosen][0]!) : chosen.size > 1 ? count(chosen.size) : chosenEdges.size === 1 ? 'an edge' : `${chosenEdges.size} edges`
+    edit(`deleting ${what}`, () => next, { select: [], say: `Deleted ${what}` })
+    if (edgesOf(map).length > 0 && isSequential(next) && next.nodes.length > 1) notifyDone('Without edges the nodes run one after the other, in the order of the list.')
+  }
+  return {
+    dialog,
+    close: () => setDialog(undefined),
+    help: () => setDialog({ kind: 'help' }),
+    focus,
+    /** Brings a node into view. */
+    reveal: (id: string) => {
+      const node = map.nodes.find((each) => each.id === id)
+      const at = node && positionOf(node)
+      if (at) reveal(at, heightOf(node))
+    },
+    add: showCatalogue,
+    addType: (type: NodeType, at?: Position) => put(newNode(map, type), at),
+    connect: (id: string) => setDialog({ kind: 'connect', id }),
+    tryConnect,
+    joined,
+    rename: (id: string) => { if (!readOnly) setDialog({ kind: 'rename', id }) },
+    /** Another id that was typed elsewhere: it asks only when something names the node. */
+    renameTo: (id: string, to: string) => {
+      if (readOnly || idProblem(map, id, to)) return
+      if (referencesTo(map, id, expressions).length > 0) setDialog({ kind: 'rename', id, to })
+      else edit(`renaming ${id}`, (now) => rename(now, id, to, false), { select: [to], say: `${id} is now ${to}` })
+    },
+    renamed: (from: string, to: string, everywhere: boolean) =>
+      edit(`renaming ${from}`, (now) => rename(now, from, to, everywhere, expressions), { select: [to], say: `${from} is now ${to}` }),
+    set: (id: string, node: MapNode) => edit(`changing ${titled(id)}`, (now) => setNode(now, id, node), { tag: `node ${id}` }),
+    open: (id: string) => {
+      const node = map.nodes.find((each) => each.id === id)
+      if (!node || !hasBody(node)) return false
+      editor.enter([...editor.state.level, id])
+      return true
+    },
+    refuse: (why: string) => notifyError(new Error(why)),
+    remove: removeChosen,
+    toggle: () => edit('switching off or on', (now) => toggleDisabled(now, chosen)),
+    reorder: (id: string, by: -1 | 1) => edit('changing the order', (now) => reorder(now, id, by), { say: by < 0 ? 'Runs earlier' : 'Runs later' }),
+    nudge: (dx: number, dy: number) => edit(`moving ${count(chosen.size)}`, (now) => nudge(now, chosen, dx, dy), { tag: 'nudge' }),
+    duplicate: () => {
+      if (readOnly || chosen.size === 0) return
+      const result = duplicate(map, chosen, expressions)
+      edit(`duplicating ${count(chosen.size)}`, () => result.map, { select: result.ids, say: `Duplicated as ${result.ids.slice(0, 3).join(', ')}` })
+    },
+    example: (id: string) => {
+      const node = map.nodes.find((each) => each.id === id)
+      const type = types.find((each) => each.type === node?.type.replaceAll('_', '-'))
+      if (node && type) edit('filling in the example', (now) => setNode(now, id, { ...node, config: type.example }), { say: 'The example is filled in' })
+    },
+    tidy: () => {
+      edit('tidying up', layout, { say: 'Tidied up' })
+      setTimeout(() => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() }), 30)
+    },
+    fit: () => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() }),
+    zoom: (by: 1 | -1) => void (by > 0 ? flow.zoomIn(motion()) : flow.zoomOut(motion())),
+    all: () => select(map.nodes.map((node) => node.id)),
+    text: textOf,
+    cutText: () => {
+      const text = textOf()
+      if (text !== undefined) removeChosen()
+      return text
+    },
+    pasteText,
+    copy: async () => {
+      const text = textOf()
+      if (text === undefined) return
+      await navigator.clipboard?.writeText(text).catch(() => undefined)
+      editor.say(`Copied ${count(chosen.size)}`)
+    },
+    cut: async () => {
+      const text = textOf()
+      if (text === undefined) return
+      await navigator.clipboard?.writeText(text).catch(() => undefined)
+      removeChosen()
+    },
+    /** Pastes by a button: from the clipboard if the browser lets us, else what was copied here, else it asks. */
+    paste: async () => {
+      const text = (await navigator.clipboard?.readText?.().catch(() => undefined)) ?? kept.current
+      if (text !== undefined && 'clip' in readClip(text)) pasteText(text)
+      else setDialog({ kind: 'paste' })
+    },
+  }
+}
+
+function count(nodes: number): string {
+  return nodes === 1 ? '1 node' : `${nodes} nodes`
+}

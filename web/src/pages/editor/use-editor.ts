@@ -1,0 +1,49 @@
+import { useCallback, useMemo, useReducer, useState } from 'react'
+import type { BlueprintMap } from '../../graph/map'
+import { names } from './history'
+import type { Level } from './nested'
+import { type Doc, isDirty, open, reduce, shownMap } from './state'
+
+/** What a change of the map may come with. */
+export type ChangeOptions = { tag?: string; select?: Iterable<string>; say?: string }
+
+/** The editor's state and all that can be done to it. */
+export type Editor = ReturnType<typeof useEditor>
+
+/** The state of one editor; see state.ts. */
+export function useEditor(doc: Doc, version: string, readOnly: boolean) {
+  const [state, dispatch] = useReducer(reduce, undefined, () => open(doc, version))
+  const [said, setSaid] = useState('')
+  // The same words twice are said twice: a blank that nobody hears tells them apart.
+  const say = useCallback((words: string) => setSaid((before) => (before === words ? `${words}\u00a0` : words)), [])
+  const act = useMemo(() => ({
+    /** Changes the map that is shown; `name` says what it is for undo. */
+    edit(name: string, change: (map: BlueprintMap) => BlueprintMap, options: ChangeOptions = {}) {
+      if (readOnly) return
+      dispatch({ do: 'map', name, change, tag: options.tag, select: options.select, at: Date.now() })
+      if (options.say) say(options.say)
+    },
+    variables: (variables: unknown[]) => { if (!readOnly) dispatch({ do: 'variables', variables, at: Date.now() }) },
+    select: (nodes: Iterable<string>, edges: Iterable<string> = []) => dispatch({ do: 'select', nodes, edges }),
+    enter: (level: Level, select?: Iterable<string>) => dispatch({ do: 'enter', level, select }),
+    saved: (doc: Doc, version: string) => dispatch({ do: 'saved', doc, version }),
+    replace: (name: string, doc: Doc) => dispatch({ do: 'replace', name, doc, at: Date.now() }),
+    reload: (doc: Doc, version: string) => dispatch({ do: 'reload', doc, version }),
+    undo: () => dispatch({ do: 'undo' }),
+    redo: () => dispatch({ do: 'redo' }),
+  }), [readOnly, say])
+  const steps = names(state.history)
+  const undo = () => {
+    if (readOnly || !steps.undo) return
+    act.undo()
+    say(`Undone: ${steps.undo}`)
+  }
+  const redo = () => {
+    if (readOnly || !steps.redo) return
+    act.redo()
+    say(`Done again: ${steps.redo}`)
+  }
+  const present = state.history.present
+  const shown = useMemo(() => shownMap(state), [state.history.present.map, state.level])
+  return { ...act, undo, redo, steps, state, doc: present, shown, dirty: isDirty(state), readOnly, said, say }
+}

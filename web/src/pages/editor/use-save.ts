@@ -1,0 +1,83 @@
+import { useRef, useState } from 'react'
+import { api, type Outputs } from '../../api/client'
+import { describeError } from '../../api/errors'
+import { readMap } from '../../graph/map'
+import { notifyDone, notifyError } from '../../parts'
+import { noteChange } from '../blueprints/use-blueprint'
+import { placedAll } from './nested'
+import { same } from './same'
+import type { Doc } from './state'
+import type { Editor } from './use-editor'
+import { nextMinor } from './version'
+
+/** A blueprint as the server answers it. */
+export type Blueprint = Outputs['blueprint']['get']
+
+/** What an editor edits of a blueprint. Nodes that never had a place get one. */
+export function docOf(blueprint: Pick<Blueprint, 'blueprint_map' | 'environment_variables'>): Doc {
+  return { map: placedAll(readMap(blueprint.blueprint_map)), variables: blueprint.environment_variables }
+}
+
+/**
+ * Saves what is edited. When somebody else changed the map or the variables meanwhile, nothing is saved and `conflict`
+ * holds what they made of it.
+ */
+export function useSave(editor: Editor, blueprint: Blueprint) {
+  const [saving, setSaving] = useState(false)
+  const [conflict, setConflict] = useState<Blueprint>()
+  const busy = useRef<Promise<boolean>>(undefined)
+  const base = useRef<Pick<Blueprint, 'blueprint_map' | 'environment_variables' | 'version'>>(blueprint)
+
+  const send = async (doc: Doc, over?: string): Promise<boolean> => {
+    const now = await api.blueprint.get.query({ id: blueprint.id })
+    if (over !== now.version && now.version !== base.current.version && !(same(now.blueprint_map, base.current.blueprint_map) && same(now.environment_variables, base.current.environment_variables))) {
+      setConflict(now)
+      return false
+    }
+    // The version says what we build on: when somebody saves between the question and now, it is no longer higher than
+    // theirs, and the server refuses ours.
+    const version = nextMinor(now.version)
+    try {
+      const after = await api.blueprint.update.mutate({ id: blueprint.id, blueprint_map: doc.map, environment_variables: doc.variables, version })
+      base.current = after
+      editor.saved(doc, after.version)
+      setConflict(undefined)
+      notifyDone(`Saved version ${after.version}`)
+      noteChange(blueprint.id, after)
+      return true
+    } catch (error) {
+      if (!describeError(error).issues.some((issue) => issue.path[0] === 'version')) throw error
+      setConflict(await api.blueprint.get.query({ id: blueprint.id }))
+      return false
+    }
+  }
+  const save = (over?: string): Promise<boolean> => {
+    if (editor.readOnly) return Promise.resolve(false)
+    if (!editor.dirty && over === undefined) return Promise.resolve(true)
+    if (busy.current) return busy.current
+    setSaving(true)
+    busy.current = send(editor.doc, over).catch((error: unknown) => {
+      notifyError(error)
+      return false
+    }).finally(() => {
+      busy.current = undefined
+      setSaving(false)
+    })
+    return busy.current
+  }
+  return {
+    save: () => save(),
+    saving,
+    conflict,
+    /** Saves ours although theirs is newer; theirs stays among the versions. */
+    overwrite: () => save(conflict?.version),
+    /** Gives up ours for theirs; undo cannot bring it back, a copy in the clipboard can. */
+    reload() {
+      if (!conflict) return
+      base.current = conflict
+      editor.reload(docOf(conflict), conflict.version)
+      setConflict(undefined)
+    },
+    dismiss: () => setConflict(undefined),
+  }
+}

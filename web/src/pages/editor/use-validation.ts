@@ -1,0 +1,78 @@
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { api, type Outputs } from '../../api/client'
+import { isAborted } from '../../api/errors'
+import type { Problems } from '../../graph/flow'
+import { readMap } from '../../graph/map'
+import { type Level, locate } from './nested'
+import type { Doc } from './state'
+
+/** One thing that is wrong or doubtful, as the server tells it. */
+export type Issue = Outputs['blueprint']['validate']['issues'][number]
+
+/** An issue and where it lies. */
+export type Located = { message: string; severity: 'error' | 'warning'; level: string[]; nodeId?: string; edge?: number; field: (string | number)[]; variable?: number; path: readonly unknown[] }
+
+/** What is known about the blueprint as it stands in the editor. */
+export type Validation = { issues: Located[]; errors: number; warnings: number; checking: boolean; error: unknown }
+
+const delay = 450
+
+/** Asks the server, a moment after each change, what is wrong. While it is asked the last answer stays. */
+export function useValidation(doc: Doc): Validation {
+  const [answer, setAnswer] = useState<{ issues: Issue[]; doc: Doc }>()
+  const [error, setError] = useState<unknown>()
+  const asked = useRef<Doc>(undefined)
+  useEffect(() => {
+    // Where things stand changes nothing of what is right.
+    if (asked.current && sameButPlaces(asked.current, doc)) return
+    const abort = new AbortController()
+    const timer = setTimeout(() => {
+      asked.current = doc
+      api.blueprint.validate.mutate({ blueprint_map: doc.map, environment_variables: doc.variables }, { signal: abort.signal }).then(
+        ({ issues }) => {
+          setAnswer({ issues, doc })
+          setError(undefined)
+        },
+        (failure: unknown) => { if (!isAborted(failure) && !abort.signal.aborted) setError(failure) },
+      )
+    }, asked.current ? delay : 0)
+    return () => {
+      clearTimeout(timer)
+      abort.abort()
+      if (asked.current === doc) asked.current = undefined
+    }
+  }, [doc])
+  const issues = useMemo(() => (answer ? answer.issues.map((issue) => place(issue, answer.doc)) : []), [answer])
+  const errors = issues.filter((issue) => issue.severity === 'error').length
+  return { issues, errors, warnings: issues.length - errors, checking: answer === undefined && error === undefined, error }
+}
+
+function place(issue: Issue, doc: Doc): Located {
+  const severity = issue.severity === 'warning' ? 'warning' as const : 'error' as const
+  const [root, ...path] = issue.path
+  const common = { message: issue.message, severity, path: issue.path }
+  if (root === 'environment_variables') return { ...common, level: [], field: path.slice(1) as (string | number)[], variable: typeof path[0] === 'number' ? path[0] : 0 }
+  const found = locate(readMap(doc.map), root === 'blueprint_map' ? path : issue.path)
+  return { ...common, ...found, nodeId: found.nodeId ?? (found.edge === undefined ? undefined : issue.nodeId) }
+}
+
+/** What is wrong at each node of a level; what lies within a for-each counts for it too. */
+export function problemsAt(issues: Located[], level: Level): Map<string, Problems> {
+  const found = new Map<string, Problems>()
+  for (const issue of issues) {
+    if (!level.every((id, index) => issue.level[index] === id)) continue
+    const id = issue.level[level.length] ?? issue.nodeId
+    if (id === undefined || issue.variable !== undefined) continue
+    const count = found.get(id) ?? { errors: 0, warnings: 0 }
+    found.set(id, issue.severity === 'error' ? { ...count, errors: count.errors + 1 } : { ...count, warnings: count.warnings + 1 })
+  }
+  return found
+}
+
+function sameButPlaces(one: Doc, other: Doc): boolean {
+  if (one.variables !== other.variables || one.map.edges !== other.map.edges || one.map.nodes.length !== other.map.nodes.length) return one === other
+  return one.map.nodes.every((node, index) => {
+    const next = other.map.nodes[index]!
+    return node === next || (node.id === next.id && node.config === next.config && node.title === next.title && node.type === next.type && Object.keys(next).every((key) => key === 'position' || next[key] === node[key]) && Object.keys(node).length === Object.keys(next).length)
+  })
+}

@@ -1,0 +1,62 @@
+import { Button, Group, Stack, Textarea } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { describeError } from '../../api/errors'
+import { parseJson } from '../../api/json'
+import { SchemaForm } from '../../forms'
+import type { Schema } from '../../forms/types'
+import { startOf } from '../../forms/start'
+import { JsonInput } from '../../parts'
+import { checkJson } from '../../parts/json-check'
+import type { AnswerProps } from './answer-props'
+
+/** The answer to a question: a form made from its schema, or text or JSON when it has none. */
+export default function HumanForm(props: AnswerProps) {
+  const { schema } = props.asked
+  const hasSchema = typeof schema === 'object' && schema !== null && Object.keys(schema).length > 0
+  return hasSchema ? <SchemaAnswer {...props} schema={schema as Schema} /> : <FreeAnswer {...props} />
+}
+
+function SchemaAnswer({ answering, schema }: AnswerProps & { schema: Schema }) {
+  const [value, setValue] = useState<unknown>(() => startOf(schema))
+  const issues = answering.error ? issuesOf(answering.error) : []
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    answering.mutate(value === undefined ? null : value)
+  }
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="md">
+        <SchemaForm schema={schema} value={value} onChange={setValue} issues={issues} />
+        <Group><Button type="submit" loading={answering.isPending}>Answer</Button></Group>
+      </Stack>
+    </form>
+  )
+}
+
+// The paths of the server begin with the input of resume; those of the form with the answer.
+function issuesOf(error: unknown): { path: (string | number)[]; message: string }[] {
+  return describeError(error).issues.map(({ path, message }) => ({ path: path[0] === 'input' ? path.slice(1) : path, message }))
+}
+
+function FreeAnswer({ answering }: AnswerProps) {
+  const [text, setText] = useState('')
+  const [json, setJson] = useState(false)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (json && checkJson(text)) return
+    answering.mutate(json ? parseJson(text) : text)
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        {json
+          ? <JsonInput label="Your answer, as JSON" value={text} onChange={setText} minRows={4} />
+          : <Textarea label="Your answer" value={text} onChange={(event) => setText(event.currentTarget.value)} autosize minRows={2} maxRows={16} />}
+        <Group gap="xs">
+          <Button type="submit" loading={answering.isPending}>Answer</Button>
+          <Button variant="subtle" color="gray" onClick={() => setJson(!json)}>{json ? 'Write text instead' : 'Write JSON instead'}</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

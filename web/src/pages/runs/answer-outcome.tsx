@@ -1,0 +1,38 @@
+import { Button, Group, Radio, Stack } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { parseJson } from '../../api/json'
+import { JsonInput } from '../../parts'
+import { checkJson } from '../../parts/json-check'
+import type { AnswerProps } from './answer-props'
+
+type Action = 'retry' | 'mark-done' | 'abort'
+
+const choices: { value: Action; label: string; description: string }[] = [
+  { value: 'retry', label: 'Do it again', description: 'If you have seen that it did not happen. If it did, it happens twice.' },
+  { value: 'mark-done', label: 'Take it as done', description: 'If you have seen that it happened. The run goes on with the output that you give.' },
+  { value: 'abort', label: 'End the run', description: 'The run ends as failed. It can be retried later.' },
+]
+
+/** What to do about a step that was cut off: nobody knows whether it took effect. */
+export function OutcomeForm({ asked, answering }: AnswerProps) {
+  const [action, setAction] = useState<Action | ''>('')
+  const [output, setOutput] = useState('')
+  const offered = choices.filter(({ value }) => !asked.options?.length || asked.options.includes(value))
+  const bad = output.trim() !== '' && checkJson(output) !== undefined
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!action || action === 'mark-done' && bad) return
+    answering.mutate({ action, ...(action === 'mark-done' && output.trim() ? { output: parseJson(output) } : {}) })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        <Radio.Group label="The server stopped while this step was at work, and it must not happen twice. Look at the other side first." value={action} onChange={(value) => setAction(value as Action)}>
+          <Stack gap="xs" mt="xs">{offered.map(({ value, label, description }) => <Radio key={value} value={value} label={label} description={description} />)}</Stack>
+        </Radio.Group>
+        {action === 'mark-done' && <JsonInput label="Output of the step" description="What later steps get from it, as JSON. Empty: nothing." optional value={output} onChange={setOutput} minRows={3} />}
+        <Group><Button type="submit" color={action === 'abort' ? 'red' : undefined} disabled={!action} loading={answering.isPending}>{action === 'abort' ? 'End the run' : 'Go on'}</Button></Group>
+      </Stack>
+    </form>
+  )
+}

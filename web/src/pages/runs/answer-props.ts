@@ -1,0 +1,6 @@
+import type { Awaiting, Run } from './types'
+import type { Answering } from './use-answer'
+import type { RunFacts } from './use-run-facts'
+
+/** What each form for an answer takes. */
+export type AnswerProps = { asked: Awaiting; run: Run; facts: RunFacts; answering: Answering }

@@ -1,0 +1,27 @@
+import type { Awaiting } from './types'
+
+/** Who looks at the question. Undefined: not known yet. */
+export type Asker = { userId: string; principal: string | undefined; canManage: boolean | undefined }
+
+/** Why somebody may not answer a question, in words; `null` when they may, or when the server has to say. */
+export function whyNot(kind: Awaiting['kind'], { userId, principal, canManage }: Asker): string | null {
+  switch (kind) {
+    case 'human':
+      if (canManage !== false || principal === undefined || principal === userId) return null
+      return 'Only who started the run, or who can manage its blueprint, may answer.'
+    case 'oauth':
+      if (principal === undefined || principal === userId) return null
+      return 'Only the person for whom the run acts can sign in. The address is shown to nobody else.'
+    default:
+      if (canManage !== false) return null
+      return 'Only who can manage the blueprint may answer. Ask somebody who does, or to become a collaborator.'
+  }
+}
+
+/** How long until a question expires, in words; `null` when it does not. */
+export function expiry(expiresAt: string | undefined, now: number, show: (milliseconds: number) => string): string | null {
+  if (!expiresAt) return null
+  const left = Date.parse(expiresAt) - now
+  if (!Number.isFinite(left)) return null
+  return left <= 0 ? 'has expired' : `expires in ${show(left < 60_000 ? Math.ceil(left / 1000) * 1000 : left)}`
+}

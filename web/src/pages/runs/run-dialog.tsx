@@ -1,0 +1,137 @@
+import { Button, Group, Menu, Modal, Skeleton, Stack, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconHistory, IconPlayerPlay } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { useLocation } from 'wouter'
+import { api, type Outputs } from '../../api/client'
+import { describeError } from '../../api/errors'
+import { parseJson } from '../../api/json'
+import { queryClient } from '../../api/query-client'
+import { ErrorNote, JsonInput, Time } from '../../parts'
+import { checkJson } from '../../parts/json-check'
+import { earlierInputs, shortened } from './run-inputs'
+import { VariableField } from './variable-field'
+import { type Fields, firstFields, readFields, readVariables, serverFault } from './variable-fields'
+
+type Props = {
+  blueprintId: string
+  opened: boolean
+  onClose: () => void
+  /** Told the id of the run; without it the page of the run is shown. */
+  onStarted?: (executionId: string) => void
+}
+
+/** Asks for variables and input, and starts a run of the stored blueprint. */
+export function RunDialog({ blueprintId, opened, onClose, onStarted }: Props) {
+  const narrow = useMediaQuery('(max-width: 47.99em)')
+  return (
+    <Modal opened={opened} onClose={onClose} title="Start a run" size="lg" fullScreen={narrow} returnFocus>
+      <Inside blueprintId={blueprintId} onClose={onClose} onStarted={onStarted} />
+    </Modal>
+  )
+}
+
+function Inside({ blueprintId, onClose, onStarted }: Omit<Props, 'opened'>) {
+  // Asked anew each time: what runs is the stored blueprint, not what somebody looked at an hour ago.
+  const blueprint = useQuery({ queryKey: ['blueprint', blueprintId, 'to run'], queryFn: () => api.blueprint.get.query({ id: blueprintId }), staleTime: 0, gcTime: 0 })
+  const earlier = useQuery({ queryKey: ['runs', 'inputs', blueprintId], queryFn: () => api.execution.getExecutionLogs.query({ blueprintId, limit: 10 }), staleTime: 0 })
+  if (blueprint.isError) return <ErrorNote error={blueprint.error} title="The blueprint could not be read" onRetry={() => void blueprint.refetch()} />
+  if (!blueprint.data) return <Stack aria-busy="true"><Skeleton h={58} /><Skeleton h={58} /><Skeleton h={120} /></Stack>
+  return <Form blueprint={blueprint.data} logs={earlier.data?.logs ?? []} onClose={onClose} onStarted={onStarted} />
+}
+
+type FormProps = {
+  blueprint: Outputs['blueprint']['get']
+  logs: Outputs['execution']['getExecutionLogs']['logs']
+  onClose: () => void
+  onStarted?: (executionId: string) => void
+}
+
+function Form({ blueprint, logs, onClose, onStarted }: FormProps) {
+  const [, navigate] = useLocation()
+  const variables = readVariables(blueprint.environment_variables)
+  const [fields, setFields] = useState<Fields>(() => firstFields(variables))
+  const [input, setInput] = useState('')
+  const [tried, setTried] = useState(false)
+  const { values, faults } = readFields(variables, fields)
+  const inputFault = input.trim() !== '' && checkJson(input) !== undefined
+  const start = useMutation({
+    mutationFn: () => {
+      const map = blueprint.blueprint_map as { nodes?: unknown[]; edges?: unknown[] } | null
+      return api.execution.executeBlueprintWithLogging.mutate({
+        nodes: map?.nodes ?? [],
+        ...(map?.edges?.length ? { edges: map.edges } : {}),
+        options: { blueprintId: blueprint.id, variables: values, ...(input.trim() ? { inputData: parseJson(input) } : {}) },
+      })
+    },
+    onSuccess: ({ executionId }) => {
+      void queryClient.invalidateQueries({ queryKey: ['runs'] })
+      onClose()
+      if (onStarted) onStarted(executionId)
+      else navigate(`/runs/${executionId}`)
+    },
+  })
+  const issues = start.error ? describeError(start.error).issues : []
+  const inputs = earlierInputs(logs)
+  const latest = logs.find((log) => Object.keys(log.inputVariables).length > 0)
+
+  function submit(event: FormEvent<HTMLFormElement>): void {
+    event.preventDefault()
+    setTried(true)
+    const form = event.currentTarget
+    requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
+    if (Object.keys(faults).length === 0 && !inputFault) start.mutate()
+  }
+
+  return (
+    <form onSubmit={submit} noValidate>
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">Runs version {blueprint.version} of “{blueprint.title}” as it is stored.</Text>
+        {variables.length > 0 && (
+          <Stack gap="sm" role="group" aria-labelledby="run-variables">
+            <Group justify="space-between">
+              <Text id="run-variables" fw={600} size="sm">Variables</Text>
+              {latest && (
+                <Button variant="subtle" size="compact-sm" onClick={() => setFields(firstFields(variables, latest.inputVariables))}>Take those of the last run</Button>
+              )}
+            </Group>
+            {variables.map((variable) => (
+              <VariableField
+                key={variable.name} variable={variable} field={fields[variable.name] ?? { text: '', stored: false }}
+                fault={tried ? faults[variable.name] ?? serverFault(issues, variable.name) : undefined}
+                onChange={(field) => setFields((before) => ({ ...before, [variable.name]: field }))}
+              />
+            ))}
+          </Stack>
+        )}
+        <div>
+          <JsonInput
+            label="Input" description="What the first step gets, as JSON. Leave it empty for none." placeholder={'{ "name": "Ada" }'} optional
+            value={input} onChange={setInput} minRows={4} maxRows={14}
+          />
+          {inputs.length > 0 && (
+            <Menu position="bottom-start" width={320}>
+              <Menu.Target>
+                <Button mt={6} variant="subtle" size="compact-sm" leftSection={<IconHistory size={15} aria-hidden />}>Take an earlier input</Button>
+              </Menu.Target>
+              <Menu.Dropdown>
+                {inputs.map((one) => (
+                  <Menu.Item key={one.executionId} onClick={() => setInput(one.text)}>
+                    <Text size="sm" ff="monospace" truncate>{shortened(one.text)}</Text>
+                    <Text size="xs" c="dimmed"><Time at={one.at} /></Text>
+                  </Menu.Item>
+                ))}
+              </Menu.Dropdown>
+            </Menu>
+          )}
+        </div>
+        <ErrorNote error={start.error} title="The run was not started" />
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose}>Cancel</Button>
+          <Button type="submit" loading={start.isPending} leftSection={<IconPlayerPlay size={17} aria-hidden />}>Start</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

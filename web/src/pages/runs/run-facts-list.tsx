@@ -1,0 +1,76 @@
+import { ActionIcon, Anchor, CopyButton, Skeleton, Tooltip } from '@mantine/core'
+import { IconCheck, IconCopy } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { Duration, Time } from '../../parts'
+import type { RunState } from './run-feed'
+import classes from './run-page.module.css'
+import { triggerWord } from './trigger-words'
+import { isOver, ms, type Run } from './types'
+import { type RunFacts, useChildren } from './use-run-facts'
+import { useServerClock } from './use-server-clock'
+
+/** Where a run came from and how it went, in pairs of name and value. */
+export function RunFactsList({ run, facts, id, live }: { run: Run; facts: RunFacts; id: string; live: RunState['phase'] }) {
+  const { listed, record } = facts
+  const now = useServerClock(!isOver(run.status))
+  const children = useChildren(id, run)
+  const start = ms(run.startTime)
+  const end = ms(run.endTime)
+  const skipped = run.steps.filter((step) => step.status === 'skipped' && !step.nodeId.includes(']/')).length
+  const pairs: [string, ReactNode][] = [
+    ['Blueprint', listed ? <><Anchor component={Link} href={`/blueprints/${listed.blueprintId}`} inherit>{listed.blueprintTitle}</Anchor> version {listed.blueprintVersion}</> : wait(listed)],
+    ['Started by', listed ? <StartedBy facts={facts} /> : wait(listed)],
+    ['Started', <Time at={run.startTime} />],
+    [isOver(run.status) ? 'Ended' : 'Going on for', isOver(run.status) ? <Time at={run.endTime} /> : <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />],
+    ['Duration', isOver(run.status) && Number.isFinite(end - start) ? <Duration ms={end - start} /> : false],
+    ['Steps', `${run.completedSteps} of ${run.totalSteps} completed${skipped ? `, ${skipped} skipped` : ''}${run.failedSteps ? `, ${run.failedSteps} failed` : ''}`],
+    ['Tokens', record && record.totalTokensUsed > 0 ? record.totalTokensUsed.toLocaleString('en') : false],
+    ['Retry of', record?.executionMetadata.retryOf ? <RunLink id={record.executionMetadata.retryOf} /> : false],
+    ['Part of', listed?.parentExecutionId ? <RunLink id={listed.parentExecutionId} /> : false],
+    ['Runs it started', children.length > 0 ? children.slice(0, 5).map((child) => <div key={child.executionId}><Anchor component={Link} href={`/runs/${child.executionId}`} inherit>{child.blueprintTitle}</Anchor> {child.status}</div>).concat(children.length > 5 ? [<div key="more">and {children.length - 5} more</div>] : []) : false],
+    ['News', isOver(run.status) ? false : live === 'live' ? 'as they happen' : live === 'polling' ? 'every few seconds' : 'connecting'],
+    ['Run id', <RunId id={id} />],
+  ]
+  return (
+    <dl className={classes.facts}>
+      {pairs.map(([name, value]) => value !== false && <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+    </dl>
+  )
+}
+
+function wait(value: unknown): ReactNode {
+  return value === null ? 'not known' : <Skeleton h={14} w={130} mt={4} />
+}
+
+function StartedBy({ facts: { listed, record } }: { facts: RunFacts }) {
+  if (!listed) return null
+  const firing = record?.executionMetadata.firingId
+  return (
+    <>
+      {listed.triggerId
+        ? <Anchor component={Link} href={`/triggers/${listed.triggerId}${firing ? `?firing=${firing}` : ''}`} inherit>{triggerWord(listed.triggerType)}</Anchor>
+        : listed.parentExecutionId ? 'another run' : triggerWord(null)}
+      {listed.userName && `, as ${listed.userName}`}
+    </>
+  )
+}
+
+function RunLink({ id }: { id: string }) {
+  return <Anchor component={Link} href={`/runs/${id}`} inherit>Run …{id.slice(-8)}</Anchor>
+}
+
+function RunId({ id }: { id: string }) {
+  return (
+    <span className={classes.id}>
+      <code title={id}>{id}</code>
+      <CopyButton value={id} timeout={2000}>
+        {({ copied, copy }) => (
+          <Tooltip label={copied ? 'Copied' : 'Copy'}>
+            <ActionIcon size={26} aria-label="Copy the run id" color={copied ? 'green' : 'gray'} onClick={copy}>{copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}</ActionIcon>
+          </Tooltip>
+        )}
+      </CopyButton>
+    </span>
+  )
+}

@@ -1,0 +1,34 @@
+import { placeOf } from './step-tree'
+import type { Step, StepStatus } from './types'
+
+/** What is needed to draw a run on its blueprint's map. */
+export type RunGraph = {
+  map: unknown
+  statuses: Record<string, StepStatus>
+  /** The node to mark for a chosen step: its own, or the loop that it runs in. */
+  selectedOf(address: string): string | undefined
+}
+
+/** The map with the statuses of a run's steps; `null` when there is no map, or the run was one of other nodes. */
+export function graphOf(map: unknown, steps: Step[]): RunGraph | null {
+  const nodes = typeof map === 'object' && map !== null && Array.isArray((map as { nodes?: unknown }).nodes) ? (map as { nodes: { id?: unknown }[] }).nodes : []
+  if (nodes.length === 0) return null
+  const ids = new Set(nodes.map((node) => node.id))
+  const statuses: Record<string, StepStatus> = {}
+  const known = new Set(steps.map((step) => step.nodeId))
+  let own = 0
+  for (const step of steps) {
+    const place = placeOf(step.nodeId)
+    if (place && known.has(place.loop)) continue
+    if (!ids.has(step.nodeId)) return null
+    statuses[step.nodeId] = step.status
+    own++
+  }
+  if (own !== ids.size) return null
+  const selectedOf = (address: string) => {
+    let at = address
+    while (at && !ids.has(at)) at = placeOf(at)?.loop ?? (/^(.*)\[\d+\]$/s.exec(at)?.[1] ?? '')
+    return at || undefined
+  }
+  return { map, statuses, selectedOf }
+}

@@ -1,0 +1,80 @@
+import { Alert, Button, Progress, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
+import { IconSearchOff } from '@tabler/icons-react'
+import { Link, useParams } from 'wouter'
+import { EmptyState, ErrorNote, PageHeader } from '../../parts'
+import { Answers } from './answers'
+import { Reached } from './reached'
+import { RunActions } from './run-actions'
+import { RunFactsList } from './run-facts-list'
+import { RunLog } from './run-log'
+import classes from './run-page.module.css'
+import { RunStatusBadge } from './run-status-badge'
+import { Steps } from './steps'
+import { useRun } from './use-run'
+import { useRunFacts } from './use-run-facts'
+import { isOver } from './types'
+
+/** One run: how far it is, what it asks, what each step did. */
+export default function RunPage() {
+  const { id = '' } = useParams<{ id: string }>()
+  return <RunView key={id} id={decodeURIComponent(id)} />
+}
+
+const crumbs = [{ title: 'Runs', href: '/runs' }]
+
+function RunView({ id }: { id: string }) {
+  const live = useRun(id)
+  const { run, phase, error } = live
+  const facts = useRunFacts(id, run?.status)
+  if (phase === 'missing') {
+    return (
+      <>
+        <PageHeader title="Run" breadcrumbs={crumbs} />
+        <EmptyState
+          icon={<IconSearchOff />} title="There is no such run to see"
+          text="The address is mistyped, the run was removed with old history, or it is not yours to see." action={<Button component={Link} href="/runs">All runs</Button>}
+        />
+      </>
+    )
+  }
+  if (!run) {
+    return (
+      <>
+        <PageHeader title="Run" breadcrumbs={crumbs} />
+        {error ? <ErrorNote error={error} title="The run could not be read" onRetry={live.again} /> : <Stack aria-busy="true"><Skeleton h={90} /><Skeleton h={360} /></Stack>}
+      </>
+    )
+  }
+  const title = facts.listed?.blueprintTitle ?? facts.blueprint?.title ?? 'Run'
+  return (
+    <>
+      <PageHeader
+        title={title} documentTitle={`${title}, run`} breadcrumbs={crumbs} badge={<RunStatusBadge run={run} error={facts.listed?.error} />}
+        actions={<RunActions run={run} facts={facts} onRecord={live.put} />}
+      />
+      <VisuallyHidden role="status">{spoken(run.status)}</VisuallyHidden>
+      {error !== null && <ErrorNote error={error} title="News of this run do not come" onRetry={live.again} />}
+      {!isOver(run.status) && (
+        <div className={classes.progress}>
+          <Progress value={run.progress} aria-label="Progress" size="sm" />
+          <Text size="sm" c="dimmed">{run.progress} %</Text>
+        </div>
+      )}
+      {facts.listed?.error && <Alert color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'} mb="md" title={facts.listed.error.startsWith('cancelled') ? undefined : 'The run failed'}><Text size="sm" className={classes.wrap}>{facts.listed.error}</Text></Alert>}
+      <Answers run={run} facts={facts} onRecord={live.put} onStale={live.again} />
+      <RunFactsList run={run} facts={facts} id={id} live={phase} />
+      <Steps run={run} facts={facts} />
+      <RunLog run={run} />
+      <Reached record={facts.record} />
+    </>
+  )
+}
+
+function spoken(status: string): string {
+  switch (status) {
+    case 'running': return 'The run is under way.'
+    case 'paused': return 'The run waits for an answer.'
+    case 'completed': return 'The run completed.'
+    default: return 'The run failed.'
+  }
+}

@@ -1,0 +1,76 @@
+import { Button, CloseButton, NativeSelect, Text } from '@mantine/core'
+import { IconArrowUp, IconTimeline } from '@tabler/icons-react'
+import { useRef } from 'react'
+import { EmptyState, ErrorNote, SearchField, showCount, useUrlStates } from '../../parts'
+import { BlueprintFilter } from './blueprint-filter'
+import { type Range, ranges } from './run-bars'
+import { RunChart, when } from './run-chart'
+import { isFiltered, noFilters, statuses, times } from './run-filters'
+import { RunTable } from './run-table'
+import classes from './runs.module.css'
+import { useRunList } from './use-run-list'
+import { WaitingRuns } from './waiting-runs'
+import { Time } from '../../parts/time'
+
+type Props = {
+  /** Only the runs of this blueprint. */
+  blueprintId?: string
+  /** What stands in the empty list, instead of the words on runs in general. */
+  begin?: React.ReactNode
+}
+
+/** Runs over time, those that wait, and the list with its filters; all choices are in the address. */
+export function RunsView({ blueprintId, begin }: Props) {
+  const [{ over, ...filters }, set] = useUrlStates({ ...noFilters, over: '24h' })
+  const range = ranges.find((one) => one === over) ?? '24h'
+  const head = useRef<HTMLDivElement>(null)
+  const list = useRunList(filters, blueprintId, () => (head.current?.getBoundingClientRect().top ?? 0) < 40)
+  const filtered = isFiltered(blueprintId ? { ...filters, blueprint: '' } : filters)
+  const chosenTime = filters.from && filters.to ? { start: Date.parse(filters.from), end: Date.parse(filters.to) } : null
+  return (
+    <>
+      <WaitingRuns blueprintId={blueprintId} onShowAll={() => set({ ...noFilters, status: 'paused' })} />
+      <RunChart
+        blueprintId={blueprintId} range={range} chosen={filters.from} onRange={(value: Range) => set({ over: value, from: '', to: '' })}
+        onChoose={(span) => set(span ? { ...span, time: '' } : { from: '', to: '' })}
+      />
+      <div ref={head} className={classes.filters} role="search" aria-label="Filter the runs">
+        <div className={classes.search}><SearchField label="Search by run id" value={filters.search} onSearch={(search) => set({ search })} /></div>
+        {!blueprintId && <BlueprintFilter value={filters.blueprint} onChange={(blueprint) => set({ blueprint })} />}
+        <NativeSelect aria-label="Status" data={statuses} value={filters.status} onChange={(event) => set({ status: event.currentTarget.value })} />
+        {chosenTime && Number.isFinite(chosenTime.start) && Number.isFinite(chosenTime.end) ? (
+          <Button
+            variant="light" justify="space-between" rightSection={<CloseButton component="span" size="sm" aria-hidden />} aria-label={`Time: ${when(chosenTime, range)}. Take this filter off`}
+            onClick={() => set({ from: '', to: '' })} styles={{ label: { whiteSpace: 'nowrap' } }} style={{ flexBasis: 'auto' }}
+          >
+            {when(chosenTime, range)}
+          </Button>
+        ) : (
+          <NativeSelect aria-label="Time" data={times} value={filters.time} onChange={(event) => set({ time: event.currentTarget.value })} />
+        )}
+      </div>
+      {(list.list?.held ?? 0) > 0 && (
+        <div className={classes.new} role="status">
+          <Button size="compact-md" radius="xl" leftSection={<IconArrowUp size={16} aria-hidden />} onClick={() => { list.showNew(); head.current?.scrollIntoView({ block: 'center' }) }}>
+            {showCount(list.list?.held ?? 0, 'new run')}
+          </Button>
+        </div>
+      )}
+      {list.error && !list.list
+        ? <ErrorNote error={list.error} title="The runs could not be listed" onRetry={list.refetch} />
+        : (
+          <RunTable
+            runs={list.list?.runs} ofOneBlueprint={blueprintId !== undefined}
+            empty={list.list?.next ? undefined : filtered
+              ? <EmptyState icon={<IconTimeline />} title="No run fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={() => set(noFilters)}>Take the filters off</Button>} />
+              : <EmptyState icon={<IconTimeline />} title="No runs yet" text="A run is one execution of a blueprint: what each step got, gave and how long it took is kept here." action={begin} />}
+          />
+        )}
+      <div className={classes.foot}>
+        {list.list?.searchedUntil && <Text size="sm" c="dimmed" role="status">Looked back to <Time at={list.list.searchedUntil} absolute />; older runs may fit too.</Text>}
+        <ErrorNote error={list.olderError} title="Older runs could not be loaded" />
+        {list.list?.next && <Button variant="default" loading={list.isLoadingOlder} onClick={list.loadOlder}>{list.list.searchedUntil ? 'Look further back' : 'Load older'}</Button>}
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,82 @@
+import { ActionIcon, Alert, Anchor, CopyButton, Group, Text, Title, Tooltip } from '@mantine/core'
+import { IconAlertTriangle, IconCheck, IconLink, IconX } from '@tabler/icons-react'
+import { useMemo } from 'react'
+import { Duration, JsonView, KeyValue, StatusBadge, Time } from '../../parts'
+import { hintFor } from './failure-hints'
+import { LogLines } from './run-log'
+import classes from './run-page.module.css'
+import { nameOf } from './step-rows'
+import { around } from './step-tree'
+import type { Span } from './time-scale'
+import { ms, type Run, type Step } from './types'
+
+type Props = { run: Run; address: string; whole: Span; onClose?: () => void; onSelect: (address: string) => void }
+
+/** One step in full: what it got, gave, wrote and why it failed. Of an item of a loop, its steps. */
+export function StepPanel({ run, address, whole, onClose, onSelect }: Props) {
+  const step = run.steps.find((one) => one.nodeId === address)
+  const within = useMemo(() => (step ? [] : run.steps.filter((one) => one.nodeId.startsWith(`${address}/`))), [run.steps, step, address])
+  return (
+    <section aria-label="The chosen step">
+      <div className={classes.panelHead}>
+        <div>
+          <Title order={3} tabIndex={-1} data-autofocus className={classes.panelTitle}>{step ? nameOf(step) : within.length > 0 ? 'Item of a loop' : 'No such step'}</Title>
+          <div className={classes.address}>
+            {around(address).filter((_, index) => index % 2 === 0).map((loop) => <span key={loop}><Anchor component="button" type="button" inherit onClick={() => onSelect(loop)}>{loop}</Anchor> › </span>)}
+            {address}
+          </div>
+        </div>
+        <Group gap={2} wrap="nowrap">
+          <CopyButton value={location.href} timeout={2000}>
+            {({ copied, copy }) => (
+              <Tooltip label={copied ? 'Copied' : 'Copy a link to this step'}>
+                <ActionIcon aria-label="Copy a link to this step" onClick={copy} color={copied ? 'green' : 'gray'}>{copied ? <IconCheck size={17} aria-hidden /> : <IconLink size={17} aria-hidden />}</ActionIcon>
+              </Tooltip>
+            )}
+          </CopyButton>
+          {onClose && <ActionIcon aria-label="Close the step" onClick={onClose}><IconX size={17} aria-hidden /></ActionIcon>}
+        </Group>
+      </div>
+      {step && <Inside run={run} step={step} whole={whole} />}
+      {within.map((one) => (
+        <Group key={one.nodeId} justify="space-between" gap="xs" mt={6} wrap="nowrap">
+          <Anchor component="button" type="button" size="sm" ta="start" onClick={() => onSelect(one.nodeId)} mih={24}>{nameOf(one)}</Anchor>
+          <StatusBadge status={one.status} size="sm" />
+        </Group>
+      ))}
+      {!step && within.length === 0 && <Text size="sm" c="dimmed">This run has no step of that address.</Text>}
+    </section>
+  )
+}
+
+function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
+  const lines = useMemo(() => run.logs.filter((line) => line.nodeId === step.nodeId), [run.logs, step.nodeId])
+  const reused = ms(step.endTime) < whole.from
+  const begun = step.startTime !== null
+  return (
+    <>
+      <KeyValue
+        pairs={[
+          ['Status', <StatusBadge status={step.status} size="sm" />],
+          ['Type', step.nodeType],
+          ['Started', begun ? <Time at={step.startTime} /> : false],
+          ['Duration', begun && step.durationMs !== null ? <Duration ms={step.durationMs} /> : false],
+          ['Attempts', step.attempt > 0 ? String(step.attempt) : false],
+          ['Tokens', step.tokensUsed ? step.tokensUsed.toLocaleString('en') : false],
+          ['Result', reused ? 'kept from the run that this one retries' : false],
+        ]}
+      />
+      {step.error && (
+        <Alert color="red" mt="sm" icon={<IconAlertTriangle size={20} aria-hidden />} title={step.error.code ?? 'Failed'}>
+          <Text size="sm" className={classes.wrap}>{step.error.message}</Text>
+          <Text size="sm" mt={6}>{hintFor(step.error.code)}</Text>
+        </Alert>
+      )}
+      {begun && <div className={classes.part}><Title order={4}>Input</Title><JsonView value={step.input} label={`Input of ${step.nodeId}`} maxHeight="320px" /></div>}
+      {(step.status === 'completed' || step.output !== null) && <div className={classes.part}><Title order={4}>Output</Title><JsonView value={step.output} label={`Output of ${step.nodeId}`} maxHeight="420px" /></div>}
+      {!begun && step.status === 'pending' && <Text size="sm" c="dimmed" mt="sm">{run.status === 'failed' ? 'The run ended before this step.' : 'It has not begun.'}</Text>}
+      {!begun && step.status === 'skipped' && <Text size="sm" c="dimmed" mt="sm">No branch led here, or the step is disabled.</Text>}
+      {lines.length > 0 && <div className={classes.part}><Title order={4}>Log of this step</Title><LogLines lines={lines} start={whole.from} label={`Log lines of ${step.nodeId}`} /></div>}
+    </>
+  )
+}

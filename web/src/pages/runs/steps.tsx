@@ -1,0 +1,94 @@
+import { ActionIcon, Button, Chip, Drawer, Group, Title, Tooltip } from '@mantine/core'
+import '@mantine/core/styles/Chip.layer.css'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconArrowsMaximize, IconFocus2, IconZoomIn, IconZoomOut } from '@tabler/icons-react'
+import { useCallback, useMemo, useState } from 'react'
+import { GraphView } from '../../graph'
+import { useUrlStates } from '../../parts'
+import { graphOf } from './run-graph'
+import classes from './run-page.module.css'
+import { StepPanel } from './step-panel'
+import { rowsOf } from './step-rows'
+import { treeOf } from './step-tree'
+import { around, pausesOf, type Span, wholeOf, zoomed } from './time-scale'
+import { Timeline } from './timeline'
+import { isOver, type Run, type StepStatus, waitsOf } from './types'
+import type { RunFacts } from './use-run-facts'
+import { useServerClock } from './use-server-clock'
+
+const failures: ReadonlySet<StepStatus> = new Set(['failed', 'paused', 'running'])
+
+/** The steps of a run: on the graph, over time, and the chosen one in full. The choice is in the address. */
+export function Steps({ run, facts }: { run: Run; facts: RunFacts }) {
+  const [{ step: selected, only }, set] = useUrlStates({ step: '', only: '' })
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const [chosenWindow, setWindow] = useState<Span | null>(null)
+  const wide = useMediaQuery('(min-width: 75em)', true, { getInitialValueInEffect: false })
+  const now = useServerClock(!isOver(run.status))
+  const whole = wholeOf(run, now)
+  const window = chosenWindow && chosenWindow.to > chosenWindow.from ? chosenWindow : whole
+  const tree = useMemo(() => treeOf(run.steps), [run.steps])
+  const rows = useMemo(
+    () => rowsOf(tree, { toggled, selected: selected || null, only: only === 'failed' ? failures : undefined }),
+    [tree, toggled, selected, only],
+  )
+  const waits = useMemo(() => new Map(waitsOf(run).map((asked) => [asked.nodeId, asked])), [run])
+  const pauses = useMemo(() => pausesOf(run.logs), [run.logs])
+  const graph = useMemo(() => graphOf(facts.map, run.steps), [facts.map, run.steps])
+  const choose = useCallback((address: string | undefined) => set({ step: address ?? '' }), [set])
+  const onWindow = useCallback((next: Span) => setWindow(next), [])
+  const row = rows.find((one) => one.address === selected)
+  const zoomedIn = window.to - window.from < whole.to - whole.from - 0.5
+  const failed = run.steps.some((step) => step.status === 'failed')
+  const toggle = (address: string, open: boolean) => {
+    setToggled((before) => new Map(before).set(address, open))
+    // What is closed over the chosen step takes the choice along.
+    if (!open && selected.startsWith(`${address}[`) || !open && selected.startsWith(`${address}/`)) choose(address)
+  }
+  const panel = selected && <StepPanel run={run} address={selected} whole={whole} onClose={wide ? () => choose('') : undefined} onSelect={choose} />
+
+  return (
+    <section className={classes.section} aria-labelledby="run-steps">
+      <div className={classes.sectionHead}>
+        <Title order={2} id="run-steps">Steps</Title>
+        <div className={classes.tools}>
+          {(failed || only === 'failed') && <Chip size="xs" checked={only === 'failed'} onChange={(on) => set({ only: on ? 'failed' : '' })}>Failed and open only</Chip>}
+          <Group gap={4} role="group" aria-label="Zoom of the time line">
+            <Tool name="Zoom in" off={false} act={() => onWindow(zoomed(window, whole, 0.5))}><IconZoomIn size={17} aria-hidden /></Tool>
+            <Tool name="Zoom out" off={!zoomedIn} act={() => setWindow(next(zoomed(window, whole, 2), whole))}><IconZoomOut size={17} aria-hidden /></Tool>
+            <Tool name="Zoom to the chosen step" off={!row || !Number.isFinite(row.start) || row.end < whole.from} act={() => row && onWindow(around({ from: row.start, to: Number.isFinite(row.end) ? row.end : whole.to }, whole))}><IconFocus2 size={17} aria-hidden /></Tool>
+            <Tool name="Show the whole run" off={!zoomedIn} act={() => setWindow(null)}><IconArrowsMaximize size={17} aria-hidden /></Tool>
+          </Group>
+        </div>
+      </div>
+      {graph && (
+        <div className={classes.graph}>
+          <GraphView map={graph.map} statuses={graph.statuses} selected={graph.selectedOf(selected)} onSelect={choose} height={wide ? 300 : 240} label="The blueprint, with the status of each step" />
+        </div>
+      )}
+      <div className={classes.columns} data-two={wide && Boolean(selected)}>
+        <Timeline rows={rows} whole={whole} window={window} selected={selected || null} waits={waits} pauses={pauses} onSelect={choose} onToggle={toggle} onWindow={onWindow} />
+        {wide && panel && <div className={classes.panel}>{panel}</div>}
+      </div>
+      {!wide && (
+        <Drawer opened={Boolean(selected)} onClose={() => choose('')} position="bottom" size="82%" title="The chosen step" padding="md">
+          {panel}
+          <Button mt="md" fullWidth variant="default" onClick={() => choose('')}>Back to the steps</Button>
+        </Drawer>
+      )}
+    </section>
+  )
+}
+
+// Zoomed out to the whole, the window goes along with a run that goes on.
+function next(window: Span, whole: Span): Span | null {
+  return window.to - window.from >= whole.to - whole.from - 0.5 ? null : window
+}
+
+function Tool({ name, off, act, children }: { name: string; off: boolean; act: () => void; children: React.ReactNode }) {
+  return (
+    <Tooltip label={name}>
+      <ActionIcon variant="default" aria-label={name} aria-disabled={off || undefined} data-disabled={off || undefined} onClick={() => { if (!off) act() }}>{children}</ActionIcon>
+    </Tooltip>
+  )
+}

@@ -1,0 +1,243 @@
+import { VisuallyHidden } from '@mantine/core'
+import { IconChevronRight } from '@tabler/icons-react'
+import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { describeRow } from './row-words'
+import { showDuration } from '../../parts/time-words'
+import { lookOf } from './status-look'
+import { inSight, neighbour, type Row } from './step-rows'
+import { isReused, moved, partsOf, placed, type Span, ticksOf, zoomed } from './time-scale'
+import classes from './timeline.module.css'
+import type { Awaiting } from './types'
+
+const rowHeight = 36
+
+/** What the timeline shows and tells. */
+export type TimelineProps = {
+  rows: Row[]
+  whole: Span
+  window: Span
+  selected: string | null
+  waits: ReadonlyMap<string, Awaiting>
+  pauses: ReadonlyMap<string, Span[]>
+  onSelect: (address: string) => void
+  onToggle: (address: string, open: boolean) => void
+  onWindow: (window: Span) => void
+}
+
+/** The steps of a run over time. Only rows in sight are in the page, so that ten thousand steps cost no more than fifty. */
+export function Timeline({ rows, whole, window, selected, waits, pauses, onSelect, onToggle, onWindow }: TimelineProps) {
+  const scroller = useRef<HTMLDivElement>(null)
+  const frame = useRef<HTMLDivElement>(null)
+  const [sight, setSight] = useState({ top: 0, height: 620, width: 0 })
+  const [hover, setHover] = useState<{ row: Row; x: number; y: number } | null>(null)
+  const { from, to } = inSight(sight.top, sight.height, rowHeight, rows.length)
+  const width = useWidth(frame)
+  const room = (sight.width || width) - (width < 600 ? 148 : 260) - 10 // for the bars
+  const ticks = useMemo(() => ticksOf(window, whole.from, width < 600 ? 2 : width < 900 ? 4 : 7), [window, whole.from, width])
+  const selectedAt = rows.findIndex((row) => row.address === selected)
+
+  useLayoutEffect(() => {
+    const element = scroller.current
+    if (!element) return
+    const look = () => setSight({ top: element.scrollTop, height: element.clientHeight, width: element.clientWidth })
+    look()
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+
+  // The selected row comes into sight when the choice changes, not with every change of the run.
+  useEffect(() => {
+    const element = scroller.current
+    if (!element || selectedAt < 0) return
+    const top = selectedAt * rowHeight
+    if (top < element.scrollTop) element.scrollTop = top
+    else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight
+  }, [selected, selectedAt < 0])
+
+  useWheel(scroller, window, whole, onWindow)
+
+  function press(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const row = rows[selectedAt]
+    setHover(null)
+    const go = (next: Row | null | undefined) => { if (next) onSelect(next.address) }
+    const page = Math.max(1, Math.floor(sight.height / rowHeight) - 1)
+    switch (event.key) {
+      case 'ArrowDown': go(neighbour(rows, selected, 1)); break
+      case 'ArrowUp': go(neighbour(rows, selected, -1)); break
+      case 'PageDown': go(rows[Math.min(rows.length - 1, Math.max(0, selectedAt) + page)]); break
+      case 'PageUp': go(rows[Math.max(0, selectedAt - page)]); break
+      case 'Home': go(rows[0]); break
+      case 'End': go(rows[rows.length - 1]); break
+      case 'ArrowRight':
+        if (row && row.within > 0 && !row.open) onToggle(row.address, true)
+        else if (row?.open) go(rows[selectedAt + 1])
+        break
+      case 'ArrowLeft':
+        if (row?.open) onToggle(row.address, false)
+        else if (row) go(rows.slice(0, selectedAt).findLast((above) => above.depth < row.depth))
+        break
+      case 'Enter': case ' ':
+        if (row && row.within > 0) onToggle(row.address, !row.open)
+        break
+      case '+': case '=': onWindow(zoomed(window, whole, 0.5)); break
+      case '-': onWindow(zoomed(window, whole, 2)); break
+      default: return
+    }
+    event.preventDefault()
+  }
+
+  function point(event: PointerEvent, row: Row): void {
+    if (event.pointerType === 'touch') return
+    const box = frame.current?.getBoundingClientRect()
+    if (box) setHover({ row, x: Math.min(event.clientX - box.left + 12, box.width - 240), y: event.clientY - box.top + 16 })
+  }
+
+  return (
+    <div ref={frame} className={classes.frame}>
+      <div className={classes.axis} aria-hidden style={{ width: sight.width || undefined }}>
+        <div className={classes.axisName}>Step</div>
+        <div className={classes.ticks}>
+          {ticks.map(({ at, label }) => {
+            const left = placed({ from: at, to: at }, window)?.left ?? 0
+            return <span key={at} className={classes.tick} style={{ left: `${left}%` }}>{left < 93 && label}</span>
+          })}
+        </div>
+      </div>
+      <div
+        ref={scroller} className={classes.scroll} role="tree" aria-label="Steps over time" tabIndex={0} onKeyDown={press}
+        aria-activedescendant={selectedAt >= from && selectedAt < to ? `step-row-${selectedAt}` : undefined}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, clientWidth } }) => {
+          setSight({ top: scrollTop, height: clientHeight, width: clientWidth })
+          setHover(null)
+        }}
+        onPointerLeave={() => setHover(null)}
+      >
+        <div className={classes.space} role="presentation" style={{ height: rows.length * rowHeight }}>
+          {rows.slice(from, to).map((row, offset) => (
+            <TimelineRow
+              key={row.address} row={row} at={from + offset} whole={whole} window={window} room={room} chosen={row.address === selected}
+              asked={waits.get(row.address)} pauses={pauses.get(row.address)} onSelect={onSelect} onToggle={onToggle} onPoint={point}
+            />
+          ))}
+        </div>
+      </div>
+      {hover && (
+        <div className={classes.hover} style={{ left: hover.x, top: hover.y }} aria-hidden>
+          <strong>{hover.row.title}</strong>
+          {describeRow(hover.row, whole, waits.get(hover.row.address))}
+        </div>
+      )}
+    </div>
+  )
+}
+
+type RowProps = {
+  row: Row
+  at: number
+  whole: Span
+  window: Span
+  room: number
+  chosen: boolean
+  asked?: Awaiting
+  pauses?: Span[]
+  onSelect: (address: string) => void
+  onToggle: (address: string, open: boolean) => void
+  onPoint: (event: PointerEvent, row: Row) => void
+}
+
+function TimelineRow({ row, at, whole, window, room, chosen, asked, pauses, onSelect, onToggle, onPoint }: RowProps) {
+  const { icon: Icon } = lookOf(row.status)
+  const parts = partsOf(row, whole, asked, pauses)
+  const last = parts[parts.length - 1]
+  const first = parts[0]
+  const bar = first && last && placed({ from: first.from, to: last.to }, window)
+  const attempts = row.step?.attempt ?? 0
+  return (
+    // Keys are handled by the tree, which keeps the focus.
+    <div
+      id={`step-row-${at}`} role="treeitem" aria-level={row.depth + 1} aria-selected={chosen} aria-expanded={row.within > 0 ? row.open : undefined}
+      className={classes.row}
+      style={{ top: at * rowHeight, height: rowHeight, ['--depth' as string]: row.depth }}
+      onClick={() => onSelect(row.address)} onPointerMove={(event) => onPoint(event, row)}
+    >
+      <div className={classes.name}>
+        {row.within > 0 && (
+          <span
+            className={classes.opener} data-open={row.open} aria-hidden
+            onClick={(event) => { event.stopPropagation(); onToggle(row.address, !row.open) }}
+          >
+            <IconChevronRight size={16} />
+          </span>
+        )}
+        <span className={classes.icon} data-status={row.status}><Icon size={16} stroke={2} aria-hidden /></span>
+        <span className={classes.title}>{row.title}</span>
+        {attempts > 1 && <span className={classes.note} aria-hidden>×{attempts}</span>}
+        {row.within > 0 && <span className={classes.note} aria-hidden>{row.within} {row.kind === 'item' ? 'steps' : row.within === 1 ? 'item' : 'items'}</span>}
+        <VisuallyHidden>: {describeRow(row, whole, asked)}</VisuallyHidden>
+      </div>
+      <div className={classes.bars} aria-hidden>
+        {isReused(row, whole) && <span className={classes.reused}>kept from the earlier run</span>}
+        {parts.map((part) => {
+          const place = placed(part, window)
+          return place && (
+            <span
+              key={part.from} className={classes.bar} data-status={row.status} data-waits={part.waits} data-group={row.within > 0}
+              style={{ left: `min(${place.left}%, calc(100% - 4px))`, width: `${place.width}%` }}
+            />
+          )
+        })}
+        {bar && <LengthLabel row={row} bar={bar} room={room} last={last.to - first.from} />}
+      </div>
+    </div>
+  )
+}
+
+// Behind the bar where there is room, else before it, else on it.
+const label = 84 // pixels that a length may take
+
+function LengthLabel({ row, bar, room, last }: { row: Row; bar: { left: number; width: number }; room: number; last: number }) {
+  const end = bar.left + bar.width
+  const text = showDuration(row.step?.durationMs ?? last)
+  const after = ((100 - end) / 100) * room >= label
+  if (!after && (bar.left / 100) * room < label) return <span className={`${classes.length} ${classes.over}`} style={{ right: `calc(${Math.max(0, 100 - end)}% + 6px)` }}><span>{text}</span></span>
+  const place = after ? { left: `calc(max(${end}%, ${bar.left}% + 4px) + 6px)` } : { right: `calc(${100 - bar.left}% + 6px)` }
+  return <span className={classes.length} style={place}>{text}</span>
+}
+
+function useWidth(ref: { current: HTMLElement | null }): number {
+  const [width, setWidth] = useState(1000)
+  useLayoutEffect(() => {
+    if (!ref.current) return
+    const observer = new ResizeObserver(([entry]) => { if (entry) setWidth(entry.contentRect.width) })
+    observer.observe(ref.current)
+    return () => observer.disconnect()
+  }, [ref])
+  return width
+}
+
+// The wheel zooms with Ctrl or Cmd (a pinch on a touchpad is that too) and moves along when turned sideways. React's
+// own listener could not keep the page from zooming.
+function useWheel(ref: { current: HTMLElement | null }, window: Span, whole: Span, onWindow: (window: Span) => void): void {
+  const latest = useRef({ window, whole, onWindow })
+  latest.current = { window, whole, onWindow }
+  useEffect(() => {
+    const element = ref.current
+    if (!element) return
+    const turn = (event: WheelEvent) => {
+      const { window, whole, onWindow } = latest.current
+      if (event.ctrlKey || event.metaKey) {
+        event.preventDefault()
+        const bars = element.querySelector(`.${classes.bars}`)?.getBoundingClientRect()
+        const share = bars ? Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width)) : 0.5
+        onWindow(zoomed(window, whole, event.deltaY < 0 ? 0.8 : 1.25, window.from + share * (window.to - window.from)))
+      } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && window.to - window.from < whole.to - whole.from) {
+        event.preventDefault()
+        onWindow(moved(window, whole, event.deltaX / 800))
+      }
+    }
+    element.addEventListener('wheel', turn, { passive: false })
+    return () => element.removeEventListener('wheel', turn)
+  }, [ref])
+}

@@ -1,0 +1,22 @@
+import { useMutation } from '@tanstack/react-query'
+import { api } from '../../api/client'
+import { describeError } from '../../api/errors'
+import { queryClient } from '../../api/query-client'
+import { notifyDone } from '../../parts'
+import type { Awaiting, Run } from './types'
+
+/** Sends an answer to a paused run. `onStale` is called when the question is not open any more. */
+export function useAnswer(run: Run, asked: Awaiting, onRecord: (run: Run) => void, onStale: () => void) {
+  return useMutation({
+    mutationFn: (input: unknown) => api.execution.resume.mutate({ executionId: run.id, nodeId: asked.nodeId, ...(input === undefined ? {} : { input }) }),
+    onSuccess: (record) => {
+      notifyDone('Answered. The run goes on.')
+      onRecord(record)
+      void queryClient.invalidateQueries({ queryKey: ['runs'] })
+    },
+    onError: (error) => { if (describeError(error).code === 'CONFLICT') onStale() },
+  })
+}
+
+/** What useAnswer gives. */
+export type Answering = ReturnType<typeof useAnswer>

@@ -1,0 +1,91 @@
+import { useQuery } from '@tanstack/react-query'
+import { api, type Outputs } from '../../api/client'
+import type { ListedRun } from './run-pages'
+import { isOver, type Run } from './types'
+
+/** The log record of a run: what it reached, and where it came from. */
+export type LogRecord = Outputs['execution']['getExecutionLogs']['logs'][number]
+
+/** What is known of a run besides its status record. Each is undefined while unknown, null when it cannot be had. */
+export type RunFacts = {
+  listed: ListedRun | null | undefined
+  record: LogRecord | null | undefined
+  blueprint: Outputs['blueprint']['get'] | null | undefined
+  /** The map of the run's version. */
+  map: unknown
+}
+
+/** Looks up which blueprint and version a run is of, and its log record. */
+export function useRunFacts(id: string, status: Run['status'] | undefined): RunFacts {
+  const over = status !== undefined && isOver(status)
+  const listed = useQuery({ queryKey: ['run', id, 'listed', over], queryFn: () => find(id), placeholderData: (before) => before, enabled: status !== undefined && status !== 'not_found' })
+  const run = listed.data
+  const record = useQuery({
+    queryKey: ['run', id, 'record', over, run?.blueprintId],
+    queryFn: () => recordOf(run!), enabled: Boolean(run), placeholderData: (before) => before, retry: false,
+  })
+  const blueprint = useQuery({ queryKey: ['blueprint', run?.blueprintId, 'of a run'], queryFn: () => api.blueprint.get.query({ id: run!.blueprintId }), enabled: Boolean(run), retry: false })
+  const isCurrent = run && blueprint.data?.version === run.blueprintVersion
+  const versions = useQuery({
+    queryKey: ['blueprint', run?.blueprintId, 'version', run?.blueprintVersion],
+    queryFn: async () => (await api.blueprint.versions.query({ id: run!.blueprintId })).find(({ version }) => version === run!.blueprintVersion)?.blueprint_map ?? null,
+    enabled: Boolean(run && blueprint.data?.can_manage && !isCurrent), retry: false, staleTime: Infinity,
+  })
+  return {
+    listed: listed.isError ? null : listed.data,
+    record: record.isError || listed.data === null || listed.isError ? null : record.data,
+    blueprint: blueprint.isError ? null : blueprint.data,
+    map: isCurrent ? blueprint.data?.blueprint_map : versions.data ?? undefined,
+  }
+}
+
+const around = 60_000
+
+// The id of a run holds the instant at which it was made, so that the server need not look far.
+async function find(id: string): Promise<ListedRun | null> {
+  const at = Number(/^exec_(\d+)_/.exec(id)?.[1])
+  const near = Number.isFinite(at) ? { from: new Date(at - around).toISOString(), to: new Date(at + around).toISOString() } : {}
+  const { runs } = await api.execution.listRuns.query({ search: id, limit: 1, ...near })
+  return runs.find((run) => run.executionId === id) ?? null
+}
+
+const pages = 10
+
+// Log records are listed newest first and by no other key: counting the newer runs tells which one it is.
+async function recordOf(run: ListedRun): Promise<LogRecord | null> {
+  let newer = 0
+  let cursor: string | undefined
+  for (let page = 0; page < pages; page++) {
+    const { runs, next } = await api.execution.listRuns.query({ blueprintId: run.blueprintId, from: run.createdAt, limit: 100, ...(cursor ? { cursor } : {}) })
+    const at = runs.findIndex((one) => one.executionId === run.executionId)
+    if (at >= 0) return recordAt(run, newer + at)
+    newer += runs.length
+    if (!next) return null
+    cursor = next
+  }
+  return null
+}
+
+async function recordAt(run: ListedRun, offset: number): Promise<LogRecord | null> {
+  for (const limit of [1, 10]) { // others may have begun meanwhile
+    const { logs } = await api.execution.getExecutionLogs.query({ blueprintId: run.blueprintId, limit, offset })
+    const found = logs.find((log) => log.executionData.executionId === run.executionId)
+    if (found) return found
+  }
+  return null
+}
+
+/** The runs that a run started itself, newest first. */
+export function useChildren(id: string, run: Run | null): ListedRun[] {
+  const starts = run?.steps.some((step) => step.nodeType === 'blueprint' || step.nodeType === 'for-each' || step.nodeType === 'for_each') ?? false
+  const children = useQuery({
+    queryKey: ['run', id, 'children', run?.endTime],
+    queryFn: async () => {
+      const to = run?.endTime ? { to: new Date(Date.parse(run.endTime) + 1000).toISOString() } : {}
+      const { runs } = await api.execution.listRuns.query({ from: run!.startTime!, ...to, limit: 100 })
+      return runs.filter((one) => one.parentExecutionId === id)
+    },
+    enabled: starts && Boolean(run?.startTime), refetchInterval: run?.endTime ? false : 5000, retry: false,
+  })
+  return children.data ?? []
+}

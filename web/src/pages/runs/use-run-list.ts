@@ -1,0 +1,48 @@
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { api } from '../../api/client'
+import { useOrganizationFilter } from '../../shell/organization'
+import { questionFor, type RunFilters } from './run-filters'
+import { type RunList, withFirst, withOlder } from './run-pages'
+
+const first = 25
+const most = 100
+
+/**
+ * The runs that fit the filters. The newest are looked up every few seconds; while the reader is further down than the
+ * head of the list (`isReading`), new ones are only counted (`list.held`) until `showNew`.
+ */
+export function useRunList(filters: RunFilters, blueprintId: string | undefined, isReading: () => boolean) {
+  const organizationId = useOrganizationFilter().id
+  const key = JSON.stringify([filters, blueprintId, organizationId])
+  const [kept, keep] = useState<{ key: string; list: RunList } | null>(null)
+  const list = kept?.key === key ? kept.list : null
+  const size = useRef(first)
+  size.current = Math.min(most, Math.max(first, list?.runs.length ?? 0))
+  const ask = (more: { limit: number; cursor?: string }) =>
+    api.execution.listRuns.query({ ...questionFor(filters, { blueprintId, organizationId }, Date.now()), ...more })
+  const page = useQuery({
+    queryKey: ['runs', 'list', key],
+    queryFn: () => ask({ limit: size.current }),
+    refetchInterval: (query) => (query.state.error ? 15_000 : 5000),
+    staleTime: 0,
+  })
+  const reading = useRef(isReading)
+  reading.current = isReading
+  useEffect(() => {
+    if (page.data) keep((before) => ({ key, list: withFirst(before?.key === key ? before.list : null, page.data, reading.current()) }))
+  }, [page.data, key])
+  const older = useMutation({
+    mutationFn: (cursor: string) => ask({ limit: first, cursor }),
+    onSuccess: (more) => keep((before) => (before?.key === key ? { key, list: withOlder(before.list, more) } : before)),
+  })
+  return {
+    list,
+    error: page.error,
+    refetch: () => void page.refetch(),
+    olderError: older.error,
+    isLoadingOlder: older.isPending,
+    loadOlder: () => { if (list?.next) older.mutate(list.next) },
+    showNew: () => { if (page.data) keep({ key, list: withFirst(list, page.data, false) }) },
+  }
+}

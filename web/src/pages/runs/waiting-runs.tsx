@@ -1,0 +1,38 @@
+import { Button, Title } from '@mantine/core'
+import { IconHandStop } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import { api } from '../../api/client'
+import { Time } from '../../parts'
+import { useOrganizationFilter } from '../../shell/organization'
+import classes from './runs.module.css'
+import { awaitWord } from './trigger-words'
+
+const shown = 5
+
+/** The runs that wait for somebody, at the head of the page; nothing when there are none. */
+export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; onShowAll: () => void }) {
+  const organizationId = useOrganizationFilter().id
+  const waiting = useQuery({
+    queryKey: ['runs', 'waiting', blueprintId, organizationId],
+    queryFn: () => api.execution.listRuns.query({ ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}), status: 'paused', limit: shown }),
+    refetchInterval: 10_000,
+  })
+  const runs = waiting.data?.runs ?? []
+  if (runs.length === 0) return null
+  return (
+    <section className={classes.waiting} aria-labelledby="waiting-runs">
+      <Title order={2} size="h4" id="waiting-runs"><IconHandStop size={18} aria-hidden />Needs an answer</Title>
+      <ul>
+        {runs.map((run) => (
+          <li key={run.executionId}>
+            <span><strong>{run.blueprintTitle}</strong> {awaitWord(run.awaiting)}</span>
+            <span>started <Time at={run.startTime} /></span>
+            <Button component={Link} href={`/runs/${run.executionId}`} size="compact-md" variant="default">Look<span style={{ position: 'absolute', clipPath: 'inset(50%)' }}> at {run.blueprintTitle}</span></Button>
+          </li>
+        ))}
+      </ul>
+      {waiting.data?.next && <p><Button variant="subtle" size="compact-sm" onClick={onShowAll}>List all that wait</Button></p>}
+    </section>
+  )
+}

@@ -1,0 +1,53 @@
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { api, type Inputs } from '../../api/client'
+import { describeError, issueFor } from '../../api/errors'
+import type { Organization } from '../../api/session'
+import { CopyField, ErrorNote, notifyDone } from '../../parts'
+import { givable, type Role, roleTitle } from './roles'
+
+/** Adds somebody by their email. They need an account on this server. */
+export function AddMember({ of }: { of: Organization }) {
+  const client = useQueryClient()
+  const [email, setEmail] = useState('')
+  const [role, setRole] = useState<Role>('member')
+  const add = useMutation({
+    mutationFn: (input: Inputs['organization']['addMember']) => api.organization.addMember.mutate(input),
+    onSuccess: (member) => {
+      setEmail('')
+      notifyDone(`${member.name || member.email} is ${role === 'member' ? 'a' : 'an'} ${role} now.`)
+      return client.invalidateQueries({ queryKey: ['members', of.id] })
+    },
+  })
+  const unknown = add.error !== null && describeError(add.error).code === 'NOT_FOUND'
+  const issue = issueFor(add.error, 'email')
+  const asked = add.variables?.email ?? ''
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    add.mutate({ organizationId: of.id, email: email.trim(), role })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {unknown && (
+          <Stack gap="xs" role="alert">
+            <Text size="sm">Nobody on this server has the email <b>{asked}</b>. Whoever runs the server can add them; then add them here.</Text>
+            <CopyField label="Command that adds them" hideLabel value={`blueprintd user add --email ${shell(asked)}`} />
+          </Stack>
+        )}
+        {add.error && !unknown && !issue && <ErrorNote error={add.error} />}
+        <Group align="flex-end" gap="sm">
+          <TextInput label="Email" type="email" required withAsterisk={false} maxLength={320} autoComplete="off" style={{ flex: '1 1 220px' }} value={email} error={issue} onChange={(event) => setEmail(event.currentTarget.value)} />
+          <NativeSelect label="Role" data={givable(of.role).map((value) => ({ value, label: roleTitle(value) }))} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)} style={{ flex: '0 1 140px' }} />
+          <Button type="submit" loading={add.isPending} disabled={email.trim() === ''}>Add</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+// What a shell takes as one word.
+function shell(text: string): string {
+  return /^[\w.+@%-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
+}

@@ -1,0 +1,98 @@
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { IconHistory } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { api, type Outputs } from '../../api/client'
+import { useSignedIn } from '../../api/session'
+import { type Column, DataTable, EmptyState, ErrorNote, Pager, Time, useUrlStates } from '../../parts'
+import { AuditDetails, DetailsToggle } from './audit-details'
+import { AuditFilters, type Filters } from './audit-filters'
+import classes from './audit.module.css'
+import { actionWords, areaOf, targetHref, targetWord, viaWord } from './audit-words'
+import { SettingsFrame } from './settings-frame'
+
+type Row = Outputs['auditLog']['list']['entries'][number]
+
+const perPage = 50
+
+/** Who changed what: one's own doing, or that of an organization that one administers. */
+export default function AuditPage() {
+  const { user } = useSignedIn()
+  const [{ page, ...filters }, set] = useUrlStates({ page: '1', organization: '', area: '', via: '', who: '' })
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const at = Math.max(1, Math.floor(Number(page)) || 1)
+  const { organization } = filters
+  const list = useQuery({
+    queryKey: ['audit', organization, at],
+    queryFn: () => api.auditLog.list.query({ limit: perPage, offset: (at - 1) * perPage, ...(organization ? { organizationId: organization } : {}) }),
+    placeholderData: (before, query) => (query?.queryKey[1] === organization ? keepPreviousData(before) : undefined),
+  })
+  const toggle = (id: string) => {
+    const next = new Set(open)
+    if (!next.delete(id)) next.add(id)
+    setOpen(next)
+  }
+  const change = (part: Partial<Filters>) => set('organization' in part ? { ...part, page: '1' } : part)
+
+  const columns: Column<Row>[] = [
+    {
+      key: 'what', title: 'What', primary: true,
+      render: (row) => {
+        const words = `${who(row, user.id)} ${actionWords(row)}`
+        const id = `details-${row.id}`
+        return (
+          <div className={classes.what}>
+            <Group gap={6} wrap="nowrap" justify="space-between" align="flex-start">
+              <Text size="sm" pt={5}><b>{who(row, user.id)}</b> {actionWords(row)}</Text>
+              <DetailsToggle open={open.has(row.id)} what={words} onToggle={() => toggle(row.id)} id={id} />
+            </Group>
+            {open.has(row.id) && <AuditDetails of={row} id={id} />}
+          </div>
+        )
+      },
+    },
+    { key: 'target', title: 'Target', width: '120px', render: (row) => <Target of={row} /> },
+    { key: 'via', title: 'Via', width: '120px', render: (row) => viaWord(row.via) },
+    { key: 'when', title: 'When', width: '150px', render: (row) => <Time at={row.at} /> },
+  ]
+  const rows = list.data?.entries
+  const shown = rows?.filter((row) => fits(row, filters, user.id))
+  const filtered = filters.area !== '' || filters.via !== '' || filters.who !== ''
+  const pages = Math.max(1, Math.ceil((list.data?.total ?? 0) / perPage))
+  return (
+    <SettingsFrame title="Audit log" text="Every change leaves a line: who did what, to what, when, and by which way. Nobody can edit it; old lines go by age.">
+      <Stack gap="sm">
+        <AuditFilters filters={filters} onChange={change} />
+        {filtered && rows && shown && pages > 1 && <Text size="sm" c="dimmed" role="status">{shown.length} of the {rows.length} entries on this page fit.</Text>}
+        {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+          <DataTable
+            caption="Audit log, newest first" columns={columns} rows={shown} rowKey={(row) => row.id} stale={list.isPlaceholderData}
+            empty={filtered && rows && rows.length > 0
+              ? <EmptyState icon={<IconHistory />} title="Nothing on this page fits" text={pages > 1 ? 'The filters look only at this page. Older entries are on the next ones.' : 'No entry fits these filters.'} action={<Button variant="default" onClick={() => set({ area: '', via: '', who: '' })}>Clear the filters</Button>} />
+              : <EmptyState icon={<IconHistory />} title="No entries yet" text="When somebody makes, changes, runs or deletes something, it is noted here." />}
+          />
+        )}
+        <Pager page={at} pages={pages} onPage={(next) => set({ page: String(next) }, { push: true })} total={list.data?.total} noun="entry" label="Pages of the audit log" />
+      </Stack>
+    </SettingsFrame>
+  )
+}
+
+function Target({ of }: { of: Row }) {
+  const href = targetHref(of)
+  if (of.targetType === '') return <span>–</span>
+  return href ? <Anchor component={Link} href={href} inherit aria-label={`${targetWord(of.targetType)} ${of.targetId}`}>{targetWord(of.targetType)}</Anchor> : <span>{targetWord(of.targetType)}</span>
+}
+
+function who(row: Row, own: string): string {
+  if (row.actorId === own) return 'You'
+  return row.actorName || (row.actorId ? 'Somebody who is gone' : 'The operator')
+}
+
+function fits(row: Row, { area, via, who: text }: Filters, own: string): boolean {
+  if (area !== '' && areaOf(row.action) !== area) return false
+  if (via !== '' && row.via !== via) return false
+  const wanted = text.trim().toLowerCase()
+  return wanted === '' || `${who(row, own)} ${row.actorName} ${row.action} ${actionWords(row)} ${row.targetType} ${row.targetId}`.toLowerCase().includes(wanted)
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { actionWords, areaOf, targetHref, viaWord } from './audit-words.ts'
+
+const entry = (action: string, detail: Record<string, unknown> = {}, targetType = '', targetId = 'a1') => ({ action, targetType, targetId, detail })
+
+test('actions in words', () => {
+  const cases: [string, Record<string, unknown>, string][] = [
+    ['blueprint.update', { title: 'Hello', changed: ['title'] }, 'changed the blueprint "Hello"'],
+    ['blueprint.update', {}, 'changed a blueprint'],
+    ['apiKey.revoke', {}, 'revoked an API key'],
+    ['organization.create', {}, 'made an organization'],
+    ['connection.delete', { name: 'Slack' }, 'deleted the connection "Slack"'],
+    ['session.create', { outcome: 'failed' }, 'failed to sign in'],
+    ['session.create', { outcome: 'signed in' }, 'signed in'],
+    ['organization.addMember', { userName: 'Bob', role: 'admin', roleBefore: null }, 'added Bob as admin'],
+    ['organization.addMember', { userName: 'Bob', role: 'owner', roleBefore: 'admin' }, 'made Bob owner, who was admin'],
+    ['collaborator.add', { role: 'editor' }, 'added a collaborator as collaborator (editor)'],
+    ['user.update', { name: 'Ada' }, 'changed their name to "Ada"'],
+    ['user.update', {}, 'changed their name'],
+    ['something.new', {}, 'something.new'],
+  ]
+  for (const [action, detail, wanted] of cases) assert.equal(actionWords(entry(action, detail)), wanted, action)
+})
+
+test('targets, areas and ways', () => {
+  assert.equal(targetHref(entry('blueprint.update', {}, 'blueprint')), '/blueprints/a1')
+  assert.equal(targetHref(entry('blueprint.delete', {}, 'blueprint')), undefined)
+  assert.equal(targetHref(entry('execution.cancel', {}, 'execution')), '/runs/a1')
+  assert.equal(targetHref(entry('blueprint.update', {}, 'blueprint', '../x')), undefined)
+  assert.equal(targetHref(entry('blueprintTriggers.redeliver', { executionId: 'e1' }, 'firing')), '/runs/e1')
+  assert.deepEqual(['blueprint.execute', 'session.create', 'x.y'].map(areaOf), ['Runs', 'Account', 'Other'])
+  assert.equal(viaWord('cli'), 'Command line')
+})

@@ -1,0 +1,61 @@
+import { Badge, Button, Code, Switch } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { IconKey, IconPlus } from '@tabler/icons-react'
+import { useState } from 'react'
+import { api, type Inputs, type Outputs } from '../../api/client'
+import { type Column, confirm, DataTable, EmptyState, ErrorNote, notifyDone, notifyError, StatusBadge, Time, useUrlState } from '../../parts'
+import { NewKey } from './new-key'
+import { SettingsFrame } from './settings-frame'
+
+type Row = Outputs['apiKey']['list'][number]
+
+/** One's API keys. */
+export default function KeysPage() {
+  const client = useQueryClient()
+  const [creating, setCreating] = useState(false)
+  const [revoked, setRevoked] = useUrlState('revoked')
+  const list = useQuery({ queryKey: ['apiKeys'], queryFn: () => api.apiKey.list.query() })
+  const revoke = useMutation({
+    mutationFn: (input: Inputs['apiKey']['revoke']) => api.apiKey.revoke.mutate(input),
+    onSuccess: () => notifyDone('The key is revoked.'),
+    onError: notifyError,
+    onSettled: () => client.invalidateQueries({ queryKey: ['apiKeys'] }),
+  })
+  const ask = async (row: Row) => {
+    const yes = await confirm({
+      title: `Revoke "${row.name}"?`,
+      text: <>The key that ends in <Code>{row.last4}</Code> fails from the very next request on. This cannot be undone.{row.lastUsedAt ? <> It was last used <Time at={row.lastUsedAt} />.</> : ' It was never used.'}</>,
+      action: 'Revoke', danger: true,
+    })
+    if (yes) revoke.mutate({ id: row.id })
+  }
+  const all = list.data
+  const hidden = all?.filter((row) => row.revokedAt).length ?? 0
+  const rows = all && (revoked ? all : all.filter((row) => !row.revokedAt))
+  const columns: Column<Row>[] = [
+    { key: 'name', title: 'Name', primary: true, render: (row) => row.name },
+    { key: 'last4', title: 'Ends in', render: (row) => <Code>{row.last4}</Code> },
+    { key: 'created', title: 'Created', render: (row) => <Time at={row.createdAt} /> },
+    { key: 'used', title: 'Last used', render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : 'Never') },
+    ...(revoked ? [{ key: 'state', title: 'State', render: (row: Row) => (row.revokedAt ? <Badge color="gray">Revoked <Time at={row.revokedAt} /></Badge> : <StatusBadge status="active" />) }] : []),
+    {
+      key: 'revoke', title: '', name: 'Actions', align: 'end', width: '1%',
+      render: (row) => !row.revokedAt && <Button size="compact-sm" variant="default" onClick={() => void ask(row)} aria-label={`Revoke ${row.name}`}>Revoke</Button>,
+    },
+  ]
+  const begin = <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={() => setCreating(true)}>New API key</Button>
+  return (
+    <SettingsFrame title="API keys" text="Programs, scripts and the MCP endpoint prove who they are with a key. This dashboard needs none." actions={rows?.length === 0 ? undefined : begin}>
+      {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
+        <div>
+          {hidden > 0 && <Switch mb="sm" label={`Show revoked keys (${hidden})`} checked={revoked !== ''} onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')} />}
+          <DataTable
+            caption="Your API keys" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
+            empty={<EmptyState icon={<IconKey />} title="No API keys" text="Make one for each program that calls this server, so that each can be revoked alone." action={begin} />}
+          />
+        </div>
+      )}
+      <NewKey opened={creating} onClose={() => setCreating(false)} />
+    </SettingsFrame>
+  )
+}

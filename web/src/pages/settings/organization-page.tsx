@@ -1,0 +1,75 @@
+import { Alert, Badge, Button, List, Skeleton } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { IconHistory, IconInfoCircle, IconPencil } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Link, useParams } from 'wouter'
+import { api, type Inputs } from '../../api/client'
+import type { Organization } from '../../api/session'
+import { CopyField, EmptyState, ErrorNote, notifyDone } from '../../parts'
+import { AddMember } from './add-member'
+import { MembersTable } from './members-table'
+import { NameDialog } from './name-dialog'
+import { manages, roles, roleTitle } from './roles'
+import { Section } from './section'
+import { SettingsFrame } from './settings-frame'
+import { refreshOrganizations, useOrganizations } from './use-organizations'
+
+const crumbs = [{ title: 'Organizations', href: '/settings/organizations' }]
+
+/** One organization: its members, and what each may do. */
+export default function OrganizationPage() {
+  const { id } = useParams<{ id: string }>()
+  const list = useOrganizations()
+  const one = list.data?.find((organization) => organization.id === id)
+  if (one) return <Found key={one.id} of={one} />
+  return (
+    <SettingsFrame title="Organization" breadcrumbs={crumbs}>
+      {list.isPending && <Skeleton h={220} />}
+      {list.error && <ErrorNote error={list.error} onRetry={() => void list.refetch()} />}
+      {list.data && <EmptyState title="Not one of your organizations" text="You have left it, or its admins took you out of it. They can add you again by your email." action={<Button component={Link} href="/settings/organizations">Your organizations</Button>} />}
+    </SettingsFrame>
+  )
+}
+
+function Found({ of }: { of: Organization }) {
+  const [renaming, setRenaming] = useState(false)
+  const rename = useMutation({
+    mutationFn: (input: Inputs['organization']['update']) => api.organization.update.mutate(input),
+    onSuccess: (saved) => {
+      setRenaming(false)
+      notifyDone(`It is called ${saved.name} now.`)
+      return refreshOrganizations()
+    },
+  })
+  const begin = () => {
+    rename.reset()
+    setRenaming(true)
+  }
+  const actions = manages(of.role) && (
+    <>
+      <Button variant="default" component={Link} href={`/settings/audit?organization=${of.id}`} leftSection={<IconHistory size={17} aria-hidden />}>Audit log</Button>
+      <Button variant="default" leftSection={<IconPencil size={17} aria-hidden />} onClick={begin}>Rename</Button>
+    </>
+  )
+  return (
+    <SettingsFrame title={of.name} badge={<Badge color="gray">{of.personal ? 'Personal workspace' : `You are ${roleTitle(of.role).toLowerCase()}`}</Badge>} breadcrumbs={crumbs} actions={actions || undefined}>
+      {of.personal ? (
+        <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />} title="This is yours alone">
+          What you make without choosing an organization lies here. Nobody can join a personal workspace; share single blueprints with collaborators, or make an organization to share all that is in it.
+        </Alert>
+      ) : (
+        <>
+          <MembersTable of={of} />
+          {manages(of.role) && <Section title="Add a member" boxed><AddMember of={of} /></Section>}
+          <Section title="What each role may" boxed>
+            <List size="sm" spacing="xs" listStyleType="none" withPadding={false}>
+              {roles.map(({ role, title, text }) => <List.Item key={role}><b>{title}{role === of.role && ' (you)'}</b><br />{text}</List.Item>)}
+            </List>
+          </Section>
+        </>
+      )}
+      <Section title="For the API"><CopyField label="Organization id" value={of.id} /></Section>
+      <NameDialog opened={renaming} onClose={() => setRenaming(false)} title={`Rename ${of.name}`} action="Rename" name={of.name} pending={rename.isPending} error={rename.error} onName={(name) => rename.mutate({ organizationId: of.id, name })} />
+    </SettingsFrame>
+  )
+}

@@ -1,0 +1,64 @@
+import { Button, PasswordInput, Stack } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useEffect, useState } from 'react'
+import { api, type Inputs } from '../../api/client'
+import { describeError, issueFor } from '../../api/errors'
+import { useSignedIn } from '../../api/session'
+import { ErrorNote, notifyDone } from '../../parts'
+import { NewPassword } from '../sign-in/new-password'
+import { strengthOf } from '../sign-in/password-strength'
+import { SignInError } from '../sign-in/sign-in-error'
+import { useCountdown } from '../sign-in/use-countdown'
+
+/** Changes one's password; all other sessions end. */
+export function PasswordForm() {
+  const { user } = useSignedIn()
+  const client = useQueryClient()
+  const [current, setCurrent] = useState('')
+  const [password, setPassword] = useState('')
+  const [tried, setTried] = useState(false)
+  const [until, setUntil] = useState<number>()
+  const left = useCountdown(until)
+  const change = useMutation({
+    mutationFn: (input: Inputs['session']['changePassword']) => api.session.changePassword.mutate(input),
+    onSuccess: () => {
+      setCurrent('')
+      setPassword('')
+      setTried(false)
+      void client.invalidateQueries({ queryKey: ['sessions'] })
+      notifyDone('Your password is changed. All other sessions have ended.')
+    },
+  })
+  const { error } = change
+  useEffect(() => {
+    const described = error && describeError(error)
+    setUntil(described && described.code === 'TOO_MANY_REQUESTS' ? Date.now() + (described.retryAfter ?? 60) * 1000 : undefined)
+  }, [error])
+  const known = [user.email, user.name]
+  const { level, advice } = strengthOf(password, known)
+  const atField = issueFor(error, 'current') ?? issueFor(error, 'password')
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setTried(true)
+    if (level > 0 && left === 0) change.mutate({ current, password })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack maw={420}>
+        {error && !atField && (describeError(error).code === 'TOO_MANY_REQUESTS' ? <SignInError error={error} left={left} /> : <ErrorNote error={error} />)}
+        <input type="email" name="email" autoComplete="username" value={user.email} readOnly hidden />
+        <PasswordInput
+          label="Present password" name="current-password" autoComplete="current-password" required withAsterisk={false} size="md" error={sentence(issueFor(error, 'current'))}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the present password', tabIndex: 0, 'aria-hidden': false }}
+          value={current} onChange={(event) => setCurrent(event.currentTarget.value)}
+        />
+        <NewPassword label="New password" value={password} onChange={setPassword} known={known} error={sentence(issueFor(error, 'password')) ?? (tried && level === 0 && password !== '' ? advice : undefined)} />
+        <div><Button type="submit" loading={change.isPending} disabled={left > 0}>Change password</Button></div>
+      </Stack>
+    </form>
+  )
+}
+
+function sentence(issue: string | undefined): string | undefined {
+  return issue && `It ${issue}.`
+}

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { givable, manages, mayTouch, roleTitle } from './roles.ts'
+
+test('who decides about whom', () => {
+  const cases: [string, string, boolean][] = [
+    ['member', 'member', false], ['admin', 'member', true], ['admin', 'admin', false], ['admin', 'owner', false], ['owner', 'admin', true], ['owner', 'owner', true],
+  ]
+  for (const [own, other, wanted] of cases) assert.equal(mayTouch(own, other), wanted, `${own} about ${other}`)
+  assert.deepEqual([manages('member'), manages('admin'), manages('owner')], [false, true, true])
+  assert.deepEqual(givable('admin'), ['member'])
+  assert.deepEqual(givable('nobody'), [])
+  assert.equal(roleTitle('owner'), 'Owner')
+  assert.equal(roleTitle('king'), 'king')
+})

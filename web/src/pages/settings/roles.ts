@@ -1,0 +1,31 @@
+/** What people may do in an organization, as the server decides it. No React here. */
+
+export type Role = 'member' | 'admin' | 'owner'
+
+/** The roles, the least first, in words. */
+export const roles: { role: Role; title: string; text: string }[] = [
+  { role: 'member', title: 'Member', text: 'Sees, changes and runs the blueprints of the organization, answers paused runs, and uses its connections. Deletes only what they made.' },
+  { role: 'admin', title: 'Admin', text: 'Also deletes any of its blueprints, makes them public, invites collaborators, changes its connections, renames it, adds and removes members, and reads its audit log.' },
+  { role: 'owner', title: 'Owner', text: 'Also decides who is an admin or owner. There is always at least one.' },
+]
+
+/** The word for a role. */
+export function roleTitle(role: string): string {
+  return roles.find((one) => one.role === role)?.title ?? role
+}
+
+/** Whether somebody with a role adds and removes members, and renames the organization. */
+export function manages(own: string): boolean {
+  return own === 'admin' || own === 'owner'
+}
+
+/** Whether somebody with a role may change or remove one with another. */
+export function mayTouch(own: string, other: string): boolean {
+  return own === 'owner' || own === 'admin' && other === 'member'
+}
+
+/** The roles that somebody with a role may give. */
+export function givable(own: string): Role[] {
+  if (own === 'owner') return ['member', 'admin', 'owner']
+  return own === 'admin' ? ['member'] : []
+}

@@ -1,0 +1,29 @@
+import { Text, Title } from '@mantine/core'
+import { type ReactNode, useId } from 'react'
+import classes from './section.module.css'
+
+type Props = {
+  title: string
+  text?: ReactNode
+  actions?: ReactNode
+  /** Puts what is in it into a box: for forms; lists have their own frame. */
+  boxed?: boolean
+  children: ReactNode
+}
+
+/** A part of a page: an h2, what it is about, and the thing itself. */
+export function Section({ title, text, actions, boxed = false, children }: Props) {
+  const id = useId()
+  return (
+    <section aria-labelledby={id} className={classes.section}>
+      <div>
+        <div className={classes.head}>
+          <Title order={2} id={id}>{title}</Title>
+          {actions}
+        </div>
+        {text && <Text size="sm" c="dimmed" maw={720} component="div">{text}</Text>}
+      </div>
+      {boxed ? <div className={classes.box}>{children}</div> : children}
+    </section>
+  )
+}

@@ -1,0 +1,23 @@
+import type { ReactNode } from 'react'
+import { AwayBanner } from '../../shell/away-banner'
+import { Mark } from '../../shell/mark'
+import { SchemeToggle } from '../../shell/scheme-toggle'
+import classes from './sign-in.module.css'
+
+/** The frame of the pages that need no session: the mark, a card, and perhaps help below it. */
+export function Frame({ children, below }: { children: ReactNode; below?: ReactNode }) {
+  return (
+    <main id="main" className={classes.ground}>
+      <AwayBanner />
+      <div className={classes.frame}>
+        <div className={classes.brand}>
+          <Mark size={30} />
+          <span>blueprintd</span>
+          <span style={{ marginLeft: 'auto' }}><SchemeToggle /></span>
+        </div>
+        <div className={classes.card}>{children}</div>
+        {below}
+      </div>
+    </main>
+  )
+}

@@ -1,0 +1,32 @@
+import { PasswordInput, Text } from '@mantine/core'
+import { useId, useRef } from 'react'
+import { strengthOf } from './password-strength'
+import classes from './sign-in.module.css'
+
+type Props = {
+  value: string
+  onChange: (value: string) => void
+  /** Texts that a password should not be made of: the email, the name. */
+  known?: string[]
+  label?: string
+  /** What the server says about it. */
+  error?: string
+}
+
+/** A field for a new password: it says how good the password is, and can show it. */
+export function NewPassword({ value, onChange, known, label = 'Password', error }: Props) {
+  const id = useId()
+  const field = useRef<HTMLInputElement>(null)
+  const { level, word, advice } = strengthOf(value, known)
+  return (
+    <div>
+      <PasswordInput
+        ref={field} label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size="md" error={error} aria-describedby={id}
+        visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
+        value={value} onChange={(event) => onChange(event.currentTarget.value)}
+      />
+      <div className={classes.meter} data-level={level} aria-hidden><span /><span /><span /><span /></div>
+      <Text id={id} size="xs" c="dimmed" className={classes.strength} aria-live="polite">{word && <Text span fw={600} c="var(--mantine-color-text)" inherit>{word}. </Text>}{advice}</Text>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+import { Button, Stack, Text, TextInput, PasswordInput } from '@mantine/core'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { Redirect, useSearchParams } from 'wouter'
+import { describeError } from '../../api/errors'
+import { useSession, useSignIn } from '../../api/session'
+import { PageHeader } from '../../parts'
+import { Disclosure } from './disclosure'
+import { Frame } from './frame'
+import { LinkHelp } from './link-help'
+import { SignInError } from './sign-in-error'
+import { useCountdown } from './use-countdown'
+import { inside } from './where'
+
+/** Signs in. It also stands in for any page while nobody is signed in, and then gives way to that page. */
+export default function SignInPage() {
+  const session = useSession()
+  const signIn = useSignIn()
+  const [params] = useSearchParams()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [until, setUntil] = useState<number>()
+  const passwordField = useRef<HTMLInputElement>(null)
+  const left = useCountdown(until)
+
+  // A wrong password is typed anew, not mended.
+  useEffect(() => {
+    if (!signIn.error) return
+    const { code, retryAfter } = describeError(signIn.error)
+    setUntil(code === 'TOO_MANY_REQUESTS' ? Date.now() + (retryAfter ?? 60) * 1000 : undefined)
+    if (code === 'UNAUTHORIZED') passwordField.current?.select()
+  }, [signIn.error])
+
+  const elsewhere = location.pathname !== '/signin'
+  if (session.data && !elsewhere) return <Redirect to={inside(params.get('to'))} replace />
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (left === 0 && !signIn.isPending) signIn.mutate({ email: email.trim(), password })
+  }
+  return (
+    <Frame below={<Disclosure label="No password yet, or forgotten?"><LinkHelp email={email} /></Disclosure>}>
+      <PageHeader title="Sign in" text={elsewhere && location.pathname !== '/' ? 'Then you are back where you were.' : undefined} />
+      <form onSubmit={submit}>
+        <Stack>
+          {signIn.error && !signIn.isPending && <SignInError error={signIn.error} left={left} />}
+          <TextInput label="Email" type="email" name="email" autoComplete="username" required withAsterisk={false} autoFocus size="md" maxLength={320} value={email} onChange={(event) => setEmail(event.currentTarget.value)} />
+          <PasswordInput
+            ref={passwordField} label="Password" name="password" autoComplete="current-password" required withAsterisk={false} size="md" maxLength={1000}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
+            value={password} onChange={(event) => setPassword(event.currentTarget.value)}
+          />
+          <Button type="submit" size="md" h={44} loading={signIn.isPending} disabled={left > 0}>Sign in</Button>
+          <Text size="xs" c="dimmed">You stay signed in on this browser for 30 days after the last use, for 90 days at most.</Text>
+        </Stack>
+      </form>
+    </Frame>
+  )
+}

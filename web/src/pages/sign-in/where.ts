@@ -1,0 +1,5 @@
+/** The address to show after signing in: only one of this dashboard, for another would lead a person away at once. */
+export function inside(to: string | null): string {
+  if (!to || !/^\/[^/\\]/.test(to) || /[\u0000-\u001f]/.test(to)) return '/'
+  return /^\/(signin|setup)([/?#]|$)/.test(to) ? '/' : to
+}

@@ -1,0 +1,85 @@
+import type { Schedule } from './cron'
+import { suits } from './cron'
+import { clock, list } from './cron-words'
+import type { Change } from './zone'
+
+/** A run in the picture: its instant, and what the clock shows then. Instants are minutes since 1970. */
+export type Tick = { at: number; wall: number }
+
+/** What a schedule does around a change of the clock. */
+export type Picture = {
+  change: Change
+  /** The part of time that is drawn. */
+  from: number
+  to: number
+  ticks: Tick[]
+  /** Readings that suit the schedule and never come, or come twice. */
+  touched: number[]
+  /** The readings from one to before the other are skipped or come twice. */
+  low: number
+  high: number
+  kind: 'gap' | 'repeat'
+  /** What happens, in sentences. */
+  words: string[]
+}
+
+/** Draws the hours around a change. */
+export function pictureOf(schedule: Schedule, zone: string, change: Change, around = 240): Picture {
+  const [from, to] = [change.at - around, change.at + around]
+  const [a, b] = [change.at + change.before, change.at + change.after]
+  const [low, high, kind] = [Math.min(a, b), Math.max(a, b), b > a ? 'gap' : 'repeat'] as const
+  const touched: number[] = []
+  for (let wall = low; wall < high; wall++) if (suits(schedule, wall)) touched.push(wall)
+  const ticks = ticksAround(schedule, change, from, to)
+  return { change, from, to, ticks, touched, low, high, kind, words: wordsOf(schedule, zone, { change, touched, low, high, kind }) }
+}
+
+/** The runs from one instant to before another, with one change of the clock about there. */
+export function ticksAround(schedule: Schedule, change: Change, from: number, to: number): Tick[] {
+  const ticks: Tick[] = []
+  const wallAt = (minute: number) => minute + (minute < change.at ? change.before : change.after)
+  // A fixed schedule runs when the clock shows a reading, or a later one, for the first time.
+  let mark = wallAt(from - 1)
+  if (from - 1 >= change.at) mark = Math.max(mark, change.at - 1 + change.before)
+  for (let minute = from; minute < to; minute++) {
+    const wall = wallAt(minute)
+    if (!schedule.fixed) {
+      if (suits(schedule, wall)) ticks.push({ at: minute, wall })
+      continue
+    }
+    let due = false
+    for (let one = mark + 1; one <= wall && !due; one++) due = suits(schedule, one)
+    if (due) ticks.push({ at: minute, wall })
+    mark = Math.max(mark, wall)
+  }
+  return ticks
+}
+
+/** What a clock shows: `02:30`. */
+export function showReading(wall: number): string {
+  const minute = ((wall % 1440) + 1440) % 1440
+  return clock(Math.floor(minute / 60), minute % 60)
+}
+
+/** `Sunday, 29 March 2026`, of a reading. */
+export function showDate(wall: number): string {
+  return new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' }).format(wall * 60_000)
+}
+
+function wordsOf(schedule: Schedule, zone: string, { change, touched, low, high, kind }: Pick<Picture, 'change' | 'touched' | 'low' | 'high' | 'kind'>): string[] {
+  const name = zone || 'UTC'
+  const said = touched.length > 4 ? `${touched.length} of its times, from ${showReading(touched[0]!)} to ${showReading(touched.at(-1)!)},` : list(touched.map(showReading))
+  const one = touched.length === 1
+  const first = kind === 'gap'
+    ? `${showDate(change.at + change.before)}: clocks in ${name} go forward from ${showReading(low)} to ${showReading(high)}. The time between does not exist that day.`
+    : `${showDate(change.at + change.after)}: clocks in ${name} go back from ${showReading(high)} to ${showReading(low)}. The time between comes twice that day.`
+  if (!schedule.fixed) {
+    return [first, kind === 'gap'
+      ? 'This schedule follows the minutes that really pass, because its minute or hour has a star: it goes on through the change, and the skipped readings are simply not there.'
+      : `This schedule follows the minutes that really pass, because its minute or hour has a star: ${touched.length > 0 ? 'it runs in the first and again in the second of the two.' : 'none of its times lies there.'}`]
+  }
+  if (touched.length === 0) return [first, 'None of its times lies there, so it runs as on any other day.']
+  return [first, kind === 'gap'
+    ? `${said} ${one ? 'does' : 'do'} not exist. Minute and hour of this schedule are fixed, so it runs once instead, at the first instant after the gap: ${showReading(high)}.`
+    : `${said} ${one ? 'comes' : 'come'} twice. Minute and hour of this schedule are fixed, so it runs the first time only.`]
+}

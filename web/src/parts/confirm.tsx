@@ -1,0 +1,80 @@
+import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react'
+
+/** A question with two answers. */
+export type Question = {
+  /** The question itself: `Delete "Hello"?` */
+  title: string
+  /** What will happen, and what cannot be undone. */
+  text?: ReactNode
+  /** The word on the button that does it: `Delete`. */
+  action: string
+  /** Makes that button red. */
+  danger?: boolean
+  /** For what is dangerous: a name that one must type first. */
+  typed?: string
+}
+
+type Asked = Question & { answer: (yes: boolean) => void }
+
+let asked: Asked | undefined
+const listeners = new Set<() => void>()
+
+/** Asks in a dialog; the promise says whether the person agreed. One question at a time: a second one refuses the first. */
+export function confirm(question: Question): Promise<boolean> {
+  asked?.answer(false)
+  return new Promise((resolve) => {
+    asked = { ...question, answer: resolve }
+    tell()
+  })
+}
+
+/** The dialog of {@link confirm}; it stands once, in main.tsx. */
+export function ConfirmHost() {
+  const question = useSyncExternalStore(listen, () => asked)
+  const [last, setLast] = useState(question) // shown while the dialog fades out
+  if (question && question !== last) setLast(question)
+  const answer = (yes: boolean) => {
+    question?.answer(yes)
+    asked = undefined
+    tell()
+  }
+  return (
+    <Modal opened={question !== undefined} onClose={() => answer(false)} title={last?.title} size="md" returnFocus>
+      {last && <Confirm key={last.title} question={last} onAnswer={answer} />}
+    </Modal>
+  )
+}
+
+/** The inside of such a dialog, for dialogs of one's own. */
+export function Confirm({ question, onAnswer }: { question: Question; onAnswer: (yes: boolean) => void }) {
+  const [typed, setTyped] = useState('')
+  const allowed = question.typed === undefined || typed.trim() === question.typed.trim()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (allowed) onAnswer(true)
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        {question.text && <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>{question.text}</Text>}
+        {question.typed !== undefined && (
+          <TextInput label={<>Type <b>{question.typed}</b> to go on</>} value={typed} onChange={(event) => setTyped(event.currentTarget.value)} autoComplete="off" spellCheck={false} data-autofocus />
+        )}
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={() => onAnswer(false)} data-autofocus={question.danger && question.typed === undefined ? true : undefined}>Cancel</Button>
+          <Button type="submit" color={question.danger ? 'red' : undefined} disabled={!allowed} data-autofocus={question.danger ? undefined : true}>{question.action}</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+function tell(): void {
+  for (const listener of listeners) listener()
+}

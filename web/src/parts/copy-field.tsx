@@ -1,0 +1,47 @@
+import { ActionIcon, CopyButton, Tooltip } from '@mantine/core'
+import { IconCheck, IconCopy, IconEye, IconEyeOff } from '@tabler/icons-react'
+import { useId, useState } from 'react'
+import classes from './copy-field.module.css'
+
+type Props = {
+  value: string
+  /** What the value is, for readers and above the field: `Webhook address`. */
+  label: string
+  /** Shows the label only to readers. */
+  hideLabel?: boolean
+  /** Hides the value behind dots until it is revealed. Copying works either way. */
+  secret?: boolean
+}
+
+/** A value to take away: monospace, with a copy button. */
+export function CopyField({ value, label, hideLabel = false, secret = false }: Props) {
+  const [open, setOpen] = useState(!secret)
+  const id = useId()
+  return (
+    <div className={classes.field} role="group" aria-labelledby={hideLabel ? undefined : id} aria-label={hideLabel ? label : undefined}>
+      {!hideLabel && <div id={id} className={classes.label}>{label}</div>}
+      <div className={classes.box}>
+        <code className={classes.value} tabIndex={0} aria-label={open ? undefined : `${label}, hidden`}>{open ? value : '•'.repeat(24)}</code>
+        {secret && (
+          <ActionIcon aria-label={open ? `Hide ${lower(label)}` : `Show ${lower(label)}`} onClick={() => setOpen(!open)}>
+            {open ? <IconEyeOff size={17} aria-hidden /> : <IconEye size={17} aria-hidden />}
+          </ActionIcon>
+        )}
+        <CopyButton value={value} timeout={2000}>
+          {({ copied, copy }) => (
+            <Tooltip label={copied ? 'Copied' : 'Copy'}>
+              <ActionIcon aria-label={`Copy ${lower(label)}`} onClick={copy} color={copied ? 'green' : 'gray'}>
+                {copied ? <IconCheck size={17} aria-hidden /> : <IconCopy size={17} aria-hidden />}
+              </ActionIcon>
+            </Tooltip>
+          )}
+        </CopyButton>
+      </div>
+    </div>
+  )
+}
+
+// `API key` stays as it is within a sentence, `Webhook address` does not.
+function lower(label: string): string {
+  return /^[A-Z][a-z]/.test(label) ? label[0]!.toLowerCase() + label.slice(1) : label
+}

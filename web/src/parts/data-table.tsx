@@ -1,0 +1,72 @@
+import { Skeleton, VisuallyHidden } from '@mantine/core'
+import type { ReactNode } from 'react'
+import classes from './data-table.module.css'
+
+/** A column of a DataTable. */
+export type Column<Row> = {
+  /** Unique among the columns. */
+  key: string
+  /** The head; also the label of the value on a card. Empty: the head is only for readers, see `name`. */
+  title: string
+  /** The head for readers where the title is empty: `Actions`. */
+  name?: string
+  render: (row: Row) => ReactNode
+  /** CSS width on wide screens: `120px`. */
+  width?: string
+  align?: 'start' | 'end'
+  /** The title of a card on narrow screens; the first column unless one says so. */
+  primary?: boolean
+  /** Left out on narrow screens. */
+  wideOnly?: boolean
+}
+
+type Props<Row> = {
+  /** What the table holds, for readers: `Runs, newest first`. */
+  caption: string
+  columns: Column<Row>[]
+  /** undefined: still loading. */
+  rows: Row[] | undefined
+  rowKey: (row: Row) => string
+  /** Rows that stand there while loading; as many as will come, about. */
+  skeletonRows?: number
+  /** Dims the rows while newer ones come (`query.isPlaceholderData`). */
+  stale?: boolean
+  /** Instead of the table when there are no rows: an EmptyState. */
+  empty?: ReactNode
+}
+
+/** A list: a table on wide screens, cards on narrow ones, rows of skeletons until it is there. */
+export function DataTable<Row>({ caption, columns, rows, rowKey, skeletonRows = 8, stale = false, empty }: Props<Row>) {
+  if (rows && rows.length === 0 && empty !== undefined) return <>{empty}</>
+  const primary = columns.find((column) => column.primary)?.key ?? columns[0]?.key
+  const cellClass = (column: Column<Row>) => [classes.cell, column.key === primary && classes.primary, column.wideOnly && classes.wideOnly, column.align === 'end' && classes.end, !column.title && classes.bare].filter(Boolean).join(' ')
+  // As cards the rows are no CSS table any more, and browsers would forget the roles: so they are written out.
+  return (
+    <div className={classes.frame} data-stale={stale || undefined}>
+      <table className={classes.table} role="table" aria-busy={!rows || stale || undefined}>
+        <caption><VisuallyHidden>{caption}</VisuallyHidden></caption>
+        <thead role="rowgroup">
+          <tr role="row">
+            {columns.map((column) => (
+              <th key={column.key} role="columnheader" scope="col" className={cellClass(column)} style={{ width: column.width }}>
+                {column.title || <VisuallyHidden>{column.name ?? 'Actions'}</VisuallyHidden>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup">
+          {rows?.map((row) => (
+            <tr key={rowKey(row)} role="row">
+              {columns.map((column) => <td key={column.key} role="cell" className={cellClass(column)} data-label={column.title || undefined}>{column.render(row)}</td>)}
+            </tr>
+          ))}
+          {!rows && Array.from({ length: skeletonRows }, (_, index) => (
+            <tr key={index} role="row">
+              {columns.map((column, at) => <td key={column.key} role="cell" className={cellClass(column)}><Skeleton h={14} my={4} w={at === 0 ? '62%' : '48%'} /></td>)}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,26 @@
+import { Text, Title } from '@mantine/core'
+import { IconCircleDashed } from '@tabler/icons-react'
+import type { ReactNode } from 'react'
+import classes from './empty-state.module.css'
+
+type Props = {
+  /** An icon of @tabler/icons-react, sized by this part. */
+  icon?: ReactNode
+  title: string
+  /** What this is for, in a sentence or two. */
+  text?: ReactNode
+  /** The one button that begins. */
+  action?: ReactNode
+}
+
+/** What stands where a list is empty: it says what the list is for and how to begin. */
+export function EmptyState({ icon = <IconCircleDashed />, title, text, action }: Props) {
+  return (
+    <div className={classes.box}>
+      <div className={classes.icon} aria-hidden>{icon}</div>
+      <Title order={2} size="h3">{title}</Title>
+      {text && <Text c="dimmed" size="sm" component="div" maw={440}>{text}</Text>}
+      {action && <div className={classes.action}>{action}</div>}
+    </div>
+  )
+}

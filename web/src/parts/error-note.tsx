@@ -1,0 +1,36 @@
+import { Alert, Button, Group, List, Text } from '@mantine/core'
+import { IconAlertTriangle } from '@tabler/icons-react'
+import { describeError, isAborted, showPath } from '../api/errors'
+
+type Props = {
+  /** Any thrown value; with null or undefined nothing is shown. */
+  error: unknown
+  /** What failed, as a heading: `The run was not started`. */
+  title?: string
+  /** Shows a button that tries again. */
+  onRetry?: () => void
+}
+
+/** An error in the page: the server's own words, the offending fields, and what one can do. */
+export function ErrorNote({ error, title, onRetry }: Props) {
+  if (error === null || error === undefined || isAborted(error)) return null
+  const { message, code, issues, hint } = describeError(error)
+  // The message of the server names the fields already; the list is for more than one.
+  const listed = issues.length > 1
+  return (
+    <Alert color="red" icon={<IconAlertTriangle size={20} aria-hidden />} title={title} role="alert">
+      <Text size="sm" style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>{listed ? `${issues.length} fields need a change:` : message}</Text>
+      {listed && (
+        <List size="sm" mt={4}>
+          {issues.map((issue, index) => <List.Item key={index}>{issue.path.length > 0 ? `${showPath(issue.path)}: ${issue.message}` : issue.message}</List.Item>)}
+        </List>
+      )}
+      {hint && <Text size="sm" mt={4} c="dimmed">{hint}</Text>}
+      {(onRetry || code === 'UNKNOWN') && (
+        <Group mt="xs">
+          {onRetry ? <Button size="compact-md" variant="default" onClick={onRetry}>Try again</Button> : <Button size="compact-md" variant="default" onClick={() => location.reload()}>Reload</Button>}
+        </Group>
+      )}
+    </Alert>
+  )
+}

@@ -1,0 +1,50 @@
+import { Button, Textarea, type TextareaProps } from '@mantine/core'
+import { useState } from 'react'
+import { parseJson, show } from '../api/json'
+import { checkJson } from './json-check'
+import classes from './json-input.module.css'
+
+type Props = Omit<TextareaProps, 'value' | 'onChange' | 'error'> & {
+  label: string
+  /** The text; the page keeps it, so that a half-written one survives. */
+  value: string
+  onChange: (text: string) => void
+  /** An error from elsewhere (the server), shown when the text itself is good. */
+  error?: string
+  /** An empty text is no fault; the page takes it for "none". */
+  optional?: boolean
+}
+
+/** A field for JSON that says where a fault is, and can tidy the text. Read the value with parseJson(text). */
+export function JsonInput({ label, value, onChange, error, optional = false, description, ...rest }: Props) {
+  const [left, setLeft] = useState(false) // a fault is not shouted while the first letters are typed
+  const empty = value.trim() === ''
+  const fault = empty && optional ? undefined : checkJson(value)
+  const shown = fault && (left || !empty) ? `Line ${fault.line}, column ${fault.column}: ${fault.message}` : error
+  const tidy = () => {
+    if (!fault && !empty) onChange(show(parseJson(value)))
+  }
+  return (
+    <Textarea
+      {...rest}
+      label={label}
+      description={description}
+      value={value}
+      error={shown}
+      spellCheck={false}
+      autoComplete="off"
+      autosize
+      minRows={rest.minRows ?? 4}
+      maxRows={rest.maxRows ?? 24}
+      classNames={{ input: classes.input }}
+      inputContainer={(input) => (
+        <div className={classes.box}>
+          {input}
+          <Button variant="default" size="compact-xs" className={classes.format} disabled={Boolean(fault) || empty} onClick={tidy}>Format</Button>
+        </div>
+      )}
+      onChange={(event) => onChange(event.currentTarget.value)}
+      onBlur={(event) => { setLeft(true); rest.onBlur?.(event) }}
+    />
+  )
+}

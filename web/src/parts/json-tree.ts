@@ -1,0 +1,75 @@
+import { isRaw, show } from '../api/json'
+
+/** The reading of JSON values for JsonView, without React. */
+
+/** How many entries of a level are shown at once, and how much text of a string. */
+export const cuts = { entries: 200, text: 20_000, line: 400 } as const
+
+/** What a value is. */
+export type Kind = 'object' | 'array' | 'string' | 'number' | 'boolean' | 'null' | 'absent'
+
+/** The kind of a value; a number kept as text is a number. */
+export function kindOf(value: unknown): Kind {
+  if (value === null) return 'null'
+  if (value === undefined) return 'absent'
+  if (Array.isArray(value)) return 'array'
+  if (isRaw(value)) return 'number'
+  const type = typeof value
+  return type === 'object' || type === 'string' || type === 'number' || type === 'boolean' ? type : 'absent'
+}
+
+/** How many entries an object or array has; 0 for all else. */
+export function sizeOf(value: unknown): number {
+  const kind = kindOf(value)
+  return kind === 'array' ? (value as unknown[]).length : kind === 'object' ? Object.keys(value as object).length : 0
+}
+
+/** The first `limit` entries of an object or array, with their keys or positions. */
+export function entriesOf(value: unknown, limit: number): [key: string | number, value: unknown][] {
+  if (Array.isArray(value)) return value.slice(0, limit).map((item, index) => [index, item])
+  const object = value as Record<string, unknown>
+  return Object.keys(object).slice(0, limit).map((key) => [key, object[key]])
+}
+
+/** A value on one line: scalars as JSON, others by their size. */
+export function lineOf(value: unknown): string {
+  const kind = kindOf(value)
+  if (kind === 'absent') return 'none'
+  if (kind === 'array' || kind === 'object') {
+    const size = sizeOf(value)
+    const noun = kind === 'array' ? (size === 1 ? 'item' : 'items') : size === 1 ? 'key' : 'keys'
+    return kind === 'array' ? `[ ${size} ${noun} ]` : `{ ${size} ${noun} }`
+  }
+  return show(value, 0)
+}
+
+/**
+ * The paths that are open at the beginning: level by level from the top, in each the smallest first, as long as all
+ * that is open has at most `rows` rows. The top is always open.
+ */
+export function openAtFirst(value: unknown, rows: number): Set<string> {
+  const open = new Set<string>([''])
+  let shown = Math.min(sizeOf(value), cuts.entries)
+  let level: [string, unknown][] = [['', value]]
+  while (level.length > 0) {
+    const next: [string, unknown][] = []
+    for (const [path, one] of level) {
+      for (const [key, item] of entriesOf(one, cuts.entries)) {
+        if (sizeOf(item) > 0) next.push([pathOf(path, key), item])
+      }
+    }
+    level = []
+    for (const [path, item] of next.sort(([, a], [, b]) => sizeOf(a) - sizeOf(b))) {
+      shown += Math.min(sizeOf(item), cuts.entries)
+      if (shown > rows) return open
+      open.add(path)
+      level.push([path, item])
+    }
+  }
+  return open
+}
+
+/** The path of an entry below a path; unlike for unlike keys. */
+export function pathOf(path: string, key: string | number): string {
+  return `${path}/${typeof key === 'number' ? key : key.replace(/~/g, '~0').replace(/\//g, '~1')}`
+}

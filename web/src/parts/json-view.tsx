@@ -1,0 +1,73 @@
+import { Button, CopyButton, Group } from '@mantine/core'
+import { IconCheck, IconCopy, IconDownload } from '@tabler/icons-react'
+import { useMemo, useState } from 'react'
+import { show } from '../api/json'
+import { download } from './download'
+import { JsonNode } from './json-node'
+import { openAtFirst } from './json-tree'
+import classes from './json-view.module.css'
+
+type Props = {
+  value: unknown
+  /** What the value is, for readers and the name of the saved file: `Output of step hello`. */
+  label: string
+  /** Rows that are open at the beginning, about. */
+  rows?: number
+  /** Leaves out the buttons for copying and saving. */
+  plain?: boolean
+  /** CSS height after which it scrolls: `320px`. */
+  maxHeight?: string
+}
+
+/** A JSON value as a tree to open and close; long levels and texts are cut, and can be shown, copied and saved whole. */
+export function JsonView({ value, label, rows = 40, plain = false, maxHeight }: Props) {
+  const first = useMemo(() => openAtFirst(value, rows), [value, rows])
+  const [turned, setTurned] = useState<ReadonlySet<string>>(new Set())
+  const toggle = (path: string) => {
+    const next = new Set(turned)
+    if (!next.delete(path)) next.add(path)
+    setTurned(next)
+  }
+  return (
+    <div className={classes.view} role="group" aria-label={label}>
+      {!plain && (
+        <Group gap={4} justify="flex-end" className={classes.tools}>
+          <CopyAll value={value} />
+          <Button variant="subtle" color="gray" size="compact-sm" leftSection={<IconDownload size={15} aria-hidden />} onClick={() => download(fileName(label), show(value))}>Download</Button>
+        </Group>
+      )}
+      <div className={classes.tree} style={{ maxHeight }} tabIndex={maxHeight ? 0 : undefined} role={maxHeight ? 'region' : undefined} aria-label={maxHeight ? `${label}, value` : undefined}>
+        <ul>
+          <JsonNode path="" value={value} isOpen={(path) => first.has(path) !== turned.has(path)} onToggle={toggle} />
+        </ul>
+      </div>
+    </div>
+  )
+}
+
+// The text of a large value is made only when it is asked for.
+function CopyAll({ value }: { value: unknown }) {
+  const [text, setText] = useState('')
+  return (
+    <CopyButton value={text} timeout={2000}>
+      {({ copied, copy }) => (
+        <Button
+          variant="subtle"
+          color={copied ? 'green' : 'gray'}
+          size="compact-sm"
+          leftSection={copied ? <IconCheck size={15} aria-hidden /> : <IconCopy size={15} aria-hidden />}
+          onPointerDown={() => setText(show(value))}
+          onFocus={() => setText(show(value))}
+          onClick={copy}
+        >
+          {copied ? 'Copied' : 'Copy'}
+        </Button>
+      )}
+    </CopyButton>
+  )
+}
+
+function fileName(label: string): string {
+  const name = label.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '')
+  return `${name || 'value'}.json`
+}

@@ -1,0 +1,44 @@
+import { ActionIcon, Group, Text } from '@mantine/core'
+import { IconChevronLeft, IconChevronRight, IconChevronsLeft, IconChevronsRight } from '@tabler/icons-react'
+import { showCount } from './time-words'
+
+type Props = {
+  /** From 1. */
+  page: number
+  pages: number
+  onPage: (page: number) => void
+  /** How many there are in all, with their noun: shown left. */
+  total?: number
+  /** `run`; the plural is with an s. */
+  noun?: string
+  /** What is paged, for readers: `Pages of runs`. */
+  label?: string
+}
+
+/** The way through the pages of a list. With one page only the total is shown. */
+export function Pager({ page, pages, onPage, total, noun = 'entry', label = 'Pages' }: Props) {
+  const steps = [
+    { name: 'First page', icon: IconChevronsLeft, to: 1, off: page <= 1 },
+    { name: 'Previous page', icon: IconChevronLeft, to: page - 1, off: page <= 1 },
+    { name: 'Next page', icon: IconChevronRight, to: page + 1, off: page >= pages },
+    { name: 'Last page', icon: IconChevronsRight, to: pages, off: page >= pages },
+  ]
+  const button = ({ name, icon: Icon, to, off }: (typeof steps)[number]) => (
+    // Not `disabled`: a button that goes away under the finger loses the keyboard's place.
+    <ActionIcon key={name} variant="default" aria-label={name} aria-disabled={off || undefined} data-disabled={off || undefined} onClick={() => !off && onPage(to)}>
+      <Icon size={17} aria-hidden />
+    </ActionIcon>
+  )
+  return (
+    <Group component="nav" aria-label={label} justify="space-between" gap="xs" mt="sm" mih={36}>
+      <Text size="sm" c="dimmed">{total !== undefined && showCount(total, noun, noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : undefined)}</Text>
+      {pages > 1 && (
+        <Group gap={6} wrap="nowrap">
+          {steps.slice(0, 2).map(button)}
+          <Text size="sm" px={6} aria-live="polite">Page {page} of {pages}</Text>
+          {steps.slice(2).map(button)}
+        </Group>
+      )}
+    </Group>
+  )
+}

@@ -1,0 +1,30 @@
+import { Group, Rating, Text } from '@mantine/core'
+
+type Props = {
+  /** 0 to 5. */
+  value: number
+  /** How many rated; shown beside the stars. */
+  count?: number
+  /** Makes it an input; 0 takes the rating back (a click on the present one). */
+  onRate?: (value: number) => void
+  /** What is rated, for readers: `Your rating`. */
+  label?: string
+}
+
+/** A rating in stars: to look at, or to give. */
+export function Stars({ value, count, onRate, label = 'Rating' }: Props) {
+  const words = count === 0 ? 'No ratings yet' : `${Number(value.toFixed(1))} of 5 stars`
+  if (!onRate) {
+    return (
+      <Group gap={6} wrap="nowrap" title={words}>
+        <span role="img" aria-label={`${label}: ${words}`}><Rating value={value} fractions={2} readOnly size="sm" color="amber" aria-hidden /></span>
+        {count !== undefined && <Text size="xs" c="dimmed">{count}</Text>}
+      </Group>
+    )
+  }
+  return (
+    <Group gap={6} wrap="nowrap" role="group" aria-label={label}>
+      <Rating value={value} onChange={(next) => onRate(next === value ? 0 : next)} size="lg" color="amber" getSymbolLabel={(star) => (star === 0 ? 'No rating' : `${star} of 5 stars`)} />
+    </Group>
+  )
+}

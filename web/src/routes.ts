@@ -1,0 +1,42 @@
+import { type ComponentType, lazy, type LazyExoticComponent } from 'react'
+
+type Page = { default: ComponentType }
+type Loader = () => Promise<Page>
+
+/** A page: its path (as wouter writes patterns), and how its code is fetched. */
+export type Route = { path: string; load: Loader; page: LazyExoticComponent<ComponentType> }
+
+function route(path: string, load: Loader): Route {
+  return { path, load, page: lazy(load) }
+}
+
+/** Pages for everybody. */
+export const openRoutes: Route[] = [
+  route('/signin', () => import('./pages/sign-in/sign-in-page')),
+  route('/setup', () => import('./pages/sign-in/setup-page')),
+]
+
+/** The page that stands in for any other while nobody is signed in. */
+export const signInRoute = openRoutes[0]!
+
+const blueprint = () => import('./pages/blueprints/blueprint-page')
+
+/** Pages within the shell; the first that matches is shown. */
+export const routes: Route[] = [
+  route('/blueprints', () => import('./pages/blueprints/blueprints-page')),
+  route('/blueprints/new', () => import('./pages/blueprints/new-blueprint-page')),
+  route('/blueprints/:id/edit', () => import('./pages/editor/editor-page')),
+  route('/blueprints/:id/:tab?', blueprint),
+  route('/runs', () => import('./pages/runs/runs-page')),
+  route('/runs/:id', () => import('./pages/runs/run-page')),
+  route('/triggers', () => import('./pages/triggers/triggers-page')),
+  route('/triggers/:id', () => import('./pages/triggers/trigger-page')),
+  route('/connections', () => import('./pages/connections/connections-page')),
+  route('/connections/:id', () => import('./pages/connections/connection-page')),
+  route('/settings/profile', () => import('./pages/settings/profile-page')),
+  route('/settings/keys', () => import('./pages/settings/keys-page')),
+  route('/settings/organizations', () => import('./pages/settings/organizations-page')),
+  route('/settings/organizations/:id', () => import('./pages/settings/organization-page')),
+  route('/settings/audit', () => import('./pages/settings/audit-page')),
+  route('/settings/limits', () => import('./pages/settings/limits-page')),
+]

@@ -1,0 +1,20 @@
+import { Button } from '@mantine/core'
+import { IconPlugConnectedX } from '@tabler/icons-react'
+import { askNow, useAway } from '../api/reach'
+import classes from './away-banner.module.css'
+
+/** Says at the top that the server does not answer; it lies over the page, so that nothing moves. */
+export function AwayBanner() {
+  const away = useAway()
+  return (
+    <div role="status" className={classes.place}>
+      {away && (
+        <div className={classes.banner}>
+          <IconPlugConnectedX size={18} aria-hidden />
+          <span>The server does not answer. Trying again by itself.</span>
+          <Button size="compact-sm" color="amber" variant="filled" onClick={askNow}>Try now</Button>
+        </div>
+      )}
+    </div>
+  )
+}

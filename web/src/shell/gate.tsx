@@ -1,0 +1,35 @@
+import { Center, Loader, Stack } from '@mantine/core'
+import { Activity, type ReactNode, Suspense, useState } from 'react'
+import { SignedIn, useSession } from '../api/session'
+import { ErrorNote } from '../parts/error-note'
+import { signInRoute } from '../routes'
+
+/**
+ * Shows its children to who is signed in, else the sign-in page at the same address. When a session ends while a page
+ * is open, the page is only hidden: who signs in again finds it as it was, with what was typed. Another user gets a new one.
+ */
+export function Gate({ children }: { children: ReactNode }) {
+  const session = useSession()
+  const [last, setLast] = useState(session.data ?? null)
+  if (session.data && session.data !== last) setLast(session.data)
+  const SignIn = signInRoute.page
+
+  if (session.isPending) return <Center component="main" h="60vh"><Loader aria-label="Loading" role="status" /></Center>
+  if (session.data === undefined) {
+    return (
+      <Stack component="main" maw={520} mx="auto" p="md" pt="12vh">
+        <ErrorNote error={session.error} onRetry={() => void session.refetch()} />
+      </Stack>
+    )
+  }
+  return (
+    <>
+      {last && (
+        <Activity key={last.user.id} mode={session.data ? 'visible' : 'hidden'}>
+          <SignedIn value={last}>{children}</SignedIn>
+        </Activity>
+      )}
+      {!session.data && <Suspense fallback={null}><SignIn /></Suspense>}
+    </>
+  )
+}

@@ -1,0 +1,24 @@
+import { Group } from '@mantine/core'
+import { Link } from 'wouter'
+import { AccountMenu } from './account-menu'
+import { Mark } from './mark'
+import { OrganizationMenu } from './organization-menu'
+import { SchemeToggle } from './scheme-toggle'
+import classes from './header.module.css'
+
+/** The bar at the top: the mark, the filter by organization, the colour scheme, the account. */
+export function Header() {
+  return (
+    <div className={classes.bar}>
+      <Link href="/blueprints" className={classes.brand} aria-label="blueprintd, to the blueprints">
+        <Mark />
+        <span className={classes.name}>blueprintd</span>
+      </Link>
+      <OrganizationMenu />
+      <Group gap={4} ml="auto" wrap="nowrap">
+        <SchemeToggle />
+        <AccountMenu />
+      </Group>
+    </div>
+  )
+}

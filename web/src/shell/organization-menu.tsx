@@ -1,0 +1,30 @@
+import { Button, Menu } from '@mantine/core'
+import { IconCheck, IconSelector } from '@tabler/icons-react'
+import { useOrganizationFilter } from './organization'
+import classes from './header.module.css'
+
+/** Narrows listings to one organization. With a personal workspace alone there is nothing to choose. */
+export function OrganizationMenu() {
+  const { id, organizations, choose } = useOrganizationFilter()
+  if (organizations.length < 2) return null
+  const chosen = organizations.find((one) => one.id === id)
+  const name = chosen?.name ?? 'All organizations'
+  const entries = [{ id: undefined, name: 'All organizations' }, ...organizations]
+  return (
+    <Menu position="bottom-start">
+      <Menu.Target>
+        <Button variant="subtle" color="gray" size="sm" className={classes.filter} rightSection={<IconSelector size={16} aria-hidden />} aria-label={`Organization: ${name}`}>
+          {name}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>Show only</Menu.Label>
+        {entries.map((one) => (
+          <Menu.Item key={one.id ?? 'all'} role="menuitemradio" aria-checked={one.id === id} onClick={() => choose(one.id)} rightSection={one.id === id ? <IconCheck size={16} aria-hidden /> : null}>
+            {one.name}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,34 @@
+import { useLocalStorage } from '@mantine/hooks'
+import { createContext, type ReactNode, use, useMemo } from 'react'
+import { type Organization, useSignedIn } from '../api/session'
+
+/** The filter by organization that the header offers and listings may follow. */
+export type OrganizationFilter = {
+  /** The chosen organization's id; undefined: all. */
+  id: string | undefined
+  /** Those to choose from, the personal workspace first. */
+  organizations: Organization[]
+  /** Chooses; undefined: all. Kept in this browser. */
+  choose: (id: string | undefined) => void
+}
+
+const Context = createContext<OrganizationFilter | null>(null)
+
+/** Keeps the choice for all pages. */
+export function OrganizationProvider({ children }: { children: ReactNode }) {
+  const { organizations } = useSignedIn()
+  const [kept, keep] = useLocalStorage({ key: 'blueprintd-organization', defaultValue: '', getInitialValueInEffect: false })
+  const filter = useMemo(() => {
+    const sorted = [...organizations].sort((a, b) => Number(b.personal) - Number(a.personal) || a.name.localeCompare(b.name))
+    const id = sorted.some((one) => one.id === kept) ? kept : undefined // one that was left is no filter any more
+    return { id, organizations: sorted, choose: (next: string | undefined) => keep(next ?? '') }
+  }, [organizations, kept, keep])
+  return <Context value={filter}>{children}</Context>
+}
+
+/** The filter by organization; only inside the shell. */
+export function useOrganizationFilter(): OrganizationFilter {
+  const filter = use(Context)
+  if (!filter) throw new Error('useOrganizationFilter is for pages inside the shell')
+  return filter
+}

@@ -1,0 +1,12 @@
+import { Skeleton, Stack, VisuallyHidden } from '@mantine/core'
+
+/** What stands where a page will be while its code comes. */
+export function PageSkeleton() {
+  return (
+    <Stack gap="md" aria-busy="true">
+      <VisuallyHidden role="status">Loading</VisuallyHidden>
+      <Skeleton h={30} w={220} mb="xs" />
+      {[0, 1, 2, 3, 4].map((row) => <Skeleton key={row} h={44} />)}
+    </Stack>
+  )
+}

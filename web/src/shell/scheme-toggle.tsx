@@ -1,0 +1,35 @@
+import { ActionIcon, Menu, useMantineColorScheme } from '@mantine/core'
+import { IconCheck, IconDeviceDesktop, IconMoon, IconSun } from '@tabler/icons-react'
+
+const schemes = [
+  { value: 'light', title: 'Light', icon: IconSun },
+  { value: 'dark', title: 'Dark', icon: IconMoon },
+  { value: 'auto', title: 'As the system', icon: IconDeviceDesktop },
+] as const
+
+/** Chooses light, dark, or what the system says; kept in this browser. */
+export function SchemeToggle() {
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const current = schemes.find(({ value }) => value === colorScheme) ?? schemes[2]
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon aria-label={`Colours: ${current.title}`}><current.icon size={19} stroke={1.7} aria-hidden /></ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {schemes.map(({ value, title, icon: Icon }) => (
+          <Menu.Item
+            key={value}
+            role="menuitemradio"
+            aria-checked={value === colorScheme}
+            leftSection={<Icon size={16} aria-hidden />}
+            rightSection={value === colorScheme ? <IconCheck size={16} aria-hidden /> : null}
+            onClick={() => setColorScheme(value)}
+          >
+            {title}
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

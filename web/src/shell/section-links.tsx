@@ -1,0 +1,26 @@
+import { Link, useLocation } from 'wouter'
+import { useWaitingCount } from '../pages/runs/waiting-count'
+import { preload } from './navigation'
+import { sections } from './sections'
+import classes from './section-links.module.css'
+
+/** The navigation: a column beside the page, or a row at the bottom of a phone. */
+export function SectionLinks({ row = false }: { row?: boolean }) {
+  const [path] = useLocation()
+  const waiting = useWaitingCount()
+  return (
+    <nav aria-label="Main" className={row ? classes.row : classes.column}>
+      {sections.map(({ path: to, title, icon: Icon }) => {
+        const within = path === to || path.startsWith(`${to}/`)
+        const fetchCode = () => void preload(to === '/settings' ? '/settings/profile' : to)?.catch(() => undefined)
+        return (
+          <Link key={to} href={to} className={classes.link} aria-current={path === to ? 'page' : within ? 'true' : undefined} onMouseEnter={fetchCode} onFocus={fetchCode}>
+            <Icon size={row ? 22 : 19} stroke={1.7} aria-hidden />
+            <span>{title}</span>
+            {to === '/runs' && waiting ? <span className={classes.count} title={`${waiting} wait for an answer`}>{waiting > 99 ? '99+' : waiting}<span className={classes.hidden}> wait for an answer</span></span> : null}
+          </Link>
+        )
+      })}
+    </nav>
+  )
+}

@@ -1,0 +1,38 @@
+import { defineConfig } from 'vite'
+
+// Where the server of the developer listens; `npm run dev` hands it everything that is not the dashboard's own.
+const server = process.env.BLUEPRINTD_URL ?? 'http://127.0.0.1:8787'
+const proxied = ['/app', '/api', '/webhooks', '/files', '/oauth', '/healthz', '/readyz', '/v1']
+
+export default defineConfig({
+  base: '/',
+  esbuild: { jsx: 'automatic', legalComments: 'none' },
+  css: { modules: { generateScopedName: '[name]_[local]_[hash:base64:4]' } },
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    assetsDir: 'assets',
+    assetsInlineLimit: 0, // the content security policy knows no data: addresses
+    target: 'es2022',
+    cssTarget: ['chrome111', 'firefox114', 'safari16.4'],
+    sourcemap: false,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 700,
+    rollupOptions: {
+      output: { manualChunks },
+      // Libraries mark files for servers that render React; here that means nothing.
+      onwarn: (warning, warn) => warning.code === 'MODULE_LEVEL_DIRECTIVE' || warn(warning),
+    },
+  },
+  server: {
+    host: '127.0.0.1',
+    proxy: Object.fromEntries(proxied.map((path) => [path, { target: server, changeOrigin: false }])),
+  },
+})
+
+// React, Mantine and the client change seldom: apart from our own code they stay in the browser's cache over an upgrade.
+function manualChunks(id: string): string | undefined {
+  if (/node_modules\/(react|react-dom|scheduler|wouter|regexparam|use-sync-external-store|@tanstack|@trpc)\//.test(id)) return 'base'
+  return undefined
+}
