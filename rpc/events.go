@@ -81,7 +81,7 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
 		c.failure = h.subscribe(ctx, cancel, r, c, out)
 	}
 	switch {
-	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errDraining):
+	case ctx.Err() != nil && c.failure == nil:
 	case c.failure != nil:
 		_ = out.write("serialized-error", `{"json":`+string(encodeError(c.failure, &c.path))+`}`, "")
 	default:
@@ -93,15 +93,30 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
 func (h *Handler) subscribe(ctx context.Context, cancel context.CancelCauseFunc, r *request, c *call, out *events) *blueprint.Error {
 	ended := make(chan struct{})
 	var company sync.WaitGroup
-	company.Go(func() { h.accompany(out, cancel, ended) })
+	token := h.token(r)
+	admitted := func() error { // a key that is revoked meanwhile opens nothing any more
+		if c.procedure.Public {
+			return nil
+		}
+		_, err := h.options.Authenticator.Authenticate(ctx, token)
+		return err
+	}
+	company.Go(func() { h.accompany(out, cancel, admitted, ended) })
 	err := protect(func() error {
-		return c.procedure.stream(ctx, c.caller, withLastEventID(c.input, out.lastID), out.value)
+		return c.procedure.stream(ctx, c.caller, withLastEventID(c.input, out.lastID), func(value any) error {
+			if err := admitted(); err != nil {
+				return err
+			}
+			return out.value(value)
+		})
 	})
 	close(ended)
 	company.Wait()
-	switch {
-	case errors.Is(context.Cause(ctx), errDraining):
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errDraining):
 		return errDraining
+	case blueprint.CodeOf(cause) == blueprint.CodeUnauthorized:
+		return h.failure(r, c.path, cause)
 	case err == nil || ctx.Err() != nil:
 		return nil
 	}
@@ -109,8 +124,8 @@ func (h *Handler) subscribe(ctx context.Context, cancel context.CancelCauseFunc,
 }
 
 // accompany sends pings, on real time, and ends the subscription when the
-// server drains.
-func (h *Handler) accompany(out *events, cancel context.CancelCauseFunc, ended <-chan struct{}) {
+// server drains, or when who subscribed is no longer admitted.
+func (h *Handler) accompany(out *events, cancel context.CancelCauseFunc, admitted func() error, ended <-chan struct{}) {
 	ticker := time.NewTicker(h.options.Ping)
 	defer ticker.Stop()
 	for {
@@ -121,6 +136,10 @@ func (h *Handler) accompany(out *events, cancel context.CancelCauseFunc, ended <
 			cancel(errDraining)
 			return
 		case <-ticker.C:
+			if err := admitted(); blueprint.CodeOf(err) == blueprint.CodeUnauthorized {
+				cancel(err)
+				return
+			}
 			if out.write("ping", "", "") != nil {
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,5 +113,43 @@ func TestSubscriptionsEndWhenDraining(t *testing.T) {
 	}
 	if err := <-s.left; !errors.Is(err, errDraining) {
 		t.Errorf("the procedure ended with %v", err)
+	}
+}
+
+// revocable is a key that somebody revokes.
+type revocable struct {
+	testKeys
+	revoked atomic.Bool
+}
+
+func (k *revocable) Authenticate(ctx context.Context, token string) (blueprint.Principal, error) {
+	if k.revoked.Load() {
+		token = "revoked"
+	}
+	return k.testKeys.Authenticate(ctx, token)
+}
+
+func TestSubscriptionsEndWithTheirKey(t *testing.T) {
+	for _, path := range []string{"test.hang", "test.twice"} { // found by the ping, and by the next value
+		key := &revocable{}
+		s := newTestServer(t, func(o *Options) {
+			if o.Authenticator = key; path == "test.hang" {
+				o.Ping = time.Millisecond
+			}
+		})
+		_, line := s.open(t, t.Context(), "/api/trpc/"+path, keyHeader())
+		<-s.entered
+		key.revoked.Store(true)
+		if path == "test.twice" {
+			close(s.gates["a"])
+		}
+		var text strings.Builder
+		for next := line(); next != ""; next = line() {
+			text.WriteString(next)
+		}
+		if want := failedEvent("API key unknown or revoked", blueprint.CodeUnauthorized, path); !strings.HasSuffix(text.String(), want) || strings.Contains(text.String(), "second") {
+			t.Errorf("%s: got %q", path, text.String())
+		}
+		<-s.left
 	}
 }

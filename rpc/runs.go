@@ -30,7 +30,7 @@ func (s *Service) runList(ctx context.Context, caller *Caller, in runList) (runP
 	filter := blueprint.RunFilter{
 		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, TriggerID: in.TriggerID, Status: blueprint.Status(in.Status), Search: in.Search, Limit: in.Limit,
 	}
-	issues := []blueprint.Issue{}
+	var issues []blueprint.Issue
 	filter.From, filter.To, issues = spanOf(in.From, in.To)
 	if in.Cursor != "" {
 		var ok bool

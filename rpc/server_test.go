@@ -190,6 +190,13 @@ func (s *testServer) procedures() []Procedure {
 			}
 			return emit("<last>")
 		}),
+		subscription("test.twice", func(_ context.Context, _ *Caller, _ struct{}, emit func(any) error) error {
+			s.entered <- "twice"
+			<-s.gates["a"]
+			err := emit("second")
+			s.left <- err
+			return err
+		}),
 		subscription("test.hang", func(ctx context.Context, _ *Caller, _ struct{}, _ func(any) error) error {
 			s.entered <- "hang"
 			<-ctx.Done()
