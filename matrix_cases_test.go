@@ -183,6 +183,7 @@ var matrix = []row{
 		return []any{node("mine", "template", object{"text": "{{token}}"})}
 	})},
 	{name: "execution.getExecutionStatus", grid: runStatus, input: byRun},
+	{name: "execution.getRecord", grid: runReached, input: byRun},
 	{name: "execution.subscribe", grid: runReached, input: byRun},
 	{name: "execution.getExecutionLogs", input: byBlueprint, fresh: true, grid: grid{
 		"ours":      "fff xx xxx x",

@@ -35,11 +35,13 @@ type RunFilter struct {
 	BlueprintID    string
 	OrganizationID string
 	TriggerID      string
-	Status         Status
-	From, To       Time   // of their creation; To is not included
-	Search         string // an id or its beginning
-	Limit          int
-	After          RunPosition // where the page before ended
+	// ParentExecutionID chooses the runs that this one started.
+	ParentExecutionID string
+	Status            Status
+	From, To          Time   // of their creation; To is not included
+	Search            string // an id or its beginning
+	Limit             int
+	After             RunPosition // where the page before ended
 }
 
 // RunPage is one page of a list of runs, newest first.

@@ -20,6 +20,7 @@ func (s *Service) executions() []Procedure {
 		mutation("execution.executeBlueprintWithLogging", s.executeWithLogging),
 		query("execution.getExecutionStatus", s.executionStatus),
 		query("execution.getExecutionLogs", s.executionLogs),
+		query("execution.getRecord", s.executionRecord),
 		query("execution.listRecentExecutions", s.recentExecutions),
 		mutation("execution.resume", s.executionResume),
 		mutation("execution.cancel", s.executionCancel),
@@ -71,6 +72,19 @@ func hideSignIn(x *blueprint.Execution, userID string) {
 	if len(x.AwaitingInputs) > 0 {
 		x.AwaitingInput = x.AwaitingInputs[0]
 	}
+}
+
+// executionRecord gives the log record of a single run.
+func (s *Service) executionRecord(ctx context.Context, caller *Caller, in executionID) (logRecord, error) {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return logRecord{}, err
+	}
+	view, err := s.Runner.View(ctx, stored)
+	if err != nil {
+		return logRecord{}, err
+	}
+	return newLogRecord(view), nil
 }
 
 type executionLogs struct {

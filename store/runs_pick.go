@@ -13,6 +13,7 @@ const pickRuns = "SELECT e.seq, " + executionColumns + `, b.title, coalesce(u.na
 	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.id = e.blueprint_id
 	LEFT JOIN users u ON u.id = e.user_id LEFT JOIN triggers t ON t.id = e.trigger_id
 	WHERE (?3 = '' OR e.status = ?3) AND (?4 = '' OR e.blueprint_id = ?4) AND (?5 = '' OR e.organization_id = ?5) AND (?6 = '' OR e.trigger_id = ?6)
+	AND (?9 = '' OR e.parent_execution_id = ?9)
 	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + accessLevel + ` >= 2))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
@@ -26,7 +27,7 @@ func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.Liste
 		list = strconv.AppendInt(list, place.Seq, 10)
 	}
 	f := l.filter
-	args := []any{l.principal.UserID, string(append(list, ']')), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped}
+	args := []any{l.principal.UserID, string(append(list, ']')), string(f.Status), f.BlueprintID, f.OrganizationID, f.TriggerID, f.Search, l.scoped, f.ParentExecutionID}
 	err = l.each(pickRuns, args, func(scan func(...any) error) error {
 		one, place, err := scanListedRun(scan)
 		found, places = append(found, one), append(places, place)

@@ -57,6 +57,9 @@ func TestListRuns(t *testing.T) {
 			if random.IntN(2) == 0 {
 				c.Row.TriggerID = triggers[at].ID
 			}
+			if len(rows) > 0 && random.IntN(3) == 0 {
+				c.Row.ParentExecutionID = rows[random.IntN(min(len(rows), 20))].ID
+			}
 			check(t, s.Commit(ctx, c))
 			rows = append(rows, c.Row)
 		}
@@ -69,6 +72,7 @@ func TestListRuns(t *testing.T) {
 		fits := func(f *blueprint.RunFilter, r *blueprint.ExecutionRow) bool {
 			return (f.BlueprintID == "" || f.BlueprintID == r.BlueprintID) && (f.OrganizationID == "" || f.OrganizationID == r.OrganizationID) &&
 				(f.TriggerID == "" || f.TriggerID == r.TriggerID) && (f.Status == "" || f.Status == r.Status) && strings.HasPrefix(r.ID, f.Search) &&
+				(f.ParentExecutionID == "" || f.ParentExecutionID == r.ParentExecutionID) &&
 				r.CreatedAt >= f.From && (f.To == 0 || r.CreatedAt < f.To)
 		}
 		full := 0
@@ -77,7 +81,7 @@ func TestListRuns(t *testing.T) {
 			f := blueprint.RunFilter{Limit: 1 + random.IntN(20)}
 			one := rows[random.IntN(len(rows))]
 			for range random.IntN(3) {
-				switch random.IntN(7) {
+				switch random.IntN(8) {
 				case 0:
 					f.BlueprintID = one.BlueprintID
 				case 1:
@@ -90,6 +94,8 @@ func TestListRuns(t *testing.T) {
 					f.From = one.CreatedAt
 				case 5:
 					f.To = one.CreatedAt
+				case 7:
+					f.ParentExecutionID = one.ParentExecutionID
 				case 6:
 					f.Search = one.ID[:random.IntN(len(one.ID)+1)]
 				}

@@ -54,7 +54,7 @@ export function AnyField(props: ControlProps) {
   const single = shown !== 'none' && shown !== 'null'
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={lines} group={!single} actions={unnamed ? actions : <>{select}{actions}</>}>
-      {unnamed ? <div className={classes.row}><div className={classes.grow}>{control}</div>{select && <div className={classes.kind}>{select}</div>}</div> : control}
+      {unnamed ? <div className={classes.row} data-stacked={shown === 'json' || undefined}><div className={classes.grow}>{control}</div>{select && <div className={classes.kind}>{select}</div>}</div> : control}
     </Frame>
   )
 }

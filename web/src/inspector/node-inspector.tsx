@@ -38,7 +38,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
   const steps = useMemo(() => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId), [lastRun, way, nodeId])
   const failed = steps.find((step) => step.status === 'failed' && step.error)
   const codeError = normalType(node.type) === 'code' ? codeErrorOf(failed?.error?.message) : undefined
-  const context = useMemo(() => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }), [organizationId, blueprintId, codeError?.line, codeError?.message]) // eslint-disable-line
+  const context = useMemo(() => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }), [organizationId, blueprintId, codeError?.line, codeError?.message])
   const set = (key: string, value: unknown) => onChange(withMember(node, key, value) as MapNode)
   const titleIssues = under(own, ['title'])
   const rest = own.filter(({ path: [first] }) => first === undefined || !['title', 'config', 'id', ...behaviourKeys].includes(String(first)))

@@ -59,13 +59,13 @@ export function BlueprintLayout({ id: given, ownRun = false, tab, children }: Pr
         breadcrumbs={crumbs}
         instead={editing ? <TitleEditor blueprint={blueprint} onDone={endEditing} /> : undefined}
         badge={
-          <span className={classes.badges}>
+          <>
             {blueprint.can_manage && !editing && (
               <button ref={pencil} type="button" className={classes.pencil} aria-label="Rename the blueprint" onClick={() => setEditing(true)}><IconPencil size={16} aria-hidden /></button>
             )}
             <StatusBadge status={blueprint.status} />
-            <Text size="xs" c="dimmed" component="span" title="Version">v{blueprint.version}</Text>
-          </span>
+            <Text size="xs" c="dimmed" component="span" title="Version" visibleFrom="sm">v{blueprint.version}</Text>
+          </>
         }
         actions={
           <>

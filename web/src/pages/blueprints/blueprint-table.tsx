@@ -18,6 +18,7 @@ type Props = {
 }
 
 const mostTags = 4
+const longTitle = 120 // characters; longer ones are cut after three lines
 
 /** The blueprints of a page of the list. */
 export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
@@ -30,7 +31,7 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
         <div className={classes.title}>
           <span className={classes.heart}><FavoriteButton id={row.id} title={row.title} on={row.is_favorited} /></span>
           <div className={classes.words}>
-            <Anchor component={Link} href={`/blueprints/${row.id}/edit`} fw={600} className={classes.name}>{row.title}</Anchor>
+            <Anchor component={Link} href={`/blueprints/${row.id}/edit`} fw={600} className={classes.name} title={row.title.length > longTitle ? row.title : undefined}>{row.title}</Anchor>
             {row.description && <Text size="xs" c="dimmed" fw={400} lineClamp={1}>{row.description}</Text>}
             <Labels row={row} onTag={onTag} />
           </div>
@@ -39,14 +40,14 @@ export function BlueprintTable({ rows, stale, empty, onTag }: Props) {
       ),
     },
     {
-      key: 'status', title: 'Status', width: '150px',
+      key: 'status', title: 'Status', width: '140px',
       render: (row) => <span className={classes.pair}><StatusBadge status={row.status} /><Text size="xs" c="dimmed" component="span" title="Version">v{row.version}</Text></span>,
     },
-    { key: 'nodes', title: 'Nodes', width: '70px', align: 'end', wideOnly: true, render: (row) => row.node_count?.toLocaleString('en') ?? <None /> },
-    { key: 'triggers', title: 'Triggers', width: '120px', render: (row) => <Triggers row={row} /> },
-    { key: 'run', title: 'Last run', width: '190px', render: (row) => <LastRun row={row} /> },
-    { key: 'rating', title: 'Rating', width: '130px', wideOnly: true, render: (row) => (row.rating_count > 0 ? <Stars value={row.average_rating} count={row.rating_count} /> : <None word="no ratings" />) },
-    { key: 'updated', title: 'Changed', width: '120px', wideOnly: true, render: (row) => <Text size="sm" c="dimmed" component="span"><Time at={row.updated_at} /></Text> },
+    { key: 'nodes', title: 'Nodes', width: '60px', align: 'end', wideOnly: true, render: (row) => row.node_count?.toLocaleString('en') ?? <None /> },
+    { key: 'triggers', title: 'Triggers', width: '100px', render: (row) => <Triggers row={row} /> },
+    { key: 'run', title: 'Last run', width: '160px', render: (row) => <LastRun row={row} /> },
+    { key: 'rating', title: 'Rating', width: '115px', wideOnly: true, render: (row) => (row.rating_count > 0 ? <Stars value={row.average_rating} count={row.rating_count} /> : <None word="no ratings" />) },
+    { key: 'updated', title: 'Changed', width: '125px', wideOnly: true, render: (row) => <Text size="sm" c="dimmed" component="span" style={{ whiteSpace: 'nowrap' }}><Time at={row.updated_at} /></Text> },
     { key: 'menu', title: '', name: 'Actions', width: '52px', wideOnly: true, render: menu },
   ]
   return (

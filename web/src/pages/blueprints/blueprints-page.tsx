@@ -37,6 +37,11 @@ export default function BlueprintsPage() {
     set({ page: String(page) }, { push: true })
     scrollTo(0, 0)
   }
+  const takeOff = () => {
+    set(noFilters)
+    organization.choose(undefined)
+    document.querySelector<HTMLInputElement>('#main input[type=search]')?.focus() // the button goes away
+  }
   const lost = !list.isPlaceholderData && list.data?.data.length === 0 && list.data.pagination.total > 0 // a page past the end
   return (
     <>
@@ -59,7 +64,7 @@ export default function BlueprintsPage() {
             empty={lost
               ? <EmptyState title="There is no such page" text={`The list has ${pages} ${pages === 1 ? 'page' : 'pages'}.`} action={<Button variant="default" onClick={() => turn(1)}>To the first page</Button>} />
               : filtered
-                ? <EmptyState icon={<IconSchema />} title="No blueprint fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={() => { set(noFilters); organization.choose(undefined) }}>Take the filters off</Button>} />
+                ? <EmptyState icon={<IconSchema />} title="No blueprint fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={takeOff}>Take the filters off</Button>} />
                 : <Nothing scope={scope} />}
           />
         )}

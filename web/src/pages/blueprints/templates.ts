@@ -57,7 +57,7 @@ export const templates: Template[] = [
           },
         },
         { id: 'gate', type: 'approval-gate', title: 'Ask for a yes', config: { prompt: 'Buy {{nodes.form.output.item}} for {{nodes.form.output.amount}} euros?', expiresMs: 259_200_000, onExpire: 'reject' } },
-        { id: 'buy', type: 'set', title: 'Approved', config: { values: { decision: 'approved', item: '{{nodes.form.output.item}}' } } },
+        { id: 'buy', type: 'set', title: 'Approved', config: { values: { decision: 'approved', purchase: '{{nodes.form.output.item}}' } } },
         { id: 'leave', type: 'set', title: 'Rejected', config: { values: { decision: 'rejected', comment: '{{input.comment ?? "none"}}' } } },
       ],
       edges: [

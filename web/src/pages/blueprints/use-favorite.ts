@@ -24,6 +24,6 @@ export function useFavorite() {
 }
 
 function mark(id: string, on: boolean): void {
-  queryClient.setQueriesData<List>({ queryKey: ['blueprints'] }, (list) => list && { ...list, data: list.data.map((row) => (row.id === id ? { ...row, is_favorited: on } : row)) })
+  queryClient.setQueriesData<List>({ queryKey: ['blueprints', 'list'] }, (list) => list && { ...list, data: list.data.map((row) => (row.id === id ? { ...row, is_favorited: on } : row)) })
   queryClient.setQueryData<Blueprint>(['blueprint', id], (before) => before && { ...before, is_favorited: on })
 }

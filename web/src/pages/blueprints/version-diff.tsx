@@ -1,7 +1,6 @@
 import { Badge, Text, Title } from '@mantine/core'
 import { useMemo } from 'react'
 import { GraphView, TypeIcon } from '../../graph'
-import { fieldWords } from './change-words'
 import { type Content, type FieldChange, graphDiff, isEmpty, type ItemChange, type VersionDiff } from './diff'
 import { FieldDiff } from './field-diff'
 import classes from './versions.module.css'
@@ -45,7 +44,6 @@ function Item({ item, names }: { item: ItemChange; names: [string, string] }) {
       {item.type !== undefined && <TypeIcon type={item.type} size={24} />}
       <Text fw={600} size="sm" component="span" style={{ overflowWrap: 'anywhere' }}>{item.title}</Text>
       {item.type !== undefined && <Text size="xs" c="dimmed" component="span">{item.type} · {item.id}</Text>}
-      {item.kind === 'changed' && <Text size="xs" c="dimmed" component="span">{fieldWords(item)}</Text>}
     </>
   )
   if (item.fields.length === 0) return <div className={classes.item}><div className={classes.itemHead}>{head}</div></div>

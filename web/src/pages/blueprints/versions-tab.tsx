@@ -36,7 +36,7 @@ function Versions({ blueprint, versions }: { blueprint: Blueprint; versions: Ver
     onSuccess: (after, version) => {
       noteChange(blueprint.id, after)
       set({ from: '', to: '' })
-      notifyDone(`Version ${after.version} is as ${version.version} was`)
+      notifyDone(after.version === versions[0]?.version ? `It is as ${version.version} was already` : `Version ${after.version} is as ${version.version} was`)
     },
     onError: notifyError,
   })

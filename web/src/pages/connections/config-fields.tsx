@@ -1,7 +1,8 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useMemo, useRef } from 'react'
 import { describeError, showPath } from '../../api/errors'
 import { issuesUnder, SchemaForm } from '../../forms'
 import { needless } from './config-change'
+import { dressed } from './types'
 
 type Props = {
   type: string
@@ -17,13 +18,15 @@ type Props = {
 /** The form of a config. What a call was refused for stands at its fields, and the first of them takes the focus. */
 export function ConfigFields({ type, schema, config, onChange, error, readOnly, organizationId }: Props) {
   const holder = useRef<HTMLDivElement>(null)
+  const { flow } = config
+  const shown = useMemo(() => dressed(schema, { flow }), [schema, flow])
   const issues = error ? issuesUnder(describeError(error).issues, ['config']) : []
   useEffect(() => {
     if (error) requestAnimationFrame(() => holder.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
   }, [error])
   return (
     <div ref={holder}>
-      <SchemaForm schema={schema} value={config} onChange={(next) => onChange((next ?? {}) as Record<string, unknown>)} issues={issues} readOnly={readOnly} hide={needless(type, config)} context={{ organizationId }} />
+      <SchemaForm schema={shown} value={config} onChange={(next) => onChange((next ?? {}) as Record<string, unknown>)} issues={issues} readOnly={readOnly} hide={needless(type, config)} context={{ organizationId }} />
     </div>
   )
 }

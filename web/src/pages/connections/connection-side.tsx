@@ -75,7 +75,7 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
       <div role="status" className={classes.result}>
         {signIn.waiting && <Text size="sm" mb="xs">Finish signing in in the other tab. It is checked when you are back here.</Text>}
         {test.data && !isPending && <TestResult of={test.data} />}
-        {!test.data && !isPending && !test.error && !signIn.waiting && <Text size="sm" c="dimmed">{people ? 'Asks the service whether your sign-in is still good.' : 'Makes the cheapest real call and says what came of it.'}</Text>}
+        {!test.data && !isPending && !test.error && !signIn.waiting && <Text size="sm" c="dimmed">{people ? 'Asks the service whether your sign-in is still good.' : 'Makes the cheapest real call with what is saved, and says what came of it.'}</Text>}
       </div>
       <ErrorNote error={test.error} />
     </Stack>

@@ -68,9 +68,9 @@ function Form({ type }: { type: ConnectionType }) {
     <form onSubmit={submit} noValidate>
       <Stack maw={640}>
         {error && !allAtFields(error) && <ErrorNote error={error} title="The connection was not saved" />}
-        <TextInput label="Name" description="Nodes are given the connection by this name." required withAsterisk={false} maxLength={200} autoComplete="off" value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
+        <TextInput label="Name" description="Nodes are given the connection by this name." inputWrapperOrder={['label', 'input', 'error', 'description']} required withAsterisk={false} maxLength={200} autoComplete="off" value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
         <NativeSelect
-          label="Who may use it" data={[{ value: '', label: 'Only you' }, ...shared.map((one) => ({ value: one.id, label: `Everybody in ${one.name}` }))]}
+          inputWrapperOrder={['label', 'input', 'error', 'description']} label="Who may use it" data={[{ value: '', label: 'Only you' }, ...shared.map((one) => ({ value: one.id, label: `Everybody in ${one.name}` }))]}
           description={shared.length === 0 ? 'With an organization, its members could share it.' : 'It cannot be given to others later.'}
           value={owner} onChange={(event) => setOwner(event.currentTarget.value)}
         />

@@ -23,6 +23,21 @@ export function typeTitle(type: string): string {
   return looks[type]?.title ?? type
 }
 
+const words: Record<string, string> = {
+  authorization_code: 'People sign in (authorization code)', client_credentials: 'This server signs in (client credentials)',
+  openai: 'OpenAI', anthropic: 'Anthropic', starttls: 'STARTTLS, after the greeting', tls: 'TLS, from the start', none: 'None: anybody on the way can read it',
+}
+
+/** The schema of a config with words for the choices, and with what the others make needed. */
+export function dressed(schema: Record<string, unknown>, config: Record<string, unknown>): Record<string, unknown> {
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>).map(([key, one]) => {
+    const choices = one.enum
+    return [key, Array.isArray(choices) && !one['x-labels'] ? { ...one, 'x-labels': choices.map((choice) => words[String(choice)] ?? String(choice)) } : one]
+  })
+  const required = [...((schema.required ?? []) as string[]), ...(config.flow === 'authorization_code' ? ['authorizationUrl'] : [])]
+  return { ...schema, properties: Object.fromEntries(properties), required }
+}
+
 /** The types that there are, with their forms; they do not change while the server runs. */
 export function useTypes() {
   return useQuery({ queryKey: ['connection', 'types'], queryFn: () => api.connection.listTypes.query(), staleTime: 10 * 60_000 })

@@ -68,7 +68,7 @@ function Inside({ editor, commands, types, validation, tab, onGo, lastRun, focus
     <NodeInspector
       key={`${level} ${node.id}`} map={shown} nodeId={node.id} types={types} variables={editor.doc.variables} issues={issues} readOnly={readOnly} around={around} lastRun={lastRun} focus={focus}
       organizationId={organizationId} blueprintId={blueprintId}
-      onChange={(next) => commands.set(node.id, next)} onRename={(to) => commands.renameTo(node.id, to)} onDelete={commands.remove} onDuplicate={commands.duplicate} onOpenBody={() => commands.open(node.id)}
+      onChange={(next) => commands.set(node.id, next)} onRename={readOnly ? undefined : (to) => commands.renameTo(node.id, to)} onDelete={readOnly ? undefined : commands.remove} onDuplicate={readOnly ? undefined : commands.duplicate} onOpenBody={() => void commands.open(node.id)}
     />
   )
 }

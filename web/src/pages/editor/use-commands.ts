@@ -4,7 +4,8 @@ import { layout, snap } from '../../graph/layout'
 import { edgesOf, isSequential, positionOf, type MapNode, type Position } from '../../graph/map'
 import { heightOf, WIDTH } from '../../graph/sizes'
 import { motion } from '../../graph/zoom'
-import { notifyDone, notifyError } from '../../parts'
+import { notifyDone } from '../../parts'
+import { refuse } from './refuse'
 import type { FirstEdge } from './first-edge-dialog'
 import { hasBody } from './nested'
 import { addNode, connect, connectProblem, insertInEdge, newNode, nudge, remove, reorder, setNode, toggleDisabled } from './operations'
@@ -62,7 +63,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
   }
   const tryConnect = (source: string, handle: string, target: string) => {
     const why = connectProblem(map, source, handle, target)
-    if (why) return notifyError(new Error(why))
+    if (why) return refuse(why)
     if (isSequential(map) && map.nodes.length > 2) return setDialog({ kind: 'first', edge: { source, handle, target } })
     joined({ source, handle, target }, false)
   }
@@ -73,7 +74,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
   const pasteText = (text: string, at?: Position) => {
     if (readOnly) return
     const read = readClip(text)
-    if ('problem' in read) return notifyError(new Error(read.problem))
+    if ('problem' in read) return refuse(read.problem)
     const last = at ?? middle()
     const result = paste(map, read.clip, last, expressions)
     const say = `Pasted ${count(result.ids.length)}${result.renamed.size > 0 ? `; ${[...result.renamed].slice(0, 3).map(([from, to]) => `${from} is now ${to}`).join(', ')}` : ''}`
@@ -126,7 +127,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
       editor.enter([...editor.state.level, id])
       return true
     },
-    refuse: (why: string) => notifyError(new Error(why)),
+    refuse,
     remove: removeChosen,
     toggle: () => edit('switching off or on', (now) => toggleDisabled(now, chosen)),
     reorder: (id: string, by: -1 | 1) => edit('changing the order', (now) => reorder(now, id, by), { say: by < 0 ? 'Runs earlier' : 'Runs later' }),

@@ -9,26 +9,11 @@ export function useGuard(dirty: boolean): void {
   useEffect(() => {
     if (!dirty) return
     const release = guardLeaving(() => confirm(question))
-    const here = location.pathname + location.search
     const close = (event: BeforeUnloadEvent) => event.preventDefault()
-    // The browser has gone back already when it tells. We go forth again, ask, and then go back for good.
-    const back = (event: PopStateEvent) => {
-      if (location.pathname === here.split('?')[0]) return
-      event.stopImmediatePropagation()
-      history.pushState(null, '', here)
-      void confirm(question).then((yes) => {
-        if (!yes) return
-        off()
-        history.back()
-      })
-    }
-    const off = () => {
+    addEventListener('beforeunload', close)
+    return () => {
       release()
       removeEventListener('beforeunload', close)
-      removeEventListener('popstate', back, true)
     }
-    addEventListener('beforeunload', close)
-    addEventListener('popstate', back, true)
-    return off
   }, [dirty])
 }

@@ -4,7 +4,7 @@ import type { ListedRun } from './run-pages'
 import { isOver, type Run } from './types'
 
 /** The log record of a run: what it reached, and where it came from. */
-export type LogRecord = Outputs['execution']['getExecutionLogs']['logs'][number]
+export type LogRecord = Outputs['execution']['getRecord']
 
 /** What is known of a run besides its status record. Each is undefined while unknown, null when it cannot be had. */
 export type RunFacts = {
@@ -22,7 +22,7 @@ export function useRunFacts(id: string, status: Run['status'] | undefined): RunF
   const run = listed.data
   const record = useQuery({
     queryKey: ['run', id, 'record', over, run?.blueprintId],
-    queryFn: () => recordOf(run!), enabled: Boolean(run), placeholderData: (before) => before, retry: false,
+    queryFn: () => api.execution.getRecord.query({ executionId: id }), enabled: Boolean(run), placeholderData: (before) => before, retry: false,
   })
   const blueprint = useQuery({ queryKey: ['blueprint', run?.blueprintId, 'of a run'], queryFn: () => api.blueprint.get.query({ id: run!.blueprintId }), enabled: Boolean(run), retry: false })
   const isCurrent = run && blueprint.data?.version === run.blueprintVersion
@@ -49,32 +49,6 @@ async function find(id: string): Promise<ListedRun | null> {
   return runs.find((run) => run.executionId === id) ?? null
 }
 
-const pages = 10
-
-// Log records are listed newest first and by no other key: counting the newer runs tells which one it is.
-async function recordOf(run: ListedRun): Promise<LogRecord | null> {
-  let newer = 0
-  let cursor: string | undefined
-  for (let page = 0; page < pages; page++) {
-    const { runs, next } = await api.execution.listRuns.query({ blueprintId: run.blueprintId, from: run.createdAt, limit: 100, ...(cursor ? { cursor } : {}) })
-    const at = runs.findIndex((one) => one.executionId === run.executionId)
-    if (at >= 0) return recordAt(run, newer + at)
-    newer += runs.length
-    if (!next) return null
-    cursor = next
-  }
-  return null
-}
-
-async function recordAt(run: ListedRun, offset: number): Promise<LogRecord | null> {
-  for (const limit of [1, 10]) { // others may have begun meanwhile
-    const { logs } = await api.execution.getExecutionLogs.query({ blueprintId: run.blueprintId, limit, offset })
-    const found = logs.find((log) => log.executionData.executionId === run.executionId)
-    if (found) return found
-  }
-  return null
-}
-
 /** The runs that a run started itself, newest first. */
 export function useChildren(id: string, run: Run | null): ListedRun[] {
   const starts = run?.steps.some((step) => step.nodeType === 'blueprint' || step.nodeType === 'for-each' || step.nodeType === 'for_each') ?? false
@@ -82,8 +56,8 @@ export function useChildren(id: string, run: Run | null): ListedRun[] {
     queryKey: ['run', id, 'children', run?.endTime],
     queryFn: async () => {
       const to = run?.endTime ? { to: new Date(Date.parse(run.endTime) + 1000).toISOString() } : {}
-      const { runs } = await api.execution.listRuns.query({ from: run!.startTime!, ...to, limit: 100 })
-      return runs.filter((one) => one.parentExecutionId === id)
+      const { runs } = await api.execution.listRuns.query({ parentExecutionId: id, from: run!.startTime!, ...to, limit: 100 })
+      return runs
     },
     enabled: starts && Boolean(run?.startTime), refetchInterval: run?.endTime ? false : 5000, retry: false,
   })

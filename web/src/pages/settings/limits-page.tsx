@@ -1,4 +1,4 @@
-import { Badge, Code, Progress, Skeleton, Stack, Text } from '@mantine/core'
+import { Badge, Box, Code, Progress, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client'
 import { CopyField, ErrorNote, KeyValue, showCount, Time } from '../../parts'
@@ -76,7 +76,7 @@ function About({ of }: { of: Info }) {
           ['Node types', showCount(of.nodeTypes, 'type')],
         ]}
       />
-      <CopyField label="Address for the API" value={`${of.apiHost}/api/trpc`} />
+      <Box maw={480}><CopyField label="Address for the API" value={`${of.apiHost}/api/trpc`} /></Box>
     </Stack>
   )
 }

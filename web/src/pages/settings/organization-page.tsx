@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, List, Skeleton } from '@mantine/core'
+import { Alert, Badge, Box, Button, List, Skeleton } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { IconHistory, IconInfoCircle, IconPencil } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -68,7 +68,7 @@ function Found({ of }: { of: Organization }) {
           </Section>
         </>
       )}
-      <Section title="For the API"><CopyField label="Organization id" value={of.id} /></Section>
+      <Section title="For the API"><Box maw={480}><CopyField label="Organization id" value={of.id} /></Box></Section>
       <NameDialog opened={renaming} onClose={() => setRenaming(false)} title={`Rename ${of.name}`} action="Rename" name={of.name} pending={rename.isPending} error={rename.error} onName={(name) => rename.mutate({ organizationId: of.id, name })} />
     </SettingsFrame>
   )

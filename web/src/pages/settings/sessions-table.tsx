@@ -24,7 +24,7 @@ export function SessionsTable() {
   const columns: Column<Row>[] = [
     {
       key: 'agent', title: 'Browser', primary: true,
-      render: (row) => <Group gap={8} wrap="nowrap"><IconDeviceLaptop size={18} stroke={1.7} aria-hidden style={{ flex: 'none' }} /><span title={row.agent}>{showAgent(row.agent)}</span>{row.current && <Badge color="petrol">This browser</Badge>}</Group>,
+      render: (row) => <Group gap="4px 8px"><Group gap={8} wrap="nowrap"><IconDeviceLaptop size={18} stroke={1.7} aria-hidden style={{ flex: 'none' }} /><span title={row.agent}>{showAgent(row.agent)}</span></Group>{row.current && <Badge color="petrol">This browser</Badge>}</Group>,
     },
     { key: 'created', title: 'Signed in', render: (row) => <Time at={row.createdAt} /> },
     { key: 'used', title: 'Last used', render: (row) => <Time at={row.lastUsedAt} none="not used yet" /> },

@@ -1,5 +1,5 @@
 import { PasswordInput, Text } from '@mantine/core'
-import { useId, useRef } from 'react'
+import { useId } from 'react'
 import { strengthOf } from './password-strength'
 import classes from './sign-in.module.css'
 
@@ -11,17 +11,17 @@ type Props = {
   label?: string
   /** What the server says about it. */
   error?: string
+  size?: 'sm' | 'md'
 }
 
 /** A field for a new password: it says how good the password is, and can show it. */
-export function NewPassword({ value, onChange, known, label = 'Password', error }: Props) {
+export function NewPassword({ value, onChange, known, label = 'Password', error, size = 'md' }: Props) {
   const id = useId()
-  const field = useRef<HTMLInputElement>(null)
   const { level, word, advice } = strengthOf(value, known)
   return (
     <div>
       <PasswordInput
-        ref={field} label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size="md" error={error} aria-describedby={id}
+        label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size={size} error={error} aria-describedby={id}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
         value={value} onChange={(event) => onChange(event.currentTarget.value)}
       />

@@ -1,11 +1,15 @@
-import { EmptyState, PageHeader } from '../../parts'
+import { Button } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
+import { Link } from 'wouter'
+import { PageHeader } from '../../parts'
+import { AllTriggers } from './triggers-view'
 
-/** This page is not built yet. */
+/** /triggers: what starts blueprints. */
 export default function TriggersPage() {
   return (
     <>
-      <PageHeader title="Triggers" />
-      <EmptyState title="Not built yet" text="The command line and the API can do what this page will show." />
+      <PageHeader title="Triggers" text="What starts your blueprints, and when." actions={<Button component={Link} href="/triggers/new" leftSection={<IconPlus size={17} aria-hidden />}>New trigger</Button>} />
+      <AllTriggers />
     </>
   )
 }

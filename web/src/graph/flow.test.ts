@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keyOfWire, toCards, toWires } from './flow'
+import { connectable, handlesOf } from './handles'
+import { type BlueprintMap, freeId, type MapNode, readMap } from './map'
+import { summaryOf } from './summary'
+import { firstView } from './view'
+
+const node = (id: string, type = 'log', config: object = {}, more: object = {}): MapNode => ({ id, type, title: id.toUpperCase(), config: config as MapNode['config'], position: { x: 0, y: 0 }, ...more })
+
+test('cards stand in the order of the flow, and unchanged ones stay the same objects', () => {
+  const map: BlueprintMap = { nodes: [node('b'), node('a')], edges: [{ source: 'a', target: 'b' }, { source: 'a', target: 'b' }] }
+  const cards = toCards(map)
+  assert.deepEqual(cards.map((card) => card.id), ['a', 'b'])
+  const again = toCards({ ...map, nodes: [{ ...map.nodes[0]!, title: 'New' }, map.nodes[1]!] }, {}, cards)
+  assert.equal(again[0], cards[0])
+  assert.notEqual(again[1], cards[1])
+  assert.match(toCards(map, { problems: new Map([['a', { errors: 2, warnings: 1 }]]), statuses: { a: 'failed' } })[0]!.ariaLabel!, /A, log, failed, 2 errors, 1 warning/)
+})
+
+test('edges twice the same are two wires of one key; without edges the order is drawn', () => {
+  const wires = toWires({ nodes: [node('a'), node('b')], edges: [{ source: 'a', target: 'b', sourceHandle: null }, { source: 'a', target: 'b', sourceHandle: 'main' }] })
+  assert.notEqual(wires[0]!.id, wires[1]!.id)
+  assert.equal(keyOfWire(wires[1]!.id), wires[0]!.id)
+  const order = toWires({ nodes: [node('a'), node('b'), node('c')] })
+  assert.deepEqual(order.map((wire) => [wire.source, wire.target, wire.data?.label]), [['a', 'b', 'runs in order'], ['b', 'c', undefined]])
+  assert.deepEqual(toCards({ nodes: [node('a'), node('b')] }).map((card) => card.data.turn), [1, 2])
+})
+
+test('the ways out of a node', () => {
+  const ids = (of: MapNode, used: string[] = []) => handlesOf(of, used).map((handle) => handle.id)
+  assert.deepEqual(ids(node('a')), ['main'])
+  assert.deepEqual(ids(node('a', 'log', {}, { onError: 'branch' })), ['main', 'error'])
+  assert.deepEqual(ids(node('a', 'approval_gate'), ['main']), ['approved', 'rejected', 'main'])
+  assert.deepEqual(ids(node('a', 'switch', { cases: [{ handle: 'x' }, { handle: 'x' }, { handle: '' }, 1] })), ['x', 'default'])
+  assert.ok(handlesOf(node('a', 'conditional'), ['odd']).at(-1)!.dead)
+  assert.deepEqual(connectable(node('a', 'conditional'), ['odd']).map((handle) => handle.id), ['true', 'false', 'main'])
+})
+
+test('stored maps are read as they are; what is broken is left out', () => {
+  const map = { nodes: [node('a', 'log', {}, { colour: 'red' })], edges: [], note: 1 }
+  assert.deepEqual(readMap(map), map)
+  assert.equal(readMap(map).nodes[0], map.nodes[0])
+  assert.deepEqual(readMap(null), { nodes: [] })
+  assert.deepEqual(readMap({ nodes: [{ id: 'a' }, 1], edges: [{ source: 'a', target: 'gone' }] }), { nodes: [{ id: 'a', type: '', title: '', config: {} }], edges: [] })
+  assert.equal(freeId('a', new Set(['a', 'a_2'])), 'a_3')
+})
+
+test('one line about a node', () => {
+  const cases: [string, object, string][] = [
+    ['http-request', { url: 'https://x.ch/{{id}}' }, 'GET https://x.ch/{{id}}'],
+    ['wait', { durationMs: 90_000 }, '90 s'],
+    ['wait', { durationMs: 7_200_000 }, '2 h'],
+    ['code', { source: 'const a = 1\n  return a' }, 'const a = 1 return a'],
+    ['for-each', { items: 'input', nodes: [1] }, 'input: 1 node'],
+    ['own-type', { n: 1, text: 'hello' }, 'hello'],
+    ['log', {}, ''],
+  ]
+  for (const [type, config, want] of cases) assert.equal(summaryOf(node('a', type, config)), want)
+})
+
+test('the first view shows everything, or the beginning', () => {
+  const wide: BlueprintMap = { nodes: [node('a'), node('b', 'log', {}, { position: { x: 5000, y: 0 } })] }
+  assert.equal(firstView({ nodes: [node('a')] }, 800, 600).zoom, 1)
+  assert.ok(firstView(wide, 800, 600).zoom >= 0.55)
+  assert.equal(firstView(wide, 360, 600).x, 32)
+  assert.deepEqual(firstView({ nodes: [] }, 800, 600), { x: 0, y: 0, zoom: 1 })
+})

@@ -1,0 +1,17 @@
+import { Switch } from '@mantine/core'
+import type { Trigger } from './types'
+import { useSwitch } from './use-triggers'
+import { listensTo } from './words'
+
+/** Switches a trigger on and off; shows what was asked for until the server has answered. */
+export function ActiveSwitch({ trigger, label }: { trigger: Trigger; label?: string }) {
+  const turn = useSwitch()
+  const on = turn.isPending ? turn.variables.isActive : trigger.is_active
+  return (
+    <Switch
+      checked={on} disabled={!trigger.can_manage} label={label} withThumbIndicator={false} size="md"
+      aria-label={label ? undefined : `Active: ${listensTo(trigger.trigger_type, trigger.config)}, ${trigger.blueprint_title}`}
+      onChange={(event) => turn.mutate({ triggerId: trigger.id, isActive: event.currentTarget.checked })}
+    />
+  )
+}

@@ -1,0 +1,65 @@
+import { Button, Skeleton, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Link, useLocation, useParams } from 'wouter'
+import { api, type Inputs } from '../../api/client'
+import { ErrorNote, notifyDone, PageHeader } from '../../parts'
+import { CommonFields } from './common-fields'
+import { changeOf } from './config-change'
+import { unshown } from './fields'
+import { kinds } from './kinds'
+import { TypeFields } from './type-fields'
+import type { Config, Trigger } from './types'
+import classes from './triggers.module.css'
+import { useRefresh, useTrigger } from './use-triggers'
+import { listensTo } from './words'
+
+/** /triggers/:id/edit. */
+export default function EditTriggerPage() {
+  const { id = '' } = useParams<{ id: string }>()
+  const { data: trigger, error, refetch } = useTrigger(id)
+  const crumbs = [{ title: 'Triggers', href: '/triggers' }, ...(trigger ? [{ title: listensTo(trigger.trigger_type, trigger.config), href: `/triggers/${id}` }] : [])]
+  return (
+    <>
+      <PageHeader title="Edit the trigger" breadcrumbs={crumbs} text={trigger && `${kinds[trigger.trigger_type].title}, starts ${trigger.blueprint_title}`} />
+      {trigger ? trigger.can_manage ? <EditForm trigger={trigger} /> : <Text>Only who manages the blueprint can change its triggers.</Text> : error ? <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} /> : <Skeleton h={420} maw={760} />}
+    </>
+  )
+}
+
+function EditForm({ trigger: now }: { trigger: Trigger }) {
+  // What was read when editing began: only what somebody changes here is sent, so that others' changes stay.
+  const [trigger] = useState(now)
+  const [config, setConfig] = useState<Config>(trigger.config)
+  const [, go] = useLocation()
+  const refresh = useRefresh()
+  const save = useMutation({
+    mutationFn: (input: Inputs['blueprintTriggers']['update']) => api.blueprintTriggers.update.mutate(input),
+    onSuccess: async () => {
+      await refresh()
+      notifyDone('Saved')
+      go(`/triggers/${trigger.id}`)
+    },
+    onError: () => scrollTo({ top: 0 }),
+  })
+  const change = changeOf(trigger.config, config)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (Object.keys(change).length === 0) go(`/triggers/${trigger.id}`)
+    else save.mutate({ triggerId: trigger.id, config: change })
+  }
+  const props = { config, set: (next: Config) => setConfig({ ...config, ...next }), error: save.error, stored: true }
+  const others = unshown(trigger.trigger_type, trigger.config)
+  return (
+    <form onSubmit={submit} noValidate className={classes.form}>
+      <ErrorNote error={save.error} title="It was not saved" />
+      <TypeFields type={trigger.trigger_type} {...props} />
+      <CommonFields {...props} />
+      {others.length > 0 && <Text size="sm" c="dimmed">Its config has more keys, which stay as they are: {others.join(', ')}.</Text>}
+      <div className={classes.bar}>
+        <Button type="submit" loading={save.isPending}>Save</Button>
+        <Button component={Link} href={`/triggers/${trigger.id}`} variant="default">Cancel</Button>
+      </div>
+    </form>
+  )
+}

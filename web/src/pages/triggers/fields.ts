@@ -1,0 +1,37 @@
+import { issueFor } from '../../api/errors'
+import type { Config, TriggerType } from './types'
+
+/** What the fields of each type get. */
+export type FieldsProps = {
+  config: Config
+  /** Sets keys; undefined takes one away. */
+  set: (change: Config) => void
+  /** The error of the last attempt to save. */
+  error: unknown
+  /** Whether the trigger exists already. */
+  stored: boolean
+}
+
+const shown: Record<TriggerType, string[]> = {
+  scheduled: ['cron', 'timezone', 'catchUp'], webhook: ['secret', 'preset', 'respond'], api: ['label', 'inputSchema'], email: ['allowFrom', 'requireAuth', 'attachments'],
+  slack: ['signingSecret', 'eventType', 'channel', 'connectionId'], event: ['event', 'blueprintId'], manual: [],
+}
+
+/** The message for a field, if the server has one. */
+export function fault(error: unknown, ...path: string[]): string | undefined {
+  return issueFor(error, ['config', ...path].join('.')) ?? nested(error, path)
+}
+
+/** The keys of a config that a form does not show, as one sentence needs them. */
+export function unshown(type: TriggerType, config: Config): string[] {
+  const known = [...shown[type], 'concurrency', 'breaker', 'address', 'previousSecret', 'previousSecretUntil', 'previousSigningSecret', 'previousSigningSecretUntil']
+  return Object.keys(config).filter((key) => !known.includes(key))
+}
+
+// An issue within a value that has one field only: the schema, the list of senders.
+function nested(error: unknown, path: string[]): string | undefined {
+  const issues = (error as { data?: { issues?: { path: (string | number)[]; message: string }[] } } | null)?.data?.issues
+  if (!Array.isArray(issues) || path.length !== 1) return undefined
+  const found = issues.find((issue) => issue.path[0] === 'config' && issue.path[1] === path[0] && issue.path.length > 2 && path[0] !== 'concurrency')
+  return found && `${found.path.slice(2).join('.')}: ${found.message}`
+}

@@ -1,0 +1,14 @@
+import { MultiSelect } from '@mantine/core'
+
+type Props = { label: string; values: number[]; all: { value: number; label: string }[]; onChange: (values: number[]) => void; placeholder?: string; readOnly?: boolean }
+
+/** Several numbers out of a fixed list, by their names. */
+export function NumberList({ label, values, all, onChange, placeholder, readOnly }: Props) {
+  return (
+    <MultiSelect
+      label={label} data={all.map((one) => ({ value: String(one.value), label: one.label }))} value={values.map(String)} readOnly={readOnly}
+      onChange={(next) => onChange(next.map(Number).sort((a, b) => a - b))} placeholder={values.length === 0 ? placeholder : undefined}
+      searchable hidePickedOptions comboboxProps={{ withinPortal: true }} maxDropdownHeight={240}
+    />
+  )
+}

@@ -1,0 +1,41 @@
+import { Anchor } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { type Column, DataTable, StatusBadge, Time } from '../../parts'
+import { ActiveSwitch } from './active-switch'
+import { kinds } from './kinds'
+import classes from './triggers.module.css'
+import type { Trigger } from './types'
+import { listensTo } from './words'
+
+type Props = { rows: Trigger[] | undefined; ofOneBlueprint: boolean; stale?: boolean; empty?: ReactNode }
+
+/** The list of triggers. */
+export function TriggerTable({ rows, ofOneBlueprint, stale, empty }: Props) {
+  const columns: Column<Trigger>[] = [
+    { key: 'what', title: 'Trigger', primary: true, render: (trigger) => <What trigger={trigger} ofOneBlueprint={ofOneBlueprint} /> },
+    { key: 'active', title: 'Active', width: '90px', render: (trigger) => <ActiveSwitch trigger={trigger} /> },
+    { key: 'next', title: 'Next run', width: '130px', render: (trigger) => <Time at={trigger.next_at} none={trigger.trigger_type === 'scheduled' ? 'none' : 'whenever something comes'} /> },
+    { key: 'last', title: 'Last firing', width: '200px', render: (trigger) => <Last trigger={trigger} /> },
+  ]
+  return <DataTable caption="Triggers" columns={columns} rows={rows} rowKey={(trigger) => trigger.id} skeletonRows={6} stale={stale} empty={empty} />
+}
+
+function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: boolean }) {
+  const kind = kinds[trigger.trigger_type]
+  return (
+    <div className={classes.what}>
+      <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
+      <div>
+        <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>{listensTo(trigger.trigger_type, trigger.config)}</Anchor>
+        <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}</div>
+        {trigger.paused_reason && <div className={classes.paused}>Switched off by the server: {trigger.paused_reason}</div>}
+      </div>
+    </div>
+  )
+}
+
+function Last({ trigger: { last_firing: last } }: { trigger: Trigger }) {
+  if (!last) return <Time at={null} none="nothing came yet" />
+  return <div className={classes.stack} title={last.reason}><StatusBadge status={last.decision} size="sm" /><span className={classes.sub}><Time at={last.receivedAt} /></span></div>
+}

@@ -1,0 +1,75 @@
+import { Button, NativeSelect, Stack } from '@mantine/core'
+import { IconBolt, IconPlus } from '@tabler/icons-react'
+import { Link } from 'wouter'
+import type { Inputs } from '../../api/client'
+import { EmptyState, ErrorNote, Pager, SearchField, useUrlStates } from '../../parts'
+import { useOrganizationFilter } from '../../shell/organization'
+import { isType, kinds, types } from './kinds'
+import { TriggerTable } from './trigger-table'
+import classes from './triggers.module.css'
+import { TypeCards } from './type-cards'
+import { useTriggerList, useTriggersOf } from './use-triggers'
+
+const perPage = 20
+const noFilters = { type: '', active: '', search: '', page: '1' }
+
+/** All triggers that one may see, with filters. */
+export function AllTriggers() {
+  const [filters, set] = useUrlStates(noFilters)
+  const organization = useOrganizationFilter()
+  const query: NonNullable<Inputs['blueprintTriggers']['listAll']> = {
+    page: Math.max(1, Number.parseInt(filters.page, 10) || 1), limit: perPage,
+    ...(isType(filters.type) ? { type: filters.type } : {}), ...(filters.active === 'yes' || filters.active === 'no' ? { active: filters.active === 'yes' } : {}),
+    ...(filters.search.trim() ? { search: filters.search.trim() } : {}), ...(organization.id ? { organizationId: organization.id } : {}),
+  }
+  const list = useTriggerList(query, true)
+  const filtered = Boolean(filters.type || filters.active || filters.search || organization.id)
+  const pages = Math.max(1, list.data?.pagination.totalPages ?? 1)
+  const off = () => { set(noFilters); organization.choose(undefined) }
+  return (
+    <>
+      <div className={classes.filters} role="search" aria-label="Filter the triggers">
+        <div className={classes.search}><SearchField label="Search triggers" value={filters.search} onSearch={(search) => set({ search, page: '1' })} /></div>
+        <NativeSelect aria-label="Type" data={[{ value: '', label: 'Any type' }, ...types.map((value) => ({ value, label: kinds[value].title }))]} value={filters.type} onChange={(event) => set({ type: event.currentTarget.value, page: '1' })} />
+        <NativeSelect aria-label="Active" data={[{ value: '', label: 'Active or not' }, { value: 'yes', label: 'Active' }, { value: 'no', label: 'Switched off' }]} value={filters.active} onChange={(event) => set({ active: event.currentTarget.value, page: '1' })} />
+      </div>
+      {list.error && !list.data
+        ? <ErrorNote error={list.error} title="The triggers could not be listed" onRetry={() => void list.refetch()} />
+        : (
+          <TriggerTable
+            rows={list.data?.data} ofOneBlueprint={false} stale={list.isPlaceholderData}
+            empty={filtered || (list.data?.pagination.total ?? 0) > 0
+              ? <EmptyState icon={<IconBolt />} title="No trigger fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={off}>Take the filters off</Button>} />
+              : <Nothing />}
+          />
+        )}
+      {list.data && list.data.data.length > 0 && <Pager page={list.data.pagination.page} pages={pages} total={list.data.pagination.total} noun="trigger" label="Pages of triggers" onPage={(page) => { set({ page: String(page) }, { push: true }); scrollTo(0, 0) }} />}
+    </>
+  )
+}
+
+/** The triggers of one blueprint: the Triggers tab. */
+export function TriggersView({ blueprintId, canManage }: { blueprintId: string; canManage: boolean }) {
+  const [{ page }, set] = useUrlStates({ page: '1' })
+  const at = Math.max(1, Number.parseInt(page, 10) || 1)
+  const list = useTriggersOf(blueprintId, (at - 1) * perPage, perPage)
+  const pages = Math.max(1, Math.ceil(list.total / perPage))
+  if (list.error) return <ErrorNote error={list.error} title="The triggers could not be listed" onRetry={list.refetch} />
+  if (list.rows?.length === 0) return canManage ? <Nothing blueprintId={blueprintId} /> : <EmptyState icon={<IconBolt />} title="No triggers yet" text="A trigger starts the blueprint by itself. Whoever manages the blueprint can add one." />
+  return (
+    <Stack gap="sm">
+      {canManage && <div><Button component={Link} href={`/triggers/new?blueprint=${blueprintId}`} leftSection={<IconPlus size={17} aria-hidden />}>New trigger</Button></div>}
+      <TriggerTable rows={list.rows} ofOneBlueprint />
+      {list.rows && <Pager page={at} pages={pages} total={list.total} noun="trigger" label="Pages of triggers" onPage={(next) => set({ page: String(next) }, { push: true })} />}
+    </Stack>
+  )
+}
+
+function Nothing({ blueprintId }: { blueprintId?: string }) {
+  return (
+    <Stack gap="md">
+      <EmptyState icon={<IconBolt />} title="Let it start by itself" text="A trigger starts a blueprint when something happens, and keeps a ledger of everything that came: what started, what was left out, and why. Choose what to wait for." />
+      <TypeCards href={(type) => `/triggers/new?type=${type}${blueprintId ? `&blueprint=${blueprintId}` : ''}`} />
+    </Stack>
+  )
+}

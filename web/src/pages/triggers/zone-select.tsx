@@ -1,0 +1,29 @@
+import { Select } from '@mantine/core'
+import { useMemo } from 'react'
+import { localZone } from './kinds'
+import { isZone, offset } from './zone'
+
+type Props = { value: string; onChange: (zone: string | undefined) => void; error?: string }
+
+/** A time zone by its IANA name, with what it is ahead of UTC now. */
+export function ZoneSelect({ value, onChange, error }: Props) {
+  const data = useMemo(() => zones(value), [value])
+  return (
+    <Select
+      label="Time zone" description={`Times are read on the clock of this place. Here it is ${localZone()}.`} data={data} value={value || 'UTC'} searchable error={error} limit={60}
+      onChange={(next) => onChange(next ?? undefined)} nothingFoundMessage="No such place" comboboxProps={{ withinPortal: true }} allowDeselect={false}
+    />
+  )
+}
+
+function zones(chosen: string) {
+  const now = Math.floor(Date.now() / 60_000)
+  const names = new Set(['UTC', localZone(), ...Intl.supportedValuesOf('timeZone')])
+  if (chosen) names.add(chosen)
+  return [...names].map((value) => ({ value, label: isZone(value) ? `${value} (${show(offset(now, value))})` : value }))
+}
+
+function show(minutes: number): string {
+  const size = Math.abs(minutes)
+  return `UTC${minutes < 0 ? '−' : '+'}${String(Math.floor(size / 60)).padStart(2, '0')}:${String(size % 60).padStart(2, '0')}`
+}
