@@ -79,7 +79,6 @@ CREATE TABLE audit_log (
 
 CREATE INDEX audit_log_actor ON audit_log (actor_id) WHERE actor_id <> '';
 CREATE INDEX audit_log_organization ON audit_log (organization_id) WHERE organization_id <> '';
-CREATE INDEX audit_log_at ON audit_log (at);
 
 CREATE TABLE organizations (
   id         TEXT NOT NULL PRIMARY KEY CHECK (length(id) = 36),

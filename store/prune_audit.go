@@ -7,10 +7,11 @@ import (
 )
 
 // pruneAudit removes the lines of the audit log that are too old or too many,
-// those that came first before the others.
+// those that came first before the others. They came in the order of their
+// times, unless the clock was set back: then they wait for those before them.
 func (p *pruner) pruneAudit(ctx context.Context) error {
 	keep := p.options.KeepAudit
-	query, bound := "SELECT seq FROM audit_log WHERE at < ?1 ORDER BY at LIMIT ?2", int64(0)
+	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2) WHERE at < ?1", int64(0)
 	switch {
 	case keep.all():
 		return nil

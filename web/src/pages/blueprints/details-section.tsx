@@ -1,17 +1,18 @@
-import { Badge, Button, Group, Stack, TagsInput, Text, Textarea } from '@mantine/core'
+import { Badge, Group, Stack, TagsInput, Text, Textarea } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { api } from '../../api/client'
 import { issueFor } from '../../api/errors'
 import { ErrorNote, notifyDone } from '../../parts'
+import { SaveButton } from './save-button'
 import { Section } from './section'
 import { type Blueprint, useUpdate } from './use-blueprint'
+import { useDraft } from './use-draft'
 
 /** The description and the tags. */
 export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
   const update = useUpdate(blueprint.id)
-  const [description, setDescription] = useState(blueprint.description)
-  const [tags, setTags] = useState(blueprint.tags)
+  const [{ description, tags }, set, changed] = useDraft({ description: blueprint.description, tags: blueprint.tags })
   const known = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000, enabled: blueprint.can_manage })
   if (!blueprint.can_manage) {
     return (
@@ -21,20 +22,19 @@ export function DetailsSection({ blueprint }: { blueprint: Blueprint }) {
       </Section>
     )
   }
-  const changed = description !== blueprint.description || tags.join('\n') !== blueprint.tags.join('\n')
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    update.mutate({ description, tags }, { onSuccess: () => notifyDone('Saved') })
+    if (changed) update.mutate({ description, tags }, { onSuccess: () => notifyDone('Saved') })
   }
   const at = (field: string) => (update.error ? issueFor(update.error, field) : undefined)
   return (
     <Section title="Description">
       <form onSubmit={submit}>
         <Stack gap="sm">
-          <Textarea aria-label="Description" placeholder="What it does, for whom, and what to know before one runs it." value={description} maxLength={10_000} autosize minRows={3} maxRows={14} error={at('description')} onChange={(event) => setDescription(event.currentTarget.value)} />
-          <TagsInput label="Tags" description="Enter or a comma ends a tag." value={tags} onChange={setTags} data={known.data?.map(({ tag }) => tag) ?? []} maxTags={100} limit={20} error={at('tags')} />
+          <Textarea aria-label="Description" placeholder="What it does, for whom, and what to know before one runs it." value={description} maxLength={10_000} autosize minRows={3} maxRows={14} error={at('description')} onChange={(event) => set({ tags, description: event.currentTarget.value })} />
+          <TagsInput label="Tags" description="Enter or a comma ends a tag." value={tags} onChange={(next) => set({ description, tags: next })} data={known.data?.map(({ tag }) => tag) ?? []} maxTags={100} limit={20} error={at('tags')} />
           <ErrorNote error={update.error} title="It was not saved" />
-          <Group justify="flex-end"><Button type="submit" disabled={!changed} loading={update.isPending}>Save</Button></Group>
+          <SaveButton changed={changed} saving={update.isPending} />
         </Stack>
       </form>
     </Section>

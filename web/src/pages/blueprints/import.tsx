@@ -24,6 +24,7 @@ export function Import() {
   const first = useFirstOrganization()
   const [organization, setOrganization] = useState(first)
   const picker = useRef<HTMLInputElement>(null)
+  const list = useRef<HTMLDivElement>(null)
 
   const change = (key: number, next: Partial<Entry>) => setEntries((list) => list.map((entry) => (entry.key === key ? { ...entry, ...next } : entry)))
   const add = async (name: string, content: Promise<string> | string) => {
@@ -58,6 +59,7 @@ export function Import() {
       }
     }
     setBusy(false)
+    list.current?.focus() // the button that was pressed is gone
     if (made.length > 0) notifyDone(`${showCount(made.length, 'blueprint')} imported`)
     if (entries.length === 1 && made[0] && made[0].left.length === 0) navigate(`/blueprints/${made[0].id}/edit`)
   }
@@ -74,7 +76,7 @@ export function Import() {
         <JsonInput label="Or paste one" placeholder={'{ "title": "Hello", "blueprint_map": { "nodes": [] } }'} optional value={text} onChange={setText} minRows={3} maxRows={12} />
         <Button mt={8} variant="default" disabled={text.trim() === ''} onClick={() => { void add('Pasted text', text); setText('') }}>Read it</Button>
       </div>
-      <div aria-live="polite">
+      <div ref={list} tabIndex={-1} role="group" aria-label="Files that were read" aria-live="polite" style={{ outline: 'none' }}>
         <Stack gap="sm">
           {entries.map((entry) => (
             <ImportCard
@@ -84,7 +86,7 @@ export function Import() {
           ))}
         </Stack>
       </div>
-      {entries.length > 0 && (
+      {(ready.length > 0 || busy) && (
         <Card>
           <Stack gap="md">
             <OrganizationSelect value={organization} onChange={setOrganization} />

@@ -20,7 +20,7 @@ export function RatingSection({ blueprint }: { blueprint: Blueprint }) {
       </Group>
       <Text size="sm" fw={500} mt="sm" mb={4}>Yours</Text>
       <Group gap="sm" mih={36}>
-        <Stars key={user_rating} value={rate.isPending ? rate.variables : user_rating} label="Your rating" onRate={(value) => rate.mutate(value)} />
+        <Stars value={rate.isPending ? rate.variables : user_rating} label="Your rating" onRate={(value) => rate.mutate(value)} />
         {user_rating > 0 && <Button variant="subtle" size="compact-sm" onClick={() => rate.mutate(0)}>Take it back</Button>}
       </Group>
       <ErrorNote error={rate.error} title="It was not rated" />

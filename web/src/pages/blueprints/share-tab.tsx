@@ -25,10 +25,10 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
   return (
     <div className={classes.columns}>
       <div>
-        {blueprint.can_manage && <VisibilitySection key={blueprint.visibility} blueprint={blueprint} allowed={administers} />}
+        {blueprint.can_manage && <VisibilitySection blueprint={blueprint} allowed={administers} />}
         {blueprint.can_manage && <CollaboratorsSection blueprint={blueprint} allowed={administers} />}
-        <DetailsSection key={`${blueprint.description}\n${blueprint.tags.join('\n')}`} blueprint={blueprint} />
-        {blueprint.can_manage && <BudgetSection key={JSON.stringify(blueprint.budget)} blueprint={blueprint} />}
+        <DetailsSection blueprint={blueprint} />
+        {blueprint.can_manage && <BudgetSection blueprint={blueprint} />}
       </div>
       <div>
         <Section title="About">

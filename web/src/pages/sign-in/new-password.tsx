@@ -21,7 +21,7 @@ export function NewPassword({ value, onChange, known, label = 'Password', error,
   return (
     <div>
       <PasswordInput
-        label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size={size} error={error} aria-describedby={id}
+        label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size={size} error={error} aria-invalid={error !== undefined || undefined} aria-describedby={id}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
         value={value} onChange={(event) => onChange(event.currentTarget.value)}
       />

@@ -1,1 +1,0 @@
-import{w as o}from"./index-lQBYAPK3.js";const t=[["path",{d:"M5 12l14 0",key:"svg-0"}],["path",{d:"M5 12l6 6",key:"svg-1"}],["path",{d:"M5 12l6 -6",key:"svg-2"}]],r=o("outline","arrow-left","ArrowLeft",t);export{r as I};

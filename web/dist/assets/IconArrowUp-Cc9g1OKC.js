@@ -1,1 +1,0 @@
-import{w as o}from"./index-lQBYAPK3.js";const t=[["path",{d:"M12 5l0 14",key:"svg-0"}],["path",{d:"M18 11l-6 -6",key:"svg-1"}],["path",{d:"M6 11l6 -6",key:"svg-2"}]],r=o("outline","arrow-up","ArrowUp",t);export{r as I};

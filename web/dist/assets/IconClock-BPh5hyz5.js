@@ -1,1 +1,0 @@
-import{w as o}from"./index-lQBYAPK3.js";const c=[["path",{d:"M3 12a9 9 0 1 0 18 0a9 9 0 0 0 -18 0",key:"svg-0"}],["path",{d:"M12 7v5l3 3",key:"svg-1"}]],e=o("outline","clock","Clock",c);export{e as I};

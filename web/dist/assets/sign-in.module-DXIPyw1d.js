@@ -1,1 +1,0 @@
-const n="sign-in-module_ground_ljEv",e="sign-in-module_frame_F77G",r="sign-in-module_brand_rZ-A",s="sign-in-module_card_8K5i",o="sign-in-module_meter_-Tj3",t="sign-in-module_strength_nZkZ",d={ground:n,frame:e,brand:r,card:s,meter:o,strength:t};export{d as c};

@@ -1,1 +1,0 @@
-import{j as t}from"./base-DGHE3AEs.js";import{P as e,v as a}from"./index-lQBYAPK3.js";function i(){return t.jsxs(t.Fragment,{children:[t.jsx(e,{title:"Triggers"}),t.jsx(a,{title:"Not built yet",text:"The command line and the API can do what this page will show."})]})}export{i as default};
