@@ -97,11 +97,17 @@ unit-score: ## what systemd-analyze thinks of packaging/blueprintd.service; more
 	@command -v systemd-analyze >/dev/null || { echo "systemd-analyze is missing; install systemd to score the unit"; exit 1; }
 	@systemd-analyze security --offline=true --no-pager --threshold=15 packaging/blueprintd.service
 
-e2e: ## the served binary against real clients and servers from npm
+e2e: web-check ## the served binary against real clients, servers and a browser
 	testdata/e2e/run.sh
+
+e2e-browser: ## the dashboard in Debian's Chromium; SCREENSHOTS=folder keeps a picture of every page
+	testdata/e2e/run.sh browser/*.test.mjs
+
+web-check: ## types and tests of web/, and web/dist is what it builds to
+	web/scripts/verify.sh
 
 e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debian or Ubuntu, as root)
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: oracle e2e-mail mutants sweep sweep-short powercut sim sim-check release release-check unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+.PHONY: oracle e2e-mail e2e-browser web-check mutants sweep sweep-short powercut sim sim-check release release-check unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

@@ -121,7 +121,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if o.readyFile != "" {
 		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
 	}
-	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids, Failed: s.store.NoteFailedSignIn})
+	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids, Failed: s.store.NoteWrongPassword})
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
@@ -322,6 +322,15 @@ type runner struct {
 	timeout time.Duration
 }
 
+// begun gives the id of a run once it is durable. Whoever asked may go away
+// meanwhile; that it was begun is to be known all the same.
+func begun(ctx context.Context, handle *engine.Handle) (string, error) {
+	if err := handle.Accepted(context.WithoutCancel(ctx)); err != nil {
+		return "", err
+	}
+	return handle.ID, nil
+}
+
 // Execute starts a run and waits for it as long as one may wait for an answer.
 func (r runner) Execute(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
 	handle, err := r.Engine.Start(request, engine.AtEnd)
@@ -331,10 +340,17 @@ func (r runner) Execute(ctx context.Context, request *blueprint.StartRequest) (s
 	waiting, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	outcome, err := handle.Wait(waiting)
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
-		return handle.ID, nil, handle.Accepted(ctx) // it goes on without us
+	if err == nil {
+		return handle.ID, outcome, nil
 	}
-	return handle.ID, outcome, err
+	id, refused := begun(ctx, handle)
+	switch {
+	case refused != nil:
+		return "", nil, refused
+	case waiting.Err() != nil:
+		err = ctx.Err() // nil unless the client hung up: it goes on without us
+	}
+	return id, nil, err
 }
 
 // Start starts a run and waits until it is durable.
@@ -343,7 +359,7 @@ func (r runner) Start(ctx context.Context, request *blueprint.StartRequest) (str
 	if err != nil {
 		return "", err
 	}
-	return handle.ID, handle.Accepted(ctx)
+	return begun(ctx, handle)
 }
 
 // Resume gives an answer to a paused run.
@@ -357,7 +373,7 @@ func (r runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 	if err != nil {
 		return "", err
 	}
-	return handle.ID, handle.Accepted(ctx)
+	return begun(ctx, handle)
 }
 
 // starter is the engine as the triggers see it.

@@ -13,7 +13,8 @@ import (
 
 // An account that failed mostFailures times within failureSpan waits until the
 // first of these is that long ago, and so does an address, which may fail
-// addressFailures times: it cannot make many accounts wait.
+// addressFailures times: it cannot make many accounts wait. Many people may share
+// an address: those whose browser is known need not wait for the others.
 const (
 	failureSpan     = 5 * time.Minute
 	mostFailures    = 10
@@ -36,27 +37,36 @@ func newBrake(c clock.Clock) *brake {
 }
 
 // begin counts an attempt as failed, so that many at the same moment are not
-// more than one after the other; succeeded takes that back. CodeTooManyRequests
+// more than one after the other; forget takes that back. An address of "" is
+// that of somebody who is known: it neither waits nor counts. CodeTooManyRequests
 // when the account or the address has to wait, whatever the password: such an
 // attempt counts nothing.
-func (b *brake) begin(account, address string) (succeeded func(), err error) {
+func (b *brake) begin(account, address string) (forget func(), err error) {
 	by, from := keyOf(account), keyOf(address)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock.Now()
-	if wait := max(b.accounts.wait(by, now), b.addresses.wait(from, now)); wait > 0 {
+	wait := b.accounts.wait(by, now)
+	if address != "" {
+		wait = max(wait, b.addresses.wait(from, now))
+	}
+	if wait > 0 {
 		return nil, &blueprint.Error{
 			Code: blueprint.CodeTooManyRequests, RetryAfter: wait,
 			Message: fmt.Sprintf("too many failed attempts; try again in %d s", int64((wait+time.Second-1)/time.Second)),
 		}
 	}
 	b.accounts.add(by, now)
-	b.addresses.add(from, now)
+	if address != "" {
+		b.addresses.add(from, now)
+	}
 	return sync.OnceFunc(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.accounts.remove(by, now)
-		b.addresses.remove(from, now)
+		if address != "" {
+			b.addresses.remove(from, now)
+		}
 	}), nil
 }
 

@@ -80,6 +80,9 @@ func TestBrakeOfAnAddress(t *testing.T) {
 			locked++
 		}
 	}
+	if wait := waits(t, b, "known", ""); wait != 0 {
+		t.Errorf("who is known waits %s", wait)
+	}
 	if want := addressFailures / mostFailures; locked != want || braked < 900 {
 		t.Errorf("%d accounts wait, want %d; %d attempts were refused", locked, want, braked)
 	}

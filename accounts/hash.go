@@ -5,13 +5,9 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
-	"runtime"
 	"strings"
-	"time"
 
 	"golang.org/x/crypto/argon2"
-
-	"blueprintd/blueprint"
 )
 
 // The cost of a hash, as OWASP's Password Storage Cheat Sheet has it for
@@ -30,43 +26,15 @@ const (
 	mostPasses = 10
 )
 
-// mostHashing is how many hashes are made at once, for each takes its memory
-// and a processor; mostWaiting how many more may wait for their turn.
-const (
-	mostHashing = 2
-	mostWaiting = 32
-)
+// hasher makes hashes, a few at a time; see turns.go. It is safe for concurrent
+// use.
+type hasher struct{ turns *turns }
 
-// hasher makes hashes, a few at a time. It is safe for concurrent use.
-type hasher struct {
-	turns chan struct{} // has room for each that waits or works
-	works chan struct{} // has room for each that works
-}
+func newHasher() *hasher { return &hasher{newTurns()} }
 
-func newHasher() *hasher {
-	works := min(mostHashing, runtime.GOMAXPROCS(0))
-	return &hasher{turns: make(chan struct{}, works+mostWaiting), works: make(chan struct{}, works)}
-}
-
-// turn waits for the leave to make a hash. CodeUnavailable when too many wait.
-func (h *hasher) turn(ctx context.Context) (done func(), err error) {
-	select {
-	case h.turns <- struct{}{}:
-	default:
-		return nil, &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "too many people are signing in at this moment; try again", RetryAfter: time.Second}
-	}
-	select {
-	case h.works <- struct{}{}:
-		return func() { <-h.works; <-h.turns }, nil
-	case <-ctx.Done():
-		<-h.turns
-		return nil, ctx.Err()
-	}
-}
-
-// hash gives the PHC form of a password's hash.
-func (h *hasher) hash(ctx context.Context, password string, salt []byte) (string, error) {
-	done, err := h.turn(ctx)
+// hash gives the PHC form of a password's hash, for somebody from a network.
+func (h *hasher) hash(ctx context.Context, network, password string, salt []byte) (string, error) {
+	done, err := h.turns.take(ctx, network)
 	if err != nil {
 		return "", err
 	}
@@ -74,13 +42,13 @@ func (h *hasher) hash(ctx context.Context, password string, salt []byte) (string
 	return phc{hashMemory, hashPasses, hashLanes, salt, argon2.IDKey([]byte(password), salt, hashPasses, hashMemory, hashLanes, hashSize)}.String(), nil
 }
 
-// matches tells whether a password is the one of a hash.
-func (h *hasher) matches(ctx context.Context, password, hash string) (bool, error) {
+// matches tells somebody from a network whether a password is the one of a hash.
+func (h *hasher) matches(ctx context.Context, network, password, hash string) (bool, error) {
 	want, err := parsePHC(hash)
 	if err != nil {
 		return false, err
 	}
-	done, err := h.turn(ctx)
+	done, err := h.turns.take(ctx, network)
 	if err != nil {
 		return false, err
 	}

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -11,16 +10,16 @@ import (
 func TestHash(t *testing.T) {
 	h := newHasher()
 	salt := []byte("0123456789abcdef")
-	hash, err := h.hash(t.Context(), "correct horse", salt)
+	hash, err := h.hash(t.Context(), "", "correct horse", salt)
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$MDEyMzQ1Njc4OWFiY2RlZg$") {
 		t.Fatalf("hash %s, %v", hash, err)
 	}
 	for password, want := range map[string]bool{"correct horse": true, "correct horse ": false, "Correct horse": false, "": false} {
-		if got, err := h.matches(t.Context(), password, hash); got != want || err != nil {
+		if got, err := h.matches(t.Context(), "", password, hash); got != want || err != nil {
 			t.Errorf("%q matches: %v, %v", password, got, err)
 		}
 	}
-	if same, _ := h.matches(t.Context(), "", stranger); same {
+	if same, _ := h.matches(t.Context(), "", "", stranger); same {
 		t.Error("the hash of strangers has a password")
 	}
 }
@@ -30,7 +29,7 @@ func TestHash(t *testing.T) {
 func TestHashOfOthers(t *testing.T) {
 	const hash = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4"
 	for password, want := range map[string]bool{"password": true, "passwort": false} {
-		if got, err := newHasher().matches(t.Context(), password, hash); got != want || err != nil {
+		if got, err := newHasher().matches(t.Context(), "", password, hash); got != want || err != nil {
 			t.Errorf("%q matches: %v, %v", password, got, err)
 		}
 	}
@@ -50,51 +49,8 @@ func TestDamagedHash(t *testing.T) {
 		"wrong letters": "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR_uIPnA4rEsF5h7TKyQwu9U1bMCHGi_4",
 		"more behind":   "$argon2id$v=19$m=256,t=2,p=1,x=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
 	} {
-		if got, err := newHasher().matches(t.Context(), "password", hash); got || blueprint.CodeOf(err) != blueprint.CodeInternal {
+		if got, err := newHasher().matches(t.Context(), "", "password", hash); got || blueprint.CodeOf(err) != blueprint.CodeInternal {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
-	}
-}
-
-// Hashes take turns, and nobody waits behind too many others.
-func TestHashingTakesTurns(t *testing.T) {
-	h := newHasher()
-	var done []func()
-	for range cap(h.works) {
-		leave, err := h.turn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		done = append(done, leave)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	waiting := make(chan error)
-	for range mostWaiting {
-		go func() {
-			_, err := h.turn(ctx)
-			waiting <- err
-		}()
-	}
-	for len(h.turns) < cap(h.turns) {
-		select {
-		case err := <-waiting:
-			t.Fatalf("did not wait: %v", err)
-		default:
-		}
-	}
-	if _, err := h.turn(ctx); blueprint.CodeOf(err) != blueprint.CodeUnavailable {
-		t.Errorf("with all places taken: %v", err)
-	}
-	cancel()
-	for range mostWaiting {
-		if err := <-waiting; err == nil {
-			t.Error("who left had a turn")
-		}
-	}
-	for _, leave := range done {
-		leave()
-	}
-	if len(h.turns) != 0 || len(h.works) != 0 {
-		t.Errorf("%d places and %d turns are still taken", len(h.turns), len(h.works))
 	}
 }

@@ -35,10 +35,16 @@ func checkPassword(password, email string) error {
 // the field email. Whether mail arrives there is nobody's promise.
 func CheckEmail(email string) error {
 	local, domain, found := strings.Cut(email, "@")
-	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '<' || r == '>' || r == utf8.RuneError }) {
+	if !found || local == "" || domain == "" || len(email) > 320 || strings.ContainsFunc(email, noEmail) {
 		return wrongField("email", "is no email address; write ada@example.org")
 	}
 	return nil
+}
+
+// noEmail tells of a character that no email address shows: blanks, and what
+// controls or turns the text around it.
+func noEmail(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '<' || r == '>' || r == utf8.RuneError
 }
 
 // fold makes emails the same that differ by letter case alone.

@@ -1,11 +1,13 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/secret"
 )
 
 // tokenLength is how many characters of base62 a link and a cookie hold: 256
@@ -31,13 +33,15 @@ type Store interface {
 	TakeSetupLink(ctx context.Context, token string, link blueprint.SetupLink, hash, sessionToken, agent string) (blueprint.Session, error)
 }
 
-// Options are what a Service is built from. All but Failed are required.
+// Options are what a Service is built from. All but Sealer and Failed are
+// required.
 type Options struct {
-	Store Store
-	Clock clock.Clock
-	IDs   *ids.Source
-	// Failed is told that somebody tried to sign in as a user and did not know
-	// the password. It must return at once.
+	Store  Store
+	Clock  clock.Clock
+	IDs    *ids.Source
+	Sealer *secret.Sealer // of what browsers keep by which they are known; nil knows none
+	// Failed is told that somebody tried to sign in as a user, or to change their
+	// password, and did not know the password. It must return at once.
 	Failed func(ctx context.Context, userID string)
 }
 
@@ -67,63 +71,71 @@ func errWrong() error {
 // CodeTooManyRequests when that was so too often, CodeUnavailable when too many
 // sign in at once.
 func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error) {
-	userID, hash, err := s.Store.Password(ctx, email)
+	address := from.Address
+	if s.knows(from.Device, email) {
+		address = ""
+	}
+	var userID, hash string
+	right, err := s.attempt(ctx, "sign in "+fold(email), address, from.Network, password, func() (string, string, error) {
+		userID, hash, err = s.Store.Password(ctx, email)
+		return userID, hash, err
+	})
 	if err != nil {
 		return "", session, err
 	}
-	if err := s.verify(ctx, email, hash, password, from); err != nil {
-		if userID != "" && s.Failed != nil && blueprint.CodeOf(err) == blueprint.CodeUnauthorized {
-			s.Failed(ctx, userID)
-		}
-		return "", session, err
+	if !right {
+		return "", session, errWrong()
 	}
 	token = s.IDs.Token(tokenLength)
 	session, err = s.Store.BeginSession(ctx, userID, hash, token, from.Agent)
 	return token, session, err
 }
 
-// verify compares a password with the hash of the account with an email, "" for
-// one that has none.
-func (s *Service) verify(ctx context.Context, email, hash, password string, from blueprint.Visitor) error {
-	succeeded, err := s.brake.begin(fold(email), from.Address)
+// attempt compares a password with the hash of a user's, once the brake and then
+// the database were asked; both are "" for one that has none. An attempt that
+// learns nothing of the password counts nothing. account and address are those of
+// the brake.
+func (s *Service) attempt(ctx context.Context, account, address, network, password string, find func() (userID, hash string, err error)) (right bool, err error) {
+	forget, err := s.brake.begin(account, address)
 	if err != nil {
-		return err
+		return false, err
 	}
-	known := hash != ""
-	if !known {
-		hash = stranger
+	userID, hash, err := find()
+	if err == nil {
+		right, err = s.hasher.matches(ctx, network, password, cmp.Or(hash, stranger))
+		right = right && hash != ""
 	}
-	right, err := s.hasher.matches(ctx, password, hash)
-	if err != nil {
-		succeeded() // nothing was learned of the password
-		return err
+	if right || err != nil {
+		forget()
+		return right, err
 	}
-	if !right || !known {
-		return errWrong()
+	if userID != "" && s.Failed != nil {
+		s.Failed(ctx, userID)
 	}
-	succeeded()
-	return nil
+	return false, nil
 }
 
 // ChangePassword gives the principal, who knows the present password, another
-// one, and ends all other sessions of theirs. CodeBadRequest names the field
-// that is wrong; otherwise as SignIn.
+// one, and ends all other sessions of theirs. What strangers tried makes nobody
+// wait who is signed in. CodeBadRequest names the field that is wrong; otherwise
+// as SignIn.
 func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error {
-	email, before, err := s.Store.PasswordOf(ctx, principal.UserID)
+	var before string
+	right, err := s.attempt(ctx, "change "+principal.UserID, "", from.Network, current, func() (string, string, error) {
+		email, hash, err := s.Store.PasswordOf(ctx, principal.UserID)
+		if err == nil {
+			err = checkPassword(password, email)
+		}
+		before = hash
+		return principal.UserID, hash, err
+	})
 	if err != nil {
 		return err
 	}
-	if err := checkPassword(password, email); err != nil {
-		return err
-	}
-	err = s.verify(ctx, email, before, current, from)
-	if blueprint.CodeOf(err) == blueprint.CodeUnauthorized { // which would say that the session has ended
+	if !right { // CodeUnauthorized would say that the session has ended
 		return wrongField("current", "is not your password")
 	}
-	if err != nil {
-		return err
-	}
-	hash, err := s.hasher.hash(ctx, password, s.IDs.Bytes(saltSize))
+	hash, err := s.hasher.hash(ctx, from.Network, password, s.IDs.Bytes(saltSize))
 	if err != nil {
 		return err
 	}
@@ -141,7 +153,7 @@ func (s *Service) SetPassword(ctx context.Context, userID, password string) erro
 	if err := checkPassword(password, email); err != nil {
 		return err
 	}
-	hash, err := s.hasher.hash(ctx, password, s.IDs.Bytes(saltSize))
+	hash, err := s.hasher.hash(ctx, "", password, s.IDs.Bytes(saltSize))
 	if err != nil {
 		return err
 	}

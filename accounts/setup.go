@@ -47,7 +47,7 @@ func (s *Service) Setup(ctx context.Context, token, email, name, password string
 		return "", session, err
 	}
 	link.Name = name
-	hash, err := s.hasher.hash(ctx, password, s.IDs.Bytes(saltSize))
+	hash, err := s.hasher.hash(ctx, from.Network, password, s.IDs.Bytes(saltSize))
 	if err != nil {
 		return "", session, err
 	}

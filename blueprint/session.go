@@ -10,6 +10,9 @@ const (
 	MostSessions = 100
 )
 
+// DeviceLife is how long a browser is known after somebody has signed in there.
+const DeviceLife = 365 * 24 * time.Hour
+
 // SetupLife is how long a link works with which a person sets a password.
 const SetupLife = 24 * time.Hour
 
@@ -41,6 +44,8 @@ type SetupLink struct {
 
 // Visitor is where somebody comes from who is about to sign in.
 type Visitor struct {
-	Address string // of the network, such that one person has one of them
+	Address string // such that one person has one of them
+	Network string // the wider network of the address; a provider has many
 	Agent   string // what the browser says it is
+	Device  string // what the browser kept when somebody signed in there; "" = nothing
 }

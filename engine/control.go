@@ -149,8 +149,9 @@ func (r *run) decide(n *nodeRun, e *entry, input any) error {
 const cancelWait = 5 * time.Second
 
 // Cancel ends a run as failed and returns once that is durable; when a node
-// does not let go within seconds it returns earlier, and the run ends when the
-// node does. A finished run is CodeConflict.
+// does not let go within seconds, or ctx ends, it returns earlier, and the run
+// ends when the node does. A finished run is CodeConflict. With an error nothing
+// has changed.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	r, err := e.acquire(ctx, id)
 	if err != nil {
@@ -176,12 +177,10 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	defer patience.Stop()
 	select {
 	case <-r.left:
-		return nil
 	case <-patience.C:
-		return nil
 	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return nil
 }
 
 // Retry starts a new run of a finished one, on its version and with what its

@@ -19,7 +19,8 @@ func (n *notes) NoteAction(_ context.Context, e *blueprint.AuditEntry) {
 	n.lines = append(n.lines, fmt.Sprint(e.ActorID, " ", e.Via, " ", e.Action, " ", e.TargetType, " ", e.TargetID, " ", e.Detail))
 }
 
-// A mutation that succeeded has one line: that of the database, or one of ours.
+// A mutation that changed something has one line: that of the database, or one of
+// ours.
 func TestNoting(t *testing.T) {
 	type call = func(ctx context.Context, caller *Caller, _ struct{}) (succeeded, error)
 	for name, c := range map[string]struct {
@@ -47,9 +48,17 @@ func TestNoting(t *testing.T) {
 			caller.noteNothing()
 			return succeeded{true}, nil
 		}, "[]"},
-		"it failed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
-			caller.note("execution", "e", nil)
+		"it failed": {func(context.Context, *Caller, struct{}) (succeeded, error) {
 			return succeeded{}, errors.New("no")
+		}, "[]"},
+		"it failed when it was done": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+			caller.note("execution", "e", nil)
+			return succeeded{}, context.Canceled
+		}, "[u api x.y execution e map[]]"},
+		"it failed, and nothing changed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+			caller.note("execution", "e", nil)
+			caller.noteNothing()
+			return succeeded{}, context.Canceled
 		}, "[]"},
 	} {
 		store := &notes{}

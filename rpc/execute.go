@@ -39,11 +39,13 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 		return executed{}, errNoNodes
 	}
 	id, outcome, err := s.Runner.Execute(ctx, startRequest(caller, definition, access, in.Variables, in.InputData))
+	if id != "" {
+		caller.note("execution", id, map[string]any{"blueprintId": in.ID})
+		caller.noted.organization = definition.OrganizationID
+	}
 	if err != nil {
 		return executed{}, err
 	}
-	caller.note("execution", id, map[string]any{"blueprintId": in.ID})
-	caller.noted.organization = definition.OrganizationID
 	out := executed{ExecutionID: id, Result: runResult{Status: blueprint.StatusRunning, Outputs: map[string]any{}}}
 	if outcome != nil {
 		out.Success = outcome.Status == blueprint.StatusCompleted
@@ -115,12 +117,11 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 		request.Definition, request.AdHoc = &changed, true
 	}
 	id, err := s.Runner.Start(ctx, request)
-	if err != nil {
-		return started{}, err
+	if id != "" {
+		caller.note("execution", id, map[string]any{"blueprintId": in.Options.BlueprintID, "otherNodes": request.AdHoc})
+		caller.noted.organization = definition.OrganizationID
 	}
-	caller.note("execution", id, map[string]any{"blueprintId": in.Options.BlueprintID, "otherNodes": request.AdHoc})
-	caller.noted.organization = definition.OrganizationID
-	return started{true, id}, nil
+	return started{err == nil, id}, err
 }
 
 // runsAlike tells whether the given nodes, and edges when some were given, run

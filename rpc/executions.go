@@ -201,11 +201,10 @@ func (s *Service) executionRetry(ctx context.Context, caller *Caller, in executi
 		return started{}, err
 	}
 	id, err := s.Runner.Retry(ctx, stored, in.FromNodeID, caller.Principal, access >= blueprint.AccessManage)
-	if err != nil {
-		return started{}, err
+	if id != "" {
+		caller.note("execution", id, map[string]any{"retryOf": in.ID})
 	}
-	caller.note("execution", id, map[string]any{"retryOf": in.ID})
-	return started{true, id}, nil
+	return started{err == nil, id}, err
 }
 
 // executionSubscribe sends the status record now, after each change, and last

@@ -47,8 +47,9 @@ type Store interface {
 }
 
 // Runner runs executions. Execute gives the record of a run that ended or
-// paused in time, nil for one that goes on, and in both cases the id of a run
-// that is durable. Start gives the id once the run is durable.
+// paused in time, nil for one that goes on. Execute, Start and Retry give the id
+// of a run whenever it is durable, also with an error, as when ctx has ended
+// meanwhile, and "" when there is none.
 type Runner interface {
 	Execute(ctx context.Context, request *blueprint.StartRequest) (id string, outcome *blueprint.Execution, err error)
 	Start(ctx context.Context, request *blueprint.StartRequest) (id string, err error)
@@ -62,7 +63,8 @@ type Runner interface {
 	Control
 }
 
-// Control changes runs that exist.
+// Control changes runs that exist. What Resume and Cancel give an error for has
+// not changed the run.
 type Control interface {
 	Resume(ctx context.Context, answer ResumeAnswer) error
 	Cancel(ctx context.Context, id, reason string) error

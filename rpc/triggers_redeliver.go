@@ -74,7 +74,8 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 	if err != nil {
 		return redelivered{}, err
 	}
-	if caller.note("trigger", *in.TriggerID, map[string]any{"redelivered": result.Redelivered}); in.DryRun {
+	caller.note("trigger", *in.TriggerID, map[string]any{"redelivered": result.Redelivered})
+	if in.DryRun || result.Stopped != "" && result.Redelivered == 0 {
 		caller.noteNothing()
 	}
 	next := &result.Next

@@ -207,23 +207,29 @@ func TestNoteAction(t *testing.T) {
 }
 
 // Whoever guesses passwords leaves one line a minute, which counts the others.
-func TestNoteFailedSignIn(t *testing.T) {
+func TestNoteWrongPassword(t *testing.T) {
 	s := open(t, testOptions(t))
 	run(t, s)
 	ann, bob := user(t, s, "ann"), user(t, s, "bob")
+	signingIn := blueprint.WithActor(t.Context(), &blueprint.Actor{Via: blueprint.ViaDashboard, Action: "session.create"})
+	changing := blueprint.WithActor(t.Context(), &blueprint.Actor{UserID: bob.UserID, Via: blueprint.ViaDashboard, Action: "session.changePassword"})
 	for range 5 {
-		s.NoteFailedSignIn(t.Context(), ann.UserID)
+		s.NoteWrongPassword(signingIn, ann.UserID)
 	}
-	s.NoteFailedSignIn(t.Context(), bob.UserID)
+	s.NoteWrongPassword(signingIn, bob.UserID)
+	s.NoteWrongPassword(changing, bob.UserID)
 	advance(t, s, time.Minute)
-	s.NoteFailedSignIn(t.Context(), ann.UserID)
+	s.NoteWrongPassword(signingIn, ann.UserID)
+	if list, total, err := s.AuditLog(t.Context(), bob, "", 10, 0); err != nil || total != 2 || list[0].Action != "session.changePassword" || list[0].TargetID != bob.UserID {
+		t.Errorf("%d lines %+v, %v", total, list, err)
+	}
 	list, total, err := s.AuditLog(t.Context(), ann, "", 10, 0)
 	check(t, err)
 	if total != 2 || fmt.Sprint(list[0].Detail) != "map[alsoBefore:4 outcome:failed]" || fmt.Sprint(list[1].Detail) != "map[outcome:failed]" || list[0].Action != "session.create" || list[0].TargetID != ann.UserID {
 		t.Errorf("%d lines %+v", total, list)
 	}
 	for i := range 3 * mostFailed {
-		s.NoteFailedSignIn(t.Context(), fmt.Sprint(i))
+		s.NoteWrongPassword(signingIn, fmt.Sprint(i))
 	}
 	if len(s.audits.failed) > mostFailed {
 		t.Errorf("%d accounts are remembered", len(s.audits.failed))
@@ -254,9 +260,7 @@ func TestPruneAudit(t *testing.T) {
 				t.Fatalf("%d %v", total, err)
 			}
 			run(t, s)
-			if interval := s.options.pruneInterval(); interval > 0 {
-				advance(t, s, time.Second)
-			}
+			advance(t, s, time.Second)
 			list, total, err := s.AuditLog(t.Context(), ann, "", 1, 0)
 			check(t, err)
 			if total != c.want || linesOf(t, s) != c.want || list[0].Action != "999" {

@@ -18,7 +18,7 @@ type Keep struct {
 	Rows int64
 }
 
-// all tells that nothing is ever pruned.
+// all tells that nothing of the history is ever pruned.
 func (k Keep) all() bool { return k == Keep{} }
 
 const (
@@ -91,13 +91,9 @@ func (p *pruner) run(ctx context.Context, release func()) {
 
 // arm plans the next pass.
 func (p *pruner) arm(ctx context.Context) *clock.Timer {
-	interval := p.options.pruneInterval()
-	if interval == 0 {
-		return nil
-	}
 	p.callback.Add(1)
 	// The clock is held until the call returns.
-	return p.options.Clock.At(p.options.Clock.Now().Add(interval), func() {
+	return p.options.Clock.At(p.options.Clock.Now().Add(p.options.pruneInterval()), func() {
 		defer p.callback.Done()
 		done := make(chan struct{})
 		select {
@@ -109,20 +105,19 @@ func (p *pruner) arm(ctx context.Context) *clock.Timer {
 }
 
 // pruneInterval is how often history is looked at: a tenth of the shortest age,
-// but at least a minute and at most an hour; 0 is never.
+// but at least a minute and at most an hour. Where all history is kept, sessions
+// and links still expire, and hours of runs grow old.
 func (o *Options) pruneInterval() time.Duration {
-	interval := time.Duration(0)
+	interval := time.Hour
 	for _, keep := range []Keep{o.KeepExecutions, o.KeepFirings, o.KeepAudit} {
 		if keep.all() {
 			continue
 		}
 		own := time.Minute
 		if keep.Rows == 0 {
-			own = min(max(keep.Age/10, time.Minute), time.Hour)
+			own = max(keep.Age/10, time.Minute)
 		}
-		if interval == 0 || own < interval {
-			interval = own
-		}
+		interval = min(interval, own)
 	}
 	return interval
 }

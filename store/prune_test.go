@@ -175,7 +175,7 @@ func TestPruneInterval(t *testing.T) {
 		executions, firings Keep
 		want                time.Duration
 	}{
-		{},
+		{Keep{}, Keep{}, time.Hour}, // for sessions, links and hours
 		{Keep{Age: 90 * day}, Keep{}, time.Hour},
 		{Keep{Age: 90 * day}, Keep{Age: 2 * time.Hour}, 12 * time.Minute},
 		{Keep{}, Keep{Age: time.Minute}, time.Minute},

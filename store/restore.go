@@ -21,8 +21,10 @@ type RestoreReport struct {
 	// called since, "" when there was none.
 	Database string `json:"database"`
 	Before   string `json:"before,omitempty"`
-	// Paused is how many triggers were switched off on the way.
-	Paused int64 `json:"pausedTriggers"`
+	// Paused is how many triggers were switched off on the way, Sessions how many
+	// sessions ended.
+	Paused   int64 `json:"pausedTriggers"`
+	Sessions int64 `json:"endedSessions"`
 }
 
 // RestoreOptions say how a database is restored.
@@ -40,7 +42,9 @@ type RestoreOptions struct {
 //
 // Everything is checked before anything is touched, and the change is one
 // renaming: whenever the process is killed, the database is the old one or the
-// new one, whole. With Force the old one is kept under another name, with the
+// new one, whole. Nobody is signed in to what was restored, and no link sets a
+// password: those of the backup may have been ended or used since. Revoked keys
+// and changed passwords are as they were. With Force the old one is kept under another name, with the
 // log that belongs to it. Errors: CodeConflict when the file is damaged, newer
 // than this program or no backup, when the database exists and Force is not
 // set, when a server or another program has it open, and when the key is not
@@ -171,26 +175,28 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	if r.Unfinished = found.unfinished; found.damaged.Count > 0 {
 		r.Damaged = &found.damaged // as they were when the backup was made
 	}
-	actor := blueprint.ActorOf(ctx)
-	if !o.PauseTriggers && actor == nil {
-		return nil
-	}
 	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(conn *sql.Conn) error {
+		// What was ended or used since the backup must not come to life again.
+		changes := map[string]*int64{"DELETE FROM sessions": &r.Sessions, "DELETE FROM setup_links": new(int64)}
 		if o.PauseTriggers {
-			result, err := conn.ExecContext(ctx, "UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL")
+			changes["UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL"] = &r.Paused
+		}
+		for change, count := range changes {
+			result, err := conn.ExecContext(ctx, change)
 			if err == nil {
-				r.Paused, err = result.RowsAffected()
+				*count, err = result.RowsAffected()
 			}
 			if err != nil {
 				return err
 			}
 		}
+		actor := blueprint.ActorOf(ctx)
 		if actor == nil {
 			return nil
 		}
 		now := options.Clock.Now()
 		_, err := conn.ExecContext(ctx, insertAudit, options.IDs.ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, "", actor.Action, "database", r.Digest, actor.Via,
-			encodeDetail(map[string]any{"asOf": r.At, "pausedTriggers": r.Paused}))
+			encodeDetail(map[string]any{"asOf": r.At, "pausedTriggers": r.Paused, "endedSessions": r.Sessions}))
 		return err
 	})
 }

@@ -261,6 +261,28 @@ func TestRestoreUnfinished(t *testing.T) {
 	}
 }
 
+// Whoever was signed out, and whatever link was used, since the backup was made
+// stays so.
+func TestRestoreEndsSessions(t *testing.T) {
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	signedIn(t, s, ann.UserID, "a-token")
+	check(t, s.CreateSetupLink(t.Context(), ann.UserID, "a-link"))
+	backup := saved(t, s)
+	options := s.options
+	options.Path = filepath.Join(t.TempDir(), "r.db")
+	report := must(Restore(t.Context(), backup.Path, options, RestoreOptions{}))(t)
+	copied := open(t, options)
+	_, err := copied.SetupLink(t.Context(), "a-link")
+	wantCode(t, err, blueprint.CodeNotFound)
+	if admitted(t, copied, "a-token") || report.Sessions != 1 {
+		t.Errorf("a session goes on; %d are reported to have ended", report.Sessions)
+	}
+	if _, hash, err := copied.Password(t.Context(), "ann@example.com"); hash != oneHash || err != nil {
+		t.Errorf("the password is %q, %v", hash, err)
+	}
+}
+
 // FuzzReadBackup: no file makes the reader panic or passes without its checksum.
 func FuzzReadBackup(f *testing.F) {
 	m := Manifest{Kind: backupKind, Form: backupForm, Schema: schemaVersion, Version: "1", Rows: map[string]int64{}}

@@ -91,6 +91,16 @@ func (s *Store) EndSession(ctx context.Context, principal blueprint.Principal, i
 	})
 }
 
+// EndSessionOf ends the session that a token is of, whoever's it is; see
+// EndSession. A token of none is no error.
+func (s *Store) EndSessionOf(ctx context.Context, token string) (err error) {
+	defer wrap(&err, "end the session of a token")
+	hash := sha256.Sum256([]byte(token))
+	return s.ending(ctx, func(t *transaction, ended *[]string) error {
+		return deleteSessions(t, ended, "DELETE FROM sessions WHERE hash = ? RETURNING id", hash[:])
+	})
+}
+
 // EndSessions ends all sessions of the principal's; see EndSession.
 func (s *Store) EndSessions(ctx context.Context, principal blueprint.Principal) (err error) {
 	defer wrap(&err, "end all sessions of user %s", principal.UserID)

@@ -78,6 +78,12 @@ func TestSessions(t *testing.T) {
 		if admitted(t, s, "three") || !admitted(t, s, "two") || !admitted(t, s, "bob's") {
 			t.Errorf("another password left not the one session; %s", three.ID)
 		}
+		check(t, s.EndSessionOf(ctx, "nothing"))
+		check(t, s.EndSessionOf(ctx, "bob's"))
+		if admitted(t, s, "bob's") || !admitted(t, s, "two") {
+			t.Error("not the one session was ended by its token")
+		}
+		must(s.BeginSession(ctx, bob.UserID, oneHash, "bob's", ""))(t)
 		check(t, s.EndSessions(ctx, ann))
 		if admitted(t, s, "two") || !admitted(t, s, "bob's") {
 			t.Error("not all sessions of the one were ended")

@@ -117,10 +117,29 @@ type counts struct {
 	LinkTests   int `json:"connectionsTested"`
 	LinkChanges int `json:"connectionsChanged"`
 	Searched    int `json:"searchedForSecrets"`
+
+	Deeds         int `json:"changesAcknowledged"`
+	DeedsSignedIn int `json:"changesAcknowledgedToSessions"`
+	Lines         int `json:"linesOfAudit"`
+	LinesMade     int `json:"linesOfUnacknowledged"`
+	LinesMissed   int `json:"linesLostBeforeKill"`
+	HourEnds      int `json:"runsCountedByHour"`
+	HourScopes    int `json:"countedByHour"`
+	SignIns       int `json:"signIns"`
+	Sessions      int `json:"sessionsThatWorked"`
+	SignOuts      int `json:"sessionsEnded"`
+	Turned        int `json:"endedSessionsRefused"`
+	Passwords     int `json:"passwordsChanged"`
+	SetUps        int `json:"linksUsed"`
+	UsedLinks     int `json:"usedLinksRefused"`
+	OldPasswords  int `json:"oldPasswordsRefused"`
 }
 
 // outage is the time from the order to kill until the next process is ready.
-type outage struct{ from, to time.Time }
+type outage struct {
+	from, to time.Time
+	asked    bool // the process was asked to end, and not killed
+}
 
 // violation is an invariant that did not hold.
 type violation struct {

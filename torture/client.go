@@ -13,7 +13,7 @@ import (
 type client struct {
 	name   int
 	random *rand.Rand
-	door   *harness.Client
+	door   *door
 	book   *book
 	shapes []*shape
 	sent   int

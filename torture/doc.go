@@ -23,7 +23,9 @@
 // services through connections: with a token, with tokens of OAuth that expire
 // after two seconds, a language model, an MCP server, a mail server, Slack. All of
 // these are in the process of the ledger, and some repeat the credentials that
-// they were shown. One connection gets another secret again and again. Now and
+// they were shown. One connection gets another secret again and again. A visitor
+// signs in to the dashboard in several browsers, with passwords that change and
+// links that a command makes, and makes, changes and deletes things there. Now and
 // then somebody starts a second server on the database.
 //
 // Three quarters of the kills hit a server under the real clock, the others one
@@ -60,6 +62,15 @@
 //	     can be read as they were sent
 //	I16  no more runs of a trigger go on at once than its limit allows; who waits
 //	     for others gets his turn, and the newest never makes room
+//	I17  each acknowledged change has one line in the audit log, which says what
+//	     was done to what, by whom and which way; of what was not acknowledged
+//	     change and line are both there or neither, and no line is about what
+//	     never was. A line about a run is written behind it: one may be missing
+//	     whose answer came in the last 10 ms before a kill
+//	I18  in each hour as many runs of each blueprint and organization are counted
+//	     as completed and failed as ended so
+//	I19  who is signed in stays so; a session that has ended, or whose password
+//	     has changed, never works again, nor does a link that was used
 //	up   every start that was not cut off becomes ready, without an error
 //	     logged, and a second server on the same database is refused
 //

@@ -27,6 +27,9 @@ func (s *scene) judge(calls string) error {
 	if err := s.judgeDatabase(); err != nil {
 		return err
 	}
+	if err := s.judgeAccounts(); err != nil {
+		return err
+	}
 	s.judgeWork()
 	return nil
 }
@@ -221,10 +224,12 @@ type part struct {
 func (s *scene) parts() []part {
 	c := &s.book.counts
 	always := []part{{"completed run", c.Completed}, {"subscription", c.Streams}, {"event of a subscription", c.Events}, {"refused second server", c.Intruders}}
+	always = append(always, part{"change with a line in the audit log", c.Deeds}, part{"run that was counted by the hour", c.HourEnds})
 	if s.ticking != nil {
 		return append(always, part{"tick", c.Ticks})
 	}
 	return append(append(always, s.outsideParts()...), []part{
+		{"change by somebody who is signed in", c.DeedsSignedIn}, {"sign-in", c.SignIns}, {"session that worked", c.Sessions}, {"ended session", c.SignOuts}, {"refused session", c.Turned}, {"changed password", c.Passwords}, {"refused password", c.OldPasswords}, {"used link", c.SetUps}, {"refused link", c.UsedLinks},
 		{"logged run", c.Logged}, {"synchronous run", c.Executed}, {"fired run", c.Fired}, {"accepted delivery", c.Delivered}, {"delivery answered at the end", c.Waited},
 		{"duplicate delivery", c.Duplicates}, {"key with another body", c.Conflicts}, {"firing delivered again", c.Redelivered}, {"firing explained", c.Explained}, {"answer of a person", c.Answers}, {"decision on an unknown outcome", c.UnknownOutcome},
 		{"cancelled run", c.Cancelled}, {"retried run", c.Retried}, {"failed run", c.Failed}, {"changed blueprint", c.Updates},

@@ -47,7 +47,7 @@ func TestJudgeCalls(t *testing.T) {
 				r.done["call"] = finished{at: after(c.done)}
 			}
 			if c.kill[0] > 0 {
-				s.book.outages = []outage{{after(c.kill[0]), after(c.kill[1])}}
+				s.book.outages = []outage{{from: after(c.kill[0]), to: after(c.kill[1])}}
 			}
 			var calls []entry
 			for _, one := range c.calls {

@@ -49,7 +49,7 @@ func newLinks(seed uint64, at sites) *links {
 }
 
 // create stores them all, and notes their ids in names as @name.
-func (l *links) create(ctx context.Context, d *harness.Client, names map[string]string) error {
+func (l *links) create(ctx context.Context, d *door, names map[string]string) error {
 	for _, one := range l.all {
 		var err error
 		if one.id, err = d.Create(ctx, "connection.create", object{"name": one.name, "type": one.kind, "config": resolved(one.config, names)}); err != nil {

@@ -167,7 +167,9 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 			s.shapes = append(s.shapes, one.shape)
 		}
 	}
-	s.leaveOut(o.without)
+	if s.leaveOut(o.without); s.ticking == nil {
+		s.visitor = newVisitor(s)
+	}
 	played, stop := context.WithCancel(ctx)
 	defer stop()
 	if o.first {

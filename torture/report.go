@@ -85,6 +85,7 @@ func (r *report) text() string {
 		}
 		fmt.Fprintf(&b, "  services  %d calls with a token, %d redirected, %d with OAuth (%d tokens); %d questions to a model, %d tool calls, %d mails, %d posts\n", f.Guarded, f.Landed, f.Metered, f.Tokens, f.Questions, f.Tools, f.Mails, f.Posts)
 		fmt.Fprintf(&b, "  access    connections listed %d times, tested %d, changed %d; %d texts searched for secrets\n", f.LinkLooks, f.LinkTests, f.LinkChanges, f.Searched)
+		b.WriteString(f.accounts())
 		fmt.Fprintf(&b, "  people    %d answers, %d unknown outcomes decided\n", f.Answers, f.UnknownOutcome)
 		fmt.Fprintf(&b, "  repeats   %d deliveries answered as duplicates, %d keys refused for another body; of %d calls %d were repetitions\n", f.Duplicates, f.Conflicts, f.Calls, f.CallsRepeated)
 	}
@@ -106,5 +107,16 @@ func (f *figures) outside() string {
 	fmt.Fprintf(&b, "  outside   %d signed deliveries (%d with the secret before, %d replaced), %d signed wrongly, %d of Slack, %d left out by a filter; %d letters (%d cut off), %d attachments read\n", f.Signed, f.OldSecrets, f.Rotations, f.Wrong, f.Slack, f.Skipped, f.Letters, f.Cut, f.Files)
 	fmt.Fprintf(&b, "  told of   %d ends and %d changes heard; %d firings delivered again, %d explained\n", f.Told, f.Changes, f.Redelivered, f.Explained)
 	fmt.Fprintf(&b, "  limits    %d runs that wait for others, which met their limit %d times; %d that made room\n", f.Laned, f.Met, f.Displaced)
+	return b.String()
+}
+
+// accounts tells of what the server keeps account of, and of who signed in.
+func (f *figures) accounts() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  audit     %d changes acknowledged, %d of them to somebody signed in; %d lines, of them %d of changes that were not acknowledged; %d about runs lost in the %d ms before a kill\n", f.Deeds, f.DeedsSignedIn, f.Lines, f.LinesMade, f.LinesMissed, lateRest.Milliseconds())
+	fmt.Fprintf(&b, "  hours     %d runs that ended, counted for %d blueprints and organizations\n", f.HourEnds, f.HourScopes)
+	if f.SignIns > 0 {
+		fmt.Fprintf(&b, "  sessions  %d sign-ins, sessions worked %d times; %d ended, refused %d times; %d passwords changed, old ones refused %d times; %d links used, refused %d times\n", f.SignIns, f.Sessions, f.SignOuts, f.Turned, f.Passwords, f.OldPasswords, f.SetUps, f.UsedLinks)
+	}
 	return b.String()
 }

@@ -19,15 +19,17 @@ type scene struct {
 	random *rand.Rand // of the kills; each client has its own
 	book   *book
 	screen *screen
-	door   *harness.Client
+	door   *door
 	shapes []*shape
 	sites  sites  // of the ledger
 	links  *links // nil = none
 
-	sources []*source
-	senders []*sender
-	post    *post
-	repeats *repeats
+	sources  []*source
+	senders  []*sender
+	post     *post
+	repeats  *repeats
+	visitor  *visitor // nil = nobody signs in
+	accounts accounts // what the server said at the end
 	// Of a scene under a virtual clock; else nil.
 	ticking *ticking
 
@@ -62,7 +64,7 @@ const (
 
 // arguments are those of every server on the database.
 func (s *scene) arguments() []string {
-	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8"}
+	args := []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0", "--allow-net", "127.0.0.0/8", "--keep-executions", "all", "--keep-audit", "all"}
 	if s.has("letter") {
 		args = append(args, "--smtp-addr", "127.0.0.1:0", "--ready-file", s.readyFile())
 	}
@@ -125,7 +127,7 @@ func (s *scene) down(p *harness.Process, polite bool) {
 	}
 	s.door.Open("")
 	s.book.mu.Lock()
-	s.book.outages = append(s.book.outages, outage{from: from})
+	s.book.outages = append(s.book.outages, outage{from: from, asked: polite})
 	s.book.mu.Unlock()
 }
 
@@ -186,6 +188,12 @@ func (s *scene) play(ctx context.Context) error {
 	if s.links != nil {
 		c := s.client(700)
 		clients.Go(func() { s.links.work(ctx, loaded, c) })
+	}
+	if s.visitor != nil {
+		if err := s.visitor.arrive(ctx); err != nil {
+			return err
+		}
+		clients.Go(func() { s.visitor.work(ctx, loaded) })
 	}
 	s.sendAll(ctx, loaded, &clients)
 	keeper := s.client(800)

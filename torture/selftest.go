@@ -42,7 +42,7 @@ var signs = map[planted.Bug][]string{
 	planted.NoRecovery:      {"I2"},
 	planted.JournalAfterAct: {"I1", "I4"},
 	planted.NoFiringKey:     {"I7"},
-	planted.StatusRewritten: {"I5"},
+	planted.StatusRewritten: {"I5", "I18"},
 	planted.EventForgotten:  {"I7"},
 	planted.LimitForgotten:  {"I16"},
 }

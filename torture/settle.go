@@ -87,6 +87,10 @@ func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Proces
 			s.links.try(ctx, c, one)
 		}
 	}
+	if s.visitor != nil {
+		s.visitor.leave(ctx)
+	}
+	s.hearAll(ctx)
 	return next, nil
 }
 

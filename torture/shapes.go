@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"blueprintd/harness"
 )
 
 type object = map[string]any
@@ -163,7 +161,7 @@ func (s *shape) blueprintMap() object {
 
 // create stores a shape and its triggers. names are the ids of connections and
 // of shapes that were stored before, which stand in it as @name and #name.
-func (s *shape) create(ctx context.Context, d *harness.Client, names map[string]string) error {
+func (s *shape) create(ctx context.Context, d *door, names map[string]string) error {
 	var err error
 	s.nodes = resolved(s.nodes, names).([]any)
 	if s.id, err = d.Create(ctx, "blueprint.create", object{"title": s.name, "blueprint_map": s.blueprintMap()}); err != nil {

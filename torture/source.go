@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-
-	"blueprintd/harness"
 )
 
 // source is a trigger with a blueprint of its own, to which one sender delivers
@@ -77,7 +75,7 @@ func fillSlack(c *client, d *delivery, body object) (filtered bool) {
 }
 
 // create stores the trigger of a source, whose shape is stored.
-func (s *source) create(ctx context.Context, d *harness.Client) error {
+func (s *source) create(ctx context.Context, d *door) error {
 	config := object{"breaker": false}
 	for key, value := range s.config {
 		config[key] = value

@@ -71,7 +71,7 @@ func (t *ticking) reached(at time.Time) {
 	}
 }
 
-func (t *ticking) create(ctx context.Context, d *harness.Client) error {
+func (t *ticking) create(ctx context.Context, d *door) error {
 	for _, s := range t.schedules {
 		trigger, err := d.Create(ctx, "blueprintTriggers.create", object{"blueprintId": s.shape.id, "triggerType": "scheduled",
 			"config": object{"cron": fmt.Sprintf("*/%d * * * *", s.minutes), "catchUp": s.catchUp}})

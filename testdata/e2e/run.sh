@@ -6,7 +6,9 @@
 #
 # Those in mail/ need root and two programs that Debian has, swaks and postfix,
 # which are installed by apt when they are missing; where that cannot be, these
-# suites are left out, and that is said. `make e2e-mail` runs them alone.
+# suites are left out, and that is said. `make e2e-mail` runs them alone. Those in
+# browser/ need Debian's chromium (CHROMIUM=/path/to/another), and are treated
+# likewise; `make e2e-browser` runs them alone.
 #
 # BLUEPRINTD=/path/to/binary tests that one instead of building. Needs Node 20
 # or newer, npm, curl, openssl and, the first time, the npm registry. Ends with
@@ -33,19 +35,36 @@ if [ -z "${BLUEPRINTD:-}" ]; then
 fi
 export BLUEPRINTD
 
+# Installs packages of Debian quietly where we may; whether that went well is seen by whether the programs are there.
+may_install() { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; }
+install() {
+  export DEBIAN_FRONTEND=noninteractive
+  set -- apt-get install -qq -y --no-install-recommends "$@"
+  "$@" >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && "$@" >/dev/null 2>&1; } || true
+}
+
+chromium=${CHROMIUM:-/usr/bin/chromium}
+case "${*:-browser/}" in
+  *browser/*) [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core ;;
+esac
+
 left_out=
 if [ $# -eq 0 ]; then
   set -- *.test.mjs
-  if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null && ! { command -v swaks && command -v postfix; } >/dev/null; then
-    install="apt-get install -qq -y --no-install-recommends swaks libnet-ssleay-perl postfix"
-    export DEBIAN_FRONTEND=noninteractive
-    $install >/dev/null 2>&1 || { apt-get update -qq >/dev/null 2>&1 && $install >/dev/null 2>&1; } || true
+  if may_install && ! { command -v swaks && command -v postfix; } >/dev/null; then
+    install swaks libnet-ssleay-perl postfix
   fi
   if command -v swaks >/dev/null && command -v postfix >/dev/null && [ "$(id -u)" -eq 0 ]; then
     set -- "$@" mail/*.test.mjs
   else
-    left_out=1
+    left_out="mail/ is left out: it needs root, swaks and postfix (make e2e-mail)"
+  fi
+  if [ -x "$chromium" ]; then
+    set -- "$@" browser/*.test.mjs
+  else
+    left_out="$left_out
+browser/ is left out: it needs Debian's chromium, or CHROMIUM=/path/to/another (make e2e-browser)"
   fi
 fi
-[ -z "$left_out" ] || echo "mail/ is left out: it needs root, swaks and postfix (make e2e-mail)" >&2
-node --test --test-timeout=120000 --test-reporter=spec "$@"
+[ -z "$left_out" ] || echo "$left_out" >&2
+node --test --test-timeout=300000 --test-reporter=spec "$@"

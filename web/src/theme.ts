@@ -42,8 +42,12 @@ export const theme = createTheme({
     Button: { defaultProps: { fw: 550 } },
     Card: { defaultProps: { withBorder: true, padding: 'md', radius: 'md' } },
     CloseButton: { defaultProps: { size: 'md', 'aria-label': 'Close' } },
+    // Their heads are <header> elements, which outside of an article would be banners of the page.
+    DrawerHeader: { defaultProps: { component: 'div' } },
+    ModalHeader: { defaultProps: { component: 'div' } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
-    Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
+    // Its placeholder would be a child that no menu may have; without it the first item gets the focus.
+    Menu: { defaultProps: { shadow: 'md', withinPortal: true, withInitialFocusPlaceholder: false } },
     Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' }, overlayProps: { backgroundOpacity: 0.5 } } },
     Paper: { defaultProps: { radius: 'md' } },
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true } }),

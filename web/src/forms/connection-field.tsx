@@ -58,32 +58,6 @@ export function ConnectionsField({ field, id, label, value, onChange, issues, re
   )
 }
 
-/** Another blueprint, picked by its title. */
-export function BlueprintField(props: ControlProps) {
-  const { field, id, label, value, onChange, issues, required, actions } = props
-  const { readOnly, complete, context } = useFormState()
-  const text = typeof value === 'string' ? value : ''
-  const list = useQuery({ queryKey: ['blueprint', 'picker'], queryFn: pickable, staleTime: 30_000 })
-  const data = useMemo(() => (list.data ?? []).filter((one) => one.id !== context.blueprintId).map((one) => ({ value: one.id, label: one.title })), [list.data, context.blueprintId])
-  if (complete && text.includes('{{')) return <TemplateField {...props} lines={false} />
-  return (
-    <Frame id={id} label={label} required={required} description={<>{field.description}{list.isError && ' The list of blueprints cannot be read.'}</>} issues={issues} actions={actions}>
-      <Select
-        {...about(id, issues, required)}
-        data={withOwn(data, text)}
-        value={text === '' ? null : text}
-        onChange={(next) => onChange(next ?? undefined)}
-        searchable
-        readOnly={readOnly}
-        placeholder="Choose a blueprint"
-        nothingFoundMessage="No such blueprint"
-        error={issues.some((issue) => issue.severity !== 'warning')}
-        comboboxProps={{ withinPortal: true }}
-      />
-    </Frame>
-  )
-}
-
 type Option = { value: string; label: string }
 
 function useConnections(types: string[]) {
@@ -102,11 +76,6 @@ function useConnections(types: string[]) {
       : list.data && fit.length === 0 ? <>You have no connection{types.length > 0 && ` of type ${types.join(' or ')}`} yet. <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">Make one (new tab)</Anchor></> : null
     return { data, note, known: list.data && new Set(list.data.map((one) => one.id)) }
   }, [list.data, list.isError, types.join(), of])
-}
-
-async function pickable() {
-  const { data } = await api.blueprint.list.query({ limit: 100 })
-  return data.map(({ id, title }) => ({ id, title }))
 }
 
 // A value that is not in the list is shown as it is.

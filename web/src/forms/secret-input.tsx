@@ -20,7 +20,7 @@ export function SecretInput({ stored, value, onChange, ...rest }: Props) {
       {...rest}
       value={value}
       onChange={(event) => onChange(event.currentTarget.value)}
-      placeholder={stored ? 'Set; type to replace' : undefined}
+      placeholder={stored ? (rest.readOnly ? 'Set' : 'Set; type to replace') : undefined}
       autoComplete="new-password"
       spellCheck={false}
       error={rest['aria-invalid'] || undefined}

@@ -4,7 +4,7 @@ import { keyOfWire, toCards, toWires } from './flow'
 import { connectable, handlesOf } from './handles'
 import { type BlueprintMap, freeId, type MapNode, readMap } from './map'
 import { summaryOf } from './summary'
-import { firstView } from './view'
+import { firstView, showsAll, zoomOfAll } from './view'
 
 const node = (id: string, type = 'log', config: object = {}, more: object = {}): MapNode => ({ id, type, title: id.toUpperCase(), config: config as MapNode['config'], position: { x: 0, y: 0 }, ...more })
 
@@ -65,4 +65,15 @@ test('the first view shows everything, or the beginning', () => {
   assert.ok(firstView(wide, 800, 600).zoom >= 0.55)
   assert.equal(firstView(wide, 360, 600).x, 32)
   assert.deepEqual(firstView({ nodes: [] }, 800, 600), { x: 0, y: 0, zoom: 1 })
+})
+
+test('whether everything shows beside what stands on the canvas', () => {
+  const room = { top: 50, bottom: 60, side: 20 }
+  const map: BlueprintMap = { nodes: [node('a'), node('b', 'log', {}, { position: { x: 536, y: 0 } })] }
+  assert.equal(zoomOfAll(map, 420, 600, room), 0.5)
+  assert.equal(zoomOfAll(map, 2000, 600, room), 1)
+  assert.equal(zoomOfAll({ nodes: [] }, 10, 10, room), 1)
+  assert.equal(showsAll(map, { x: 0, y: 60, zoom: 0.5 }, 400, 300, room), true)
+  assert.equal(showsAll(map, { x: 0, y: 40, zoom: 0.5 }, 400, 300, room), false)
+  assert.equal(showsAll(map, { x: 30, y: 60, zoom: 0.5 }, 400, 300, room), false)
 })

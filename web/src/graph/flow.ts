@@ -1,4 +1,5 @@
 import type { Edge, Node } from '@xyflow/react'
+import { detour, type Detour } from './detour'
 import { handlesOf, usedHandles, type Handle } from './handles'
 import { edgeKey, edgesOf, handleOf, isSequential, positionOf, type BlueprintMap, type MapNode } from './map'
 import { chain, flowOrder } from './order'
@@ -37,7 +38,7 @@ export type CardData = {
 /** A node as the canvas draws it. */
 export type CardNode = Node<CardData, 'card'>
 /** An edge as the canvas draws it; `order` edges only say that the nodes run one after the other. */
-export type WireData = { order?: boolean; label?: string; change?: Change; status?: string }
+export type WireData = { order?: boolean; label?: string; change?: Change; status?: string; detour?: Detour }
 /** See {@link WireData}. */
 export type WireEdge = Edge<WireData, 'wire'>
 
@@ -75,20 +76,23 @@ export function toCards(map: BlueprintMap, shown: Shown = {}, before: readonly C
 /** The edges of a map, or of the order in which its nodes run. Edges of the same key get a number behind it. */
 export function toWires(map: BlueprintMap, shown: Shown = {}, selected: ReadonlySet<string> = new Set()): WireEdge[] {
   const statusOf = (source: string, target: string) => (shown.statuses?.[source] && shown.statuses[target] && shown.statuses[target] !== 'pending' && shown.statuses[target] !== 'skipped' ? 'taken' : undefined)
+  const around = detours(map)
   if (isSequential(map)) {
-    return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => ({
-      id: `order ${source} ${target}`, type: 'wire', source, target, sourceHandle: lineHandle(map.nodes[index]!),
-      selectable: false, focusable: false, data: { order: true, label: index === 0 ? 'runs in order' : undefined, status: statusOf(source, target) },
-    }))
+    return chain(map.nodes.map((node) => node.id)).map(({ source, target }, index) => {
+      return {
+        id: `order ${source} ${target}`, type: 'wire', source, target, sourceHandle: lineHandle(map.nodes[index]!), selectable: false, focusable: false, reconnectable: false,
+        data: { order: true, label: index === 0 ? 'runs in order' : undefined, status: statusOf(source, target), detour: around[index] },
+      }
+    })
   }
   const seen = new Map<string, number>()
-  return edgesOf(map).map((edge) => {
+  return edgesOf(map).map((edge, index) => {
     const key = edgeKey(edge)
     const count = (seen.get(key) ?? 0) + 1
     seen.set(key, count)
     return {
       id: count === 1 ? key : `${key} ${count}`, type: 'wire', source: edge.source, target: edge.target, sourceHandle: handleOf(edge),
-      selected: selected.has(key), focusable: false, data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target) },
+      selected: selected.has(key), focusable: false, data: { change: shown.diff?.edges?.[key], status: statusOf(edge.source, edge.target), detour: around[index] },
     }
   })
 }
@@ -106,6 +110,35 @@ function anchors(handles: Handle[]): CardNode['handles'] {
     ...handles.map((handle, index) => ({ ...size, type: 'source' as const, position: 'right' as never, id: handle.id, x: WIDTH - 6, y: handleTop(handles, index) - 6 })),
   ]
 }
+
+// How the edges of a map go round the cards in their way, in the order in which they are drawn. Found once a map: while
+// a run lights its nodes up nothing moves.
+function detours(map: BlueprintMap): readonly (Detour | undefined)[] {
+  const known = foundDetours.get(map)
+  if (known) return known
+  const found: (Detour | undefined)[] = []
+  foundDetours.set(map, found)
+  const edges = isSequential(map) ? chain(map.nodes.map((node) => node.id)) : edgesOf(map)
+  if (edges.length * map.nodes.length > mostPairs) return found
+  const used = usedHandles(map)
+  const boxes = new Map(map.nodes.map((node) => {
+    const handles = handlesOf(node, used.get(node.id))
+    return [node.id, { ...(positionOf(node) ?? { x: 0, y: 0 }), width: WIDTH, height: cardHeight(handles), handles }]
+  }))
+  const taken: Detour[] = []
+  for (const edge of edges) {
+    const [from, to] = [boxes.get(edge.source), boxes.get(edge.target)]
+    const index = from?.handles.findIndex((each) => each.id === handleOf(edge)) ?? 0
+    const way = from && to && detour({ x: from.x + WIDTH, y: from.y + handleTop(from.handles, Math.max(0, index)) }, { x: to.x, y: to.y + HEAD / 2 }, [...boxes.values()].filter((box) => box !== from && box !== to), taken)
+    if (way) taken.push(way)
+    found.push(way)
+  }
+  return found
+}
+
+const foundDetours = new WeakMap<BlueprintMap, readonly (Detour | undefined)[]>()
+// Edges times nodes; beyond, looking for cards in the way would be felt.
+const mostPairs = 500_000
 
 // By which way out the order of an array is drawn: the first that the card shows.
 function lineHandle(node: MapNode): string {

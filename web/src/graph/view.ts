@@ -24,6 +24,22 @@ export function firstView(map: BlueprintMap, width: number, height: number): Vie
   return { zoom, x: margin - box.left * zoom, y: height / 2 - (start.y + 30) * zoom }
 }
 
+/** Pixels of a canvas that something stands on, on each side. */
+export type Room = { top: number; bottom: number; side: number }
+
+/** How much smaller than life a map is when all of it shows beside what stands on the canvas; at most 1. */
+export function zoomOfAll(map: BlueprintMap, width: number, height: number, room: Room): number {
+  const box = boundsOf(map)
+  if (!box) return 1
+  return Math.min(1, (width - 2 * room.side) / (box.right - box.left), (height - room.top - room.bottom) / (box.bottom - box.top))
+}
+
+/** Whether all of a map shows in a view, beside what stands on the canvas. */
+export function showsAll(map: BlueprintMap, { x, y, zoom }: View, width: number, height: number, room: Room): boolean {
+  const box = boundsOf(map)
+  return !box || (box.left * zoom + x >= 0 && box.right * zoom + x <= width && box.top * zoom + y >= room.top && box.bottom * zoom + y <= height - room.bottom)
+}
+
 function boundsOf(map: BlueprintMap) {
   if (map.nodes.length === 0) return undefined
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity]

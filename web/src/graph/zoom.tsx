@@ -3,13 +3,13 @@ import { IconMaximize, IconZoomIn, IconZoomOut } from '@tabler/icons-react'
 import { Panel, useReactFlow } from '@xyflow/react'
 import classes from './canvas.module.css'
 
-/** The buttons that zoom, in a corner of the canvas. */
-export function Zoom() {
+/** The buttons that zoom, in a corner of the canvas. `onFit` shows everything where more than the canvas has to be known. */
+export function Zoom({ onFit }: { onFit?: () => void }) {
   const flow = useReactFlow()
   const buttons = [
     { label: 'Zoom in', icon: IconZoomIn, act: () => void flow.zoomIn(motion()) },
     { label: 'Zoom out', icon: IconZoomOut, act: () => void flow.zoomOut(motion()) },
-    { label: 'Show everything', icon: IconMaximize, act: () => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() }) },
+    { label: 'Show everything', icon: IconMaximize, act: onFit ?? (() => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() })) },
   ]
   return (
     <Panel position="bottom-left" className={classes.zoom}>

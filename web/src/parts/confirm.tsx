@@ -1,5 +1,6 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, type ReactNode, useState, useSyncExternalStore } from 'react'
+import { giveBack, openerOf } from './opener'
 
 /** A question with two answers. */
 export type Question = {
@@ -23,10 +24,11 @@ const listeners = new Set<() => void>()
 /** Asks in a dialog; the promise says whether the person agreed. One question at a time: a second one refuses the first. */
 export function confirm(question: Question): Promise<boolean> {
   asked?.answer(false)
-  return new Promise((resolve) => {
+  const opener = openerOf(document.activeElement)
+  return new Promise<boolean>((resolve) => {
     asked = { ...question, answer: resolve }
     tell()
-  })
+  }).finally(() => giveBack(opener))
 }
 
 /** The dialog of {@link confirm}; it stands once, in main.tsx. */
@@ -40,7 +42,7 @@ export function ConfirmHost() {
     tell()
   }
   return (
-    <Modal opened={question !== undefined} onClose={() => answer(false)} title={last?.title} size="md" returnFocus>
+    <Modal zIndex={350} opened={question !== undefined} onClose={() => answer(false)} title={last?.title} size="md" returnFocus>
       {last && <Confirm key={last.title} question={last} onAnswer={answer} />}
     </Modal>
   )

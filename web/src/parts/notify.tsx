@@ -7,10 +7,10 @@ const close = { 'aria-label': 'Close' }
 /** Shows an error in the corner until it is closed. For what was done by a button far from any form; else ErrorNote. */
 export function notifyError(error: unknown, ..._rest: unknown[]): void {
   if (isAborted(error)) return
-  const { message, hint } = describeError(error)
+  const { message, hint, code } = describeError(error)
   notifications.show({
     color: 'red', role: 'alert', autoClose: false, closeButtonProps: close, icon: <IconAlertTriangle size={18} aria-hidden />,
-    title: message, message: hint,
+    title: message, message: code === 'UNKNOWN' ? undefined : hint, // an error of our own says itself what to do
   })
 }
 

@@ -22,14 +22,16 @@ type Props = {
   badge?: ReactNode
   /** Buttons at the right; on a phone below. */
   actions?: ReactNode
+  /** All in one line, for pages that need the room; on a phone without the breadcrumbs. */
+  compact?: boolean
 }
 
 /** The head of every page. It sets the document's title and takes the focus after a navigation. */
-export function PageHeader({ title, documentTitle, breadcrumbs, text, instead, badge, actions }: Props) {
+export function PageHeader({ title, documentTitle, breadcrumbs, text, instead, badge, actions, compact }: Props) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => focusHeading(heading.current), [])
   return (
-    <header className={classes.header}>
+    <header className={classes.header} data-compact={compact || undefined}>
       <title>{`${documentTitle ?? title} · blueprintd`}</title>
       {breadcrumbs && breadcrumbs.length > 0 && (
         <nav aria-label="Breadcrumbs" className={classes.crumbs}>

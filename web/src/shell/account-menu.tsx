@@ -12,7 +12,7 @@ export function AccountMenu() {
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>
-        <UnstyledButton aria-label={`Account: ${name}`} p={4} bdrs="xl">
+        <UnstyledButton aria-label={`${initials(name)}, account of ${name}`} p={4} bdrs="xl">
           <Avatar size={30} radius="xl" color="petrol" aria-hidden>{initials(name)}</Avatar>
         </UnstyledButton>
       </Menu.Target>

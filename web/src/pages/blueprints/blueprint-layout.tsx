@@ -1,5 +1,5 @@
 import { Button, Skeleton, Text } from '@mantine/core'
-import { IconAdjustments, IconBolt, IconHistory, IconPencil, IconPlayerPlay, IconTimeline } from '@tabler/icons-react'
+import { IconBolt, IconEye, IconHistory, IconInfoCircle, IconPencil, IconPlayerPlay, IconShare, IconTimeline } from '@tabler/icons-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useLocation, useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
@@ -13,7 +13,7 @@ import { type Blueprint, useBlueprint } from './use-blueprint'
 type Props = {
   /** The id of the blueprint; the one in the address unless told. */
   id?: string
-  /** Leaves the Run button out, for pages that have their own (the editor, which saves first). */
+  /** For the editor: no Run button, since its own saves first, and a head of one line. */
   ownRun?: boolean
   /** The word of the tab, for the document's title: `Versions`. */
   tab?: string
@@ -55,6 +55,7 @@ export function BlueprintLayout({ id: given, ownRun = false, tab, children }: Pr
     <>
       <PageHeader
         title={blueprint.title}
+        compact={ownRun}
         documentTitle={tab ? `${blueprint.title}, ${tab.toLowerCase()}` : undefined}
         breadcrumbs={crumbs}
         instead={editing ? <TitleEditor blueprint={blueprint} onDone={endEditing} /> : undefined}
@@ -93,12 +94,11 @@ function BlueprintTabs({ blueprint }: { blueprint: Blueprint }) {
   const base = `/blueprints/${blueprint.id}`
   const icon = { size: 16, 'aria-hidden': true } as const
   const tabs = [
-    { href: `${base}/edit`, title: 'Edit', icon: <IconPencil {...icon} /> },
+    blueprint.can_manage ? { href: `${base}/edit`, title: 'Edit', icon: <IconPencil {...icon} /> } : { href: `${base}/edit`, title: 'View', icon: <IconEye {...icon} /> },
     { href: `${base}/runs`, title: 'Runs', icon: <IconTimeline {...icon} /> },
     { href: `${base}/triggers`, title: 'Triggers', icon: <IconBolt {...icon} /> },
     ...(blueprint.can_manage ? [{ href: `${base}/versions`, title: 'Versions', icon: <IconHistory {...icon} /> }] : []),
-    { href: `${base}/share`, title: 'Share', icon: <IconAdjustments {...icon} /> },
+    blueprint.can_manage ? { href: `${base}/share`, title: 'Share', icon: <IconShare {...icon} /> } : { href: `${base}/share`, title: 'About', icon: <IconInfoCircle {...icon} /> },
   ]
-  if (!blueprint.can_manage) tabs[0]!.title = 'View'
   return <div ref={frame}><UrlTabs tabs={tabs} label="Pages of the blueprint" /></div>
 }

@@ -32,7 +32,7 @@ export function BlueprintMenu({ blueprint, onRun, open = false }: Props) {
         {blueprint.can_manage && (
           <>
             <Menu.Divider />
-            <Menu.Item color="red" leftSection={<IconTrash {...icon} />} onClick={() => void actions.remove(blueprint)}>Delete</Menu.Item>
+            <Menu.Item c="var(--mantine-color-red-text)" leftSection={<IconTrash {...icon} />} onClick={() => void actions.remove(blueprint)}>Delete</Menu.Item>
           </>
         )}
       </Menu.Dropdown>

@@ -1,11 +1,11 @@
 import { Skeleton } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { Redirect, useParams } from 'wouter'
-import { EmptyState } from '../../parts'
 import { BlueprintLayout } from './blueprint-layout'
 import { NotFound } from '../../shell/not-found'
 
 const RunsView = lazy(async () => ({ default: (await import('../runs/runs-view')).RunsView }))
+const TriggersView = lazy(async () => ({ default: (await import('../triggers/triggers-view')).TriggersView }))
 const VersionsTab = lazy(() => import('./versions-tab'))
 const ShareTab = lazy(() => import('./share-tab'))
 
@@ -21,7 +21,7 @@ export default function BlueprintPage() {
       {(blueprint) => (
         <Suspense fallback={<Skeleton h={320} />}>
           {tab === 'runs' && <RunsView blueprintId={id} />}
-          {tab === 'triggers' && <EmptyState title="Not built yet" />}
+          {tab === 'triggers' && <TriggersView blueprintId={id} canManage={blueprint.can_manage} />}
           {tab === 'versions' && <VersionsTab blueprint={blueprint} />}
           {tab === 'share' && <ShareTab blueprint={blueprint} />}
         </Suspense>

@@ -44,7 +44,7 @@ export function ImportCard({ entry: { name, read, issues, error, done, secrets }
         <Lines of={read.notes.map(({ where, message }) => [where, message])} />
         {!done && errors.length > 0 && (
           <div>
-            <Text size="sm">It can be imported, but it cannot run yet:</Text>
+            <Text size="sm">The server finds this wrong with it:</Text>
             <Lines of={errors.map(({ path, message }) => [showPath(path as (string | number)[]), message])} />
           </div>
         )}

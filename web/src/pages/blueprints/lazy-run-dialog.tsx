@@ -1,4 +1,5 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
+import { giveBack, openerOf } from '../../parts/opener'
 
 const RunDialog = lazy(async () => ({ default: (await import('../runs/run-dialog')).RunDialog }))
 
@@ -10,14 +11,8 @@ export function LazyRunDialog({ blueprintId, onClose }: { blueprintId: string | 
   useEffect(() => {
     if (blueprintId === undefined) return
     const opener = openerOf(document.activeElement)
-    return () => void setTimeout(() => opener?.focus())
+    return () => giveBack(opener)
   }, [blueprintId])
   if (last === undefined) return null
   return <Suspense fallback={null}><RunDialog blueprintId={last} opened={blueprintId !== undefined} onClose={onClose} /></Suspense>
-}
-
-// For an item of a menu, which is gone by then: the button of the menu.
-function openerOf(element: Element | null): HTMLElement | null {
-  const button = element?.closest('[role=menu]')?.getAttribute('aria-labelledby')
-  return button ? document.getElementById(button) : (element as HTMLElement | null)
 }

@@ -38,15 +38,15 @@ export default function NewBlueprintPage() {
 function CreateForm({ template }: { template: Template | undefined }) {
   const [, navigate] = useLocation()
   const first = useFirstOrganization()
-  const [title, setTitle] = useState('')
-  const [description, setDescription] = useState('')
+  // Until something is written, the words of the template stand there.
+  const [{ title = template?.title ?? '', description = template?.text ?? '' }, write] = useState<{ title?: string; description?: string }>({})
   const [tags, setTags] = useState<string[]>([])
   const [organization, setOrganization] = useState(first)
   const known = useQuery({ queryKey: ['blueprints', 'tags'], queryFn: () => api.blueprint.listTags.query(), staleTime: 60_000 })
   const create = useMutation({
     mutationFn: () => createWithTriggers(
       {
-        title: title.trim() || (template?.title ?? ''), description: description.trim() || (template?.text ?? ''), tags, organization_id: organization,
+        title: title.trim(), description: description.trim(), tags, organization_id: organization,
         blueprint_map: template?.map ?? { nodes: [] },
       },
       (template?.triggers ?? []).map((trigger) => ({ ...trigger, ...(trigger.triggerType === 'webhook' ? { secret: randomSecret() } : {}) })),
@@ -64,8 +64,8 @@ function CreateForm({ template }: { template: Template | undefined }) {
   return (
     <Card component="form" onSubmit={submit} aria-label="The new blueprint">
       <Stack gap="md">
-        <TextInput label="Title" placeholder={template?.title ?? 'Daily report'} required={!template} value={title} maxLength={500} error={at('title')} onChange={(event) => setTitle(event.currentTarget.value)} />
-        <Textarea label="Description" description="For others, and for you in a year." placeholder={template?.text} value={description} maxLength={10_000} autosize minRows={2} maxRows={8} error={at('description')} onChange={(event) => setDescription(event.currentTarget.value)} />
+        <TextInput label="Title" placeholder="Daily report" required value={title} maxLength={500} error={at('title')} onChange={(event) => { const next = event.currentTarget.value; write((words) => ({ ...words, title: next })) }} />
+        <Textarea label="Description" description="For others, and for you in a year." value={description} maxLength={10_000} autosize minRows={2} maxRows={8} error={at('description')} onChange={(event) => { const next = event.currentTarget.value; write((words) => ({ ...words, description: next })) }} />
         <TagsInput label="Tags" description="To find it by. Enter or a comma ends a tag." value={tags} onChange={setTags} data={known.data?.map(({ tag }) => tag) ?? []} maxTags={100} error={at('tags')} clearable limit={20} />
         <OrganizationSelect value={organization} onChange={setOrganization} />
         {template && template.triggers.length > 0 && (

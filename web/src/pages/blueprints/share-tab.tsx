@@ -21,7 +21,7 @@ import { VisibilitySection } from './visibility-section'
 export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
   const actions = useBlueprintActions()
   const administers = useAdministration(blueprint)
-  const name = useNames(blueprint)
+  const name = useNames(blueprint, '')
   return (
     <div className={classes.columns}>
       <div>
@@ -34,7 +34,7 @@ export default function ShareTab({ blueprint }: { blueprint: Blueprint }) {
         <Section title="About">
           <KeyValue
             pairs={[
-              ['Made by', blueprint.is_owner ? 'You' : name(blueprint.created_by)],
+              ['Made by', blueprint.is_owner ? 'You' : name(blueprint.created_by) || undefined],
               ['Belongs to', blueprint.organizations.map((one) => one.name).join(', ') || undefined],
               ['Made', <Time key="made" at={blueprint.created_at} />],
               ['Last changed', <Time key="changed" at={blueprint.updated_at} />],

@@ -3,8 +3,8 @@ import { api } from '../../api/client'
 import { useSignedIn } from '../../api/session'
 import type { Blueprint } from './use-blueprint'
 
-/** Gives the names of the people around a blueprint: oneself, its organization's members and its collaborators. */
-export function useNames(blueprint: Blueprint): (userId: string) => string {
+/** Gives the names of the people around a blueprint: oneself, its organization's members and its collaborators; `unknown` for all others. */
+export function useNames(blueprint: Blueprint, unknown = 'Somebody who left'): (userId: string) => string {
   const { user, organizations } = useSignedIn()
   const member = organizations.some(({ id, personal }) => id === blueprint.organization_id && !personal)
   const members = useQuery({
@@ -17,6 +17,6 @@ export function useNames(blueprint: Blueprint): (userId: string) => string {
   })
   return (userId) => {
     if (userId === user.id) return 'You'
-    return [...(members.data ?? []), ...(collaborators.data ?? [])].find((one) => one.userId === userId)?.name || (members.isLoading || collaborators.isLoading ? '…' : 'Somebody who left')
+    return [...(members.data ?? []), ...(collaborators.data ?? [])].find((one) => one.userId === userId)?.name || (members.isLoading || collaborators.isLoading ? '…' : unknown)
   }
 }

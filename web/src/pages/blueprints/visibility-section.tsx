@@ -20,7 +20,7 @@ export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint
     <Section title="Visibility" text={text}>
       <Radio.Group value={update.isPending ? update.variables.visibility : blueprint.visibility} onChange={(value) => void choose(value)} aria-label="Visibility">
         <Stack gap="sm">
-          <Radio value="private" disabled={!allowed} label="Private" description="The members of its organization see and run it; its admins and the collaborators below edit it." />
+          <Radio value="private" disabled={!allowed} label="Private" description="The members of its organization see, run and edit it, and so do the collaborators below." />
           <Radio value="public" disabled={!allowed} label="Public" description="Everybody with an account on this server can look at its steps and run it, too. Strangers see their own runs only, and get none of its secrets." />
         </Stack>
       </Radio.Group>

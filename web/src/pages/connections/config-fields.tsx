@@ -20,7 +20,7 @@ export function ConfigFields({ type, schema, config, onChange, error, readOnly, 
   const holder = useRef<HTMLDivElement>(null)
   const { flow } = config
   const shown = useMemo(() => dressed(schema, { flow }), [schema, flow])
-  const issues = error ? issuesUnder(describeError(error).issues, ['config']) : []
+  const issues = error ? issuesUnder(describeError(error).issues, ['config']).map((issue) => ({ ...issue, message: plainer(issue.message) })) : []
   useEffect(() => {
     if (error) requestAnimationFrame(() => holder.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus())
   }, [error])
@@ -29,6 +29,14 @@ export function ConfigFields({ type, schema, config, onChange, error, readOnly, 
       <SchemaForm schema={shown} value={config} onChange={(next) => onChange((next ?? {}) as Record<string, unknown>)} issues={issues} readOnly={readOnly} hide={needless(type, config)} context={{ organizationId }} />
     </div>
   )
+}
+
+// What the server says to programs, said to who sees the field.
+function plainer(message: string): string {
+  if (message === 'required') return 'This is required.'
+  const moved = /^must be sent again.* because (it would go somewhere else by the change of .+)$/.exec(message)
+  if (moved) return `Type it again: ${moved[1]}.`
+  return /^(must|is|has)\b/.test(message) ? `It ${message}.` : message
 }
 
 /** Whether all that a call was refused for stands at a field of the form, so that no note above it is needed. */

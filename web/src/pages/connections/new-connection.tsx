@@ -1,6 +1,6 @@
 import { Button, Group, NativeSelect, Skeleton, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { api, type Inputs } from '../../api/client'
 import { issueFor } from '../../api/errors'
@@ -20,6 +20,14 @@ export function NewConnection() {
   const [params] = useSearchParams()
   const wanted = params.get('type')
   const types = useTypes()
+  const before = useRef(wanted)
+  // The path stays, so the focus would stay where the chosen link was.
+  useEffect(() => {
+    if (before.current === wanted) return
+    before.current = wanted
+    document.querySelector<HTMLElement>('#main h1')?.focus()
+    scrollTo(0, 0)
+  }, [wanted])
   if (!wanted) {
     return (
       <>

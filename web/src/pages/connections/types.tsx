@@ -24,7 +24,7 @@ export function typeTitle(type: string): string {
 }
 
 const words: Record<string, string> = {
-  authorization_code: 'People sign in (authorization code)', client_credentials: 'This server signs in (client credentials)',
+  authorization_code: 'People sign in', client_credentials: 'This server signs in',
   openai: 'OpenAI', anthropic: 'Anthropic', starttls: 'STARTTLS, after the greeting', tls: 'TLS, from the start', none: 'None: anybody on the way can read it',
 }
 

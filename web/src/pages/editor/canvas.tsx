@@ -12,7 +12,7 @@ import { MAIN, type Position } from '../../graph/map'
 import { Zoom } from '../../graph/zoom'
 import classes from './editor.module.css'
 import { DRAGGED } from './catalogue'
-import { connectProblem, place } from './operations'
+import { connectProblem, place, reconnectProblem } from './operations'
 import type { Editor } from './use-editor'
 
 type Props = {
@@ -24,7 +24,13 @@ type Props = {
   views: Map<string, Viewport>
   onKeyDown: (event: KeyboardEvent) => void
   onConnect: (source: string, handle: string, target: string) => void
+  onReconnect: (key: string, source: string, handle: string, target: string) => void
   onDrop: (type: string, at: Position) => void
+  onFit: () => void
+  /** Told when somebody moves or zooms the view. */
+  onLook: () => void
+  /** Told once the canvas is drawn. */
+  onReady: () => void
   onOpen: (id: string) => void
   onRefused: (why: string) => void
   /** What stands above the canvas. */
@@ -32,7 +38,7 @@ type Props = {
 }
 
 /** The canvas on which a map is edited. */
-export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onConnect, onDrop, onOpen, onRefused, children }: Props) {
+export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onConnect, onReconnect, onFit, onLook, onReady, onDrop, onOpen, onRefused, children }: Props) {
   const { shown: map, readOnly, select } = editor
   const { nodes: chosen, edges: chosenEdges } = editor.state
   const flow = useReactFlow<CardNode, WireEdge>()
@@ -81,7 +87,12 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
     const places = new Map(nodes.map((node) => [node.id, { x: snap(node.position.x), y: snap(node.position.y) }]))
     live.current.editor.edit(nodes.length === 1 ? 'moving a node' : `moving ${nodes.length} nodes`, (map) => place(map, places))
   }, [])
-  const valid = useCallback((wanted: Connection | Edge) => connectProblem(live.current.editor.shown, wanted.source, wanted.sourceHandle ?? MAIN, wanted.target) === undefined, [])
+  const pulled = useRef<string>(undefined) // the edge whose end is being moved
+  const valid = useCallback((wanted: Connection | Edge) => {
+    const ends = [wanted.source, wanted.sourceHandle ?? MAIN, wanted.target] as const
+    const { shown } = live.current.editor
+    return (pulled.current === undefined ? connectProblem(shown, ...ends) : reconnectProblem(shown, pulled.current, ...ends)) === undefined
+  }, [])
   const connectEnd = (_event: unknown, state: FinalConnectionState) => {
     if (state.isValid || !state.fromNode || !state.toNode || !state.toHandle) return
     const forth = state.fromHandle?.type === 'source'
@@ -104,7 +115,7 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
   }
   return (
     <div
-      ref={frame} className={`${graph.canvas} ${classes.canvas}`} role="group" aria-label="Canvas" onKeyDown={onKeyDown} onFocus={focused} onDrop={readOnly ? undefined : drop}
+      ref={frame} className={`${graph.canvas} ${classes.canvas}`} role="group" aria-label="Canvas" data-nested={editor.state.level.length > 0 || undefined} onKeyDown={onKeyDown} onFocus={focused} onDrop={readOnly ? undefined : drop}
       onDragOver={(event) => { if (event.dataTransfer.types.includes(DRAGGED)) { event.preventDefault(); event.dataTransfer.dropEffect = 'copy' } }}
     >
       {view && (
@@ -112,12 +123,14 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
           nodes={cards} edges={wires} nodeTypes={nodeTypes} edgeTypes={edgeTypes} defaultEdgeOptions={edgeOptions} defaultViewport={view} minZoom={0.05} maxZoom={1.75} colorMode={scheme}
           onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} onNodeDragStop={settle} onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
           onConnect={(wanted) => onConnect(wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)} onConnectEnd={connectEnd} isValidConnection={valid}
-          onMoveEnd={(_event, at) => void views.set(levelKey, at)} onNodeDoubleClick={(_event, node) => onOpen(node.id)} nodesDraggable={!readOnly} nodesConnectable={!readOnly} edgesFocusable={false} deleteKeyCode={null} disableKeyboardA11y
+          edgesReconnectable={!readOnly} reconnectRadius={14} onReconnectStart={(_event, edge) => { pulled.current = keyOfWire(edge.id) }} onReconnectEnd={() => { pulled.current = undefined }}
+          onReconnect={(edge, wanted) => onReconnect(keyOfWire(edge.id), wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)}
+          onInit={onReady} onMoveStart={(event) => { if (event) onLook() }} onMoveEnd={(_event, at) => void views.set(levelKey, at)} onNodeDoubleClick={(_event, node) => onOpen(node.id)} nodesDraggable={!readOnly} nodesConnectable={!readOnly} edgesFocusable={false} deleteKeyCode={null} disableKeyboardA11y
           multiSelectionKeyCode={['Shift', 'Meta', 'Control']} selectionKeyCode="Shift" zoomOnDoubleClick={false} snapToGrid snapGrid={[GRID, GRID]} connectionRadius={32} nodeDragThreshold={3}
           onlyRenderVisibleElements elevateNodesOnSelect={false} defaultMarkerColor={null} proOptions={{ hideAttribution: true }}
         >
           <Background variant={BackgroundVariant.Dots} gap={GRID * 3} size={1.5} />
-          <Zoom />
+          <Zoom onFit={onFit} />
           {wide && map.nodes.length > 8 && <MiniMap pannable zoomable position="bottom-right" ariaLabel="Overview" style={{ width: 160, height: 100 }} />}
           <Panel position="top-center" className={classes.above}>{children}</Panel>
         </ReactFlow>

@@ -22,6 +22,6 @@ function Loaded({ id }: { id: string }) {
   const types = useNodeTypes()
   const error = blueprint.error ?? types.error
   if (error && !(blueprint.data && types.data)) return <ErrorNote error={error} title="The editor could not be opened" onRetry={() => { void blueprint.refetch(); void types.refetch() }} />
-  if (!blueprint.data || !types.data) return <Skeleton height="calc(100dvh - 240px)" mih={400} radius="md" aria-label="The editor is being opened" />
+  if (!blueprint.data || !types.data) return <Skeleton height="calc(100dvh - 240px)" mih={400} radius="md" role="img" aria-label="The editor is being opened" />
   return <Editor key={blueprint.data.id} blueprint={blueprint.data} types={types.data} />
 }

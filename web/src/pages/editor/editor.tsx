@@ -25,10 +25,12 @@ import { statusesAt } from './run-statuses'
 import { SelectionBar } from './selection-bar'
 import { type PanelTab, SidePanel } from './side-panel'
 import { Toolbar } from './toolbar'
+import { useAddress } from './use-address'
 import { isElsewhere, useClipboard } from './use-clipboard'
 import { useCommands } from './use-commands'
 import { useDraft } from './use-draft'
 import { useEditor } from './use-editor'
+import { useFollow } from './use-follow'
 import { useGuard } from './use-guard'
 import { type NodeType, useExpressions } from './use-node-types'
 import { type Blueprint, docOf, useSave } from './use-save'
@@ -69,6 +71,7 @@ function Inside({ blueprint, types }: Props) {
   const saver = useSave(editor, blueprint)
   const draft = useDraft(editor, draftKey(user.id, blueprint.id))
   const live = useRun(executionId)
+  useAddress(editor)
   useGuard(editor.dirty)
   useRestOfWindow(frame)
   useClipboard({ copy: commands.text, cut: commands.cutText, paste: commands.pasteText })
@@ -76,6 +79,7 @@ function Inside({ blueprint, types }: Props) {
   const level = editor.state.level
   const problems = useMemo(() => problemsAt(validation.issues, level), [validation.issues, level])
   const statuses = useMemo(() => (live.run ? statusesAt(live.run.steps, level) : undefined), [live.run, level])
+  const follow = useFollow(executionId, statuses, commands)
   const openPanel = (wanted: PanelTab) => {
     setTab(wanted)
     if (small) setSheet('panel')
@@ -155,7 +159,7 @@ function Inside({ blueprint, types }: Props) {
       {!folded && !editor.readOnly && <aside className={classes.left} aria-label="Node types">{catalogue}</aside>}
       <section className={classes.middle} aria-label="Graph">
         <Canvas
-          key={JSON.stringify(level)} editor={editor} views={views} problems={problems} statuses={statuses} wide={!narrow} onConnect={commands.tryConnect} onRefused={commands.refuse}
+          key={JSON.stringify(level)} editor={editor} views={views} problems={problems} statuses={statuses} wide={!narrow} onConnect={commands.tryConnect} onReconnect={commands.tryReconnect} onFit={commands.fit} onLook={follow.release} onReady={() => { if (chosenId !== undefined) commands.reveal(chosenId) }} onRefused={commands.refuse}
           onKeyDown={(event) => canvasKey(event, editor, commands, () => openPanel('node'))} onOpen={(id) => (commands.open(id) ? undefined : openPanel('node'))}
           onDrop={(name, at) => { const type = types.find((each) => each.type === name); if (type) commands.addType(type, at) }}
         >
@@ -170,7 +174,7 @@ function Inside({ blueprint, types }: Props) {
             />
           </div>
         )}
-        <div className={classes.notes}>
+        <div className={classes.notes} id="editor-notes">
           {draft.found && (
             <Alert icon={<IconHistory size={20} aria-hidden />} title="There are changes that were never saved" role="status">
               From <Time at={new Date(draft.found.at).toISOString()} />{draft.found.version !== blueprint.version ? `, made on version ${draft.found.version}; now it is ${blueprint.version}` : ''}.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BlueprintMap, MapNode } from '../../graph/map'
 import { locate, mapAt, placedAll, withMapAt } from './nested'
-import { addNode, connect, connectProblem, fitsChain, insertInEdge, newNode, nudge, remove, reorder, toggleDisabled } from './operations'
+import { addNode, connect, connectProblem, fitsChain, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, toggleDisabled } from './operations'
 
 const node = (id: string, type = 'log', config: object = {}): MapNode => ({ id, type, title: id, config: config as MapNode['config'], position: { x: 0, y: 0 } })
 const ids = (map: BlueprintMap) => map.nodes.map((each) => each.id)
@@ -33,6 +33,15 @@ test('what may be joined', () => {
   assert.match(connectProblem(graph, 'b', 'main', 'c')!, /already/)
   assert.equal(connectProblem(graph, 'if', 'false', 'c'), undefined)
   assert.deepEqual(connect(graph, 'if', 'main', 'c').edges?.at(-1), { source: 'if', target: 'c' })
+})
+
+test('an edge is moved to other ends', () => {
+  const key = '["if","true","b"]'
+  assert.equal(reconnectProblem(graph, key, 'if', 'true', 'b'), undefined)
+  assert.match(reconnectProblem(graph, key, 'b', 'main', 'c')!, /already/)
+  assert.match(reconnectProblem(graph, '["b","main","c"]', 'b', 'main', 'if')!, /circle/)
+  assert.deepEqual(reconnect({ ...graph, edges: [{ ...graph.edges![0]!, label: 'kept' }] }, key, 'b', 'main', 'c').edges, [{ source: 'b', target: 'c', label: 'kept' }])
+  assert.equal(reconnect(graph, key, 'if', 'true', 'b'), graph)
 })
 
 test('the first edge of a list', () => {

@@ -62,6 +62,22 @@ export function connect(map: BlueprintMap, source: string, handle: string, targe
   return { ...map, edges: before.some((each) => edgeKey(each) === key) ? before : [...before, wanted] }
 }
 
+/** Why the ends of an edge cannot be these; undefined when they can. */
+export function reconnectProblem(map: BlueprintMap, key: string, source: string, handle: string, target: string): string | undefined {
+  return connectProblem({ ...map, edges: edgesOf(map).filter((each) => edgeKey(each) !== key) }, source, handle, target)
+}
+
+/** Moves the ends of an edge; what else the edge holds stays. */
+export function reconnect(map: BlueprintMap, key: string, source: string, handle: string, target: string): BlueprintMap {
+  const wanted = edge(source, handle, target)
+  if (edgeKey(wanted) === key) return map
+  return { ...map, edges: edgesOf(map).map((each) => {
+    if (edgeKey(each) !== key) return each
+    const { sourceHandle: _, ...rest } = each
+    return { ...rest, ...wanted }
+  }) }
+}
+
 /** Whether an edge may join a map whose order was the array's, once that order is written out. */
 export function fitsChain(map: BlueprintMap, source: string, target: string): boolean {
   return !circle(chain(map.nodes.map((node) => node.id)), source, target)

@@ -19,7 +19,8 @@ test('what is copied can be pasted, with ids of its own', () => {
   assert.deepEqual(map.edges?.[1], { source: 'a_2', target: 'b_2', id: 'e', label: 'kept' })
   assert.deepEqual([...renamed], [['a', 'a_2'], ['b', 'b_2']])
   assert.deepEqual(map.nodes[2]!.position, { x: 32, y: 32 })
-  assert.deepEqual(paste(graph, clip, { x: 100, y: 50 }).map.nodes[3]!.position, { x: 416, y: 48 })
+  assert.deepEqual(paste(graph, clip, { x: 100, y: 200 }).map.nodes[3]!.position, { x: 416, y: 200 })
+  assert.deepEqual(paste(graph, clip, { x: 100, y: 0 }).map.nodes.slice(2).map((each) => each.position), [{ x: 104, y: 88 }, { x: 416, y: 88 }], 'not on top of others')
 })
 
 test('what can be read', () => {

@@ -2,6 +2,7 @@ import { parseJson, show } from '../../api/json'
 import { edgesOf, freeId, handleOf, isObject, isSequential, positionOf, type BlueprintMap, type MapEdge, type MapNode, type Position } from '../../graph/map'
 import { chain, circle } from '../../graph/order'
 import { snap } from '../../graph/layout'
+import { heightOf, WIDTH } from '../../graph/sizes'
 import { rename } from './rename'
 import { knownExpressions, type Expressions } from './references'
 
@@ -26,19 +27,19 @@ export function copyText(map: BlueprintMap, ids: ReadonlySet<string>): string {
  * refuse is refused here, with the place.
  */
 export function readClip(text: string): Read {
-  if (text.trim() === '') return { problem: 'The clipboard holds no text.' }
-  if (text.length > largest) return { problem: 'The text on the clipboard is larger than 5 MiB.' }
+  if (text.trim() === '') return { problem: 'There is no text to paste.' }
+  if (text.length > largest) return { problem: 'The text to paste is larger than 5 MiB.' }
   let value: unknown
   try {
     value = parseJson(text)
   } catch {
-    return { problem: 'The clipboard holds no nodes: the text is not JSON.' }
+    return { problem: 'What was pasted is not JSON, so it holds no nodes.' }
   }
   if (isObject(value) && isObject(value.blueprint_map)) value = value.blueprint_map
   if (isObject(value) && !Array.isArray(value.nodes) && typeof value.type === 'string') value = { nodes: [value] }
   if (Array.isArray(value)) value = { nodes: value }
-  if (!isObject(value) || !Array.isArray(value.nodes)) return { problem: 'The clipboard holds JSON, but no nodes: there is no list called nodes.' }
-  if (value.nodes.length === 0) return { problem: 'The list of nodes on the clipboard is empty.' }
+  if (!isObject(value) || !Array.isArray(value.nodes)) return { problem: 'What was pasted is JSON, but has no list called nodes.' }
+  if (value.nodes.length === 0) return { problem: 'The list of nodes is empty.' }
   if (value.nodes.length > mostNodes) return { problem: 'A blueprint has at most 10,000 nodes.' }
   const ids = new Set<string>()
   const nodes: MapNode[] = []
@@ -67,7 +68,8 @@ export type Pasted = { map: BlueprintMap; ids: string[]; renamed: Map<string, st
 
 /**
  * Puts a clip into a map: ids that are taken get a number behind, and what names them within the clip follows. `at` is
- * where its upper left corner comes; without it, it stands a little beside where it was.
+ * where its upper left corner comes, or below that where there is room; without it, it stands a little beside where it
+ * was.
  */
 export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions: Expressions = knownExpressions): Pasted {
   const taken = new Set(map.nodes.map((node) => node.id))
@@ -85,7 +87,7 @@ export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions:
     piece = rename(piece, node.id, id, true, expressions)
   }
   const corner = cornerOf(piece.nodes)
-  const shift = at && corner ? { x: snap(at.x - corner.x), y: snap(at.y - corner.y) } : { x: 32, y: 32 }
+  const shift = at && corner ? clear(map.nodes, piece.nodes, { x: snap(at.x - corner.x), y: snap(at.y - corner.y) }) : { x: 32, y: 32 }
   const nodes = piece.nodes.map((node) => {
     const from = positionOf(node)
     if (!from) return node
@@ -131,6 +133,24 @@ function edgeProblem(value: unknown, ids: Set<string>): string | undefined {
   if (value.source === value.target) return ` leads from ${value.source as string} to itself.`
   return handleOf(value as MapEdge) === '' ? '.sourceHandle must not be empty.' : undefined
 }
+
+// A shift by which none of the moved nodes comes to lie on one that stands there: the wished one, or further down.
+function clear(standing: MapNode[], moved: MapNode[], wish: Position): Position {
+  const boxes = (nodes: MapNode[]) => nodes.flatMap((node) => {
+    const at = positionOf(node)
+    return at ? [{ ...at, bottom: at.y + heightOf(node) }] : []
+  })
+  const [others, own] = [boxes(standing), boxes(moved)]
+  if (others.length * own.length > 250_000) return wish
+  let { y } = wish
+  for (;;) {
+    const hit = own.flatMap((box) => others.filter((other) => Math.abs(other.x - box.x - wish.x) < WIDTH + room && other.y < box.bottom + y + room && other.bottom + room > box.y + y).map((other) => other.bottom + room - box.y))
+    if (hit.length === 0) return { x: wish.x, y }
+    y = snap(Math.max(...hit) + room / 2)
+  }
+}
+
+const room = 16
 
 function cornerOf(nodes: MapNode[]): Position | undefined {
   const at = nodes.flatMap((node) => positionOf(node) ?? [])

@@ -72,9 +72,10 @@ function Status({ validation, narrow, onClick }: { validation: Validation; narro
   const words = [errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : '', warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : ''].filter(Boolean)
   const [color, Sign] = errors > 0 ? ['red', IconAlertCircle] as const : warnings > 0 ? ['amber', IconAlertTriangle] as const : ['green', IconCircleCheck] as const
   const label = checking ? 'Checking' : words.join(', ') || 'Nothing wrong'
+  const short = errors + warnings || 'OK'
   return (
-    <Badge component="button" type="button" onClick={onClick} color={checking ? 'gray' : color} size="lg" className={classes.status} leftSection={<Sign size={15} aria-hidden />} aria-label={`Issues: ${label}`}>
-      {narrow ? errors + warnings || 'OK' : label}
+    <Badge component="button" type="button" onClick={onClick} color={checking ? 'gray' : color} size="lg" className={classes.status} leftSection={<Sign size={15} aria-hidden />} aria-label={narrow ? `Issues: ${short}, ${label}` : `Issues: ${label}`}>
+      {narrow ? short : label}
     </Badge>
   )
 }

@@ -3,12 +3,13 @@ import { useRef, useState } from 'react'
 import { layout, snap } from '../../graph/layout'
 import { edgesOf, isSequential, positionOf, type MapNode, type Position } from '../../graph/map'
 import { heightOf, WIDTH } from '../../graph/sizes'
+import { type Room, showsAll, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
 import { refuse } from './refuse'
 import type { FirstEdge } from './first-edge-dialog'
 import { hasBody } from './nested'
-import { addNode, connect, connectProblem, insertInEdge, newNode, nudge, remove, reorder, setNode, toggleDisabled } from './operations'
+import { addNode, connect, connectProblem, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, setNode, toggleDisabled } from './operations'
 import { copyText, duplicate, paste, readClip } from './paste'
 import { type Expressions, referencesTo } from './references'
 import { idProblem, rename } from './rename'
@@ -35,9 +36,16 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     if (!box) return
     const { x, y, zoom } = flow.getViewport()
+    const room = roomOf(box)
     const [left, top] = [at.x * zoom + x, at.y * zoom + y]
-    if (left >= 0 && top >= 40 && left + WIDTH * zoom <= box.width && top + height * zoom <= box.height) return
+    if (left >= 0 && top >= room.top && left + WIDTH * zoom <= box.width && top + height * zoom <= box.height - room.bottom) return
     void flow.setCenter(at.x + WIDTH / 2, at.y + height / 2, { zoom, ...motion() })
+  }
+  const fit = () => {
+    const box = document.querySelector('.react-flow')?.getBoundingClientRect()
+    if (!box) return
+    const { top, bottom, side } = roomOf(box)
+    void flow.fitView({ padding: { top: `${top}px`, bottom: `${bottom}px`, x: `${side}px` }, maxZoom: 1, ...motion() })
   }
   /** Gives a node the focus and brings it into view. */
   const focus = (id: string) => {
@@ -110,6 +118,12 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     addType: (type: NodeType, at?: Position) => put(newNode(map, type), at),
     connect: (id: string) => setDialog({ kind: 'connect', id }),
     tryConnect,
+    /** Moves the ends of an edge, or says why not. */
+    tryReconnect: (key: string, source: string, handle: string, target: string) => {
+      const why = reconnectProblem(map, key, source, handle, target)
+      if (why) return refuse(why)
+      edit('moving an edge', (now) => reconnect(now, key, source, handle, target), { say: `Connected ${titled(source)} to ${titled(target)}` })
+    },
     joined,
     rename: (id: string) => { if (!readOnly) setDialog({ kind: 'rename', id }) },
     /** Another id that was typed elsewhere: it asks only when something names the node. */
@@ -144,9 +158,19 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     },
     tidy: () => {
       edit('tidying up', layout, { say: 'Tidied up' })
-      setTimeout(() => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() }), 30)
+      setTimeout(fit, 30)
     },
-    fit: () => void flow.fitView({ padding: 0.12, maxZoom: 1, ...motion() }),
+    fit,
+    /** Shows everything if it stays readable so; tells whether it does. */
+    fitReadably: (): boolean => {
+      const box = document.querySelector('.react-flow')?.getBoundingClientRect()
+      if (!box) return false
+      const room = roomOf(box)
+      if (showsAll(map, flow.getViewport(), box.width, box.height, room)) return true
+      if (zoomOfAll(map, box.width, box.height, room) < 0.45) return false
+      fit()
+      return true
+    },
     zoom: (by: 1 | -1) => void (by > 0 ? flow.zoomIn(motion()) : flow.zoomOut(motion())),
     all: () => select(map.nodes.map((node) => node.id)),
     text: textOf,
@@ -175,6 +199,13 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
       else setDialog({ kind: 'paste' })
     },
   }
+}
+
+// The edges of the canvas that the bar of what is chosen and the notes stand on.
+function roomOf(box: DOMRect): Room {
+  const bar = document.querySelector('#editor-selection')?.getBoundingClientRect()
+  const notes = document.querySelector('#editor-notes')?.getBoundingClientRect()
+  return { top: (bar ? bar.bottom - box.top : 16) + 12, bottom: (notes && notes.height > 0 ? box.bottom - notes.top : 16) + 12, side: 28 }
 }
 
 function count(nodes: number): string {

@@ -127,3 +127,21 @@ test('unchanged parts of a record stay the same objects', () => {
   to().onData(record('running', 8))
   assert.equal(told, 2)
 })
+
+test('the answer to a resume that comes late does not undo what came since', () => {
+  const { source, to } = stage()
+  const feed = new RunFeed('exec_1', source)
+  feed.start()
+  to().onData(record('paused', 30))
+  to().onData({ ...record('completed', 100), logs: [{}, {}] as Run['logs'] })
+  feed.put(record('running', 60))
+  assert.deepEqual([feed.state.phase, feed.state.run?.status], ['over', 'completed'])
+
+  const next = new RunFeed('exec_1', source)
+  next.start()
+  to().onData({ ...record('paused', 60), logs: [{}, {}] as Run['logs'] })
+  next.put({ ...record('running', 30), logs: [{}] as Run['logs'] })
+  assert.equal(next.state.run?.status, 'paused')
+  next.put({ ...record('running', 60), logs: [{}, {}, {}] as Run['logs'] })
+  assert.equal(next.state.run?.status, 'running')
+})

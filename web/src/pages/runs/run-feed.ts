@@ -69,8 +69,10 @@ export class RunFeed {
     this.ends = null
   }
 
-  /** Takes a record that came otherwise, as the answer to a resume or a cancel. */
+  /** Takes a record that came otherwise, as the answer to a resume or a cancel. What is known may be newer: it stays. */
   put(run: Run): void {
+    const known = this.state.run
+    if (known && (isOver(known.status) && !isOver(run.status) || known.logs.length > run.logs.length)) return
     this.take(run, this.state.phase === 'polling' ? 'polling' : this.state.phase === 'live' ? 'live' : 'connecting')
   }
 

@@ -3,6 +3,7 @@ import { IconChevronDown } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import type { Outputs } from '../../api/client'
 import { JsonView, KeyValue, Time } from '../../parts'
+import { actionWords } from './audit-words'
 import classes from './audit.module.css'
 
 type Entry = Outputs['auditLog']['list']['entries'][number]
@@ -29,7 +30,7 @@ export function AuditDetails({ of, id }: { of: Entry; id: string }) {
   return (
     <div id={id} className={classes.details}>
       <KeyValue pairs={pairs} />
-      {Object.keys(of.detail).length > 0 && <JsonView value={of.detail} label="What was noted" plain maxHeight="260px" />}
+      {Object.keys(of.detail).length > 0 && <JsonView value={of.detail} label={`What was noted: ${actionWords(of)}, ${of.at}`} plain maxHeight="260px" />}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { Badge, Button, Code, Switch } from '@mantine/core'
+import { Badge, Button, Code, Group, Switch } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { IconKey, IconPlus } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -37,7 +37,7 @@ export default function KeysPage() {
     { key: 'last4', title: 'Ends in', render: (row) => <Code>{row.last4}</Code> },
     { key: 'created', title: 'Created', render: (row) => <Time at={row.createdAt} /> },
     { key: 'used', title: 'Last used', render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : 'Never') },
-    ...(revoked ? [{ key: 'state', title: 'State', render: (row: Row) => (row.revokedAt ? <Badge color="gray">Revoked <Time at={row.revokedAt} /></Badge> : <StatusBadge status="active" />) }] : []),
+    ...(revoked ? [{ key: 'state', title: 'State', render: (row: Row) => (row.revokedAt ? <Group gap={6}><Badge color="gray">Revoked</Badge><Time at={row.revokedAt} /></Group> : <StatusBadge status="active" />) }] : []),
     {
       key: 'revoke', title: '', name: 'Actions', align: 'end', width: '1%',
       render: (row) => !row.revokedAt && <Button size="compact-sm" variant="default" onClick={() => void ask(row)} aria-label={`Revoke ${row.name}`}>Revoke</Button>,

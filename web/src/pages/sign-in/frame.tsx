@@ -7,7 +7,7 @@ import classes from './sign-in.module.css'
 /** The frame of the pages that need no session: the mark, a card, and perhaps help below it. */
 export function Frame({ children, below }: { children: ReactNode; below?: ReactNode }) {
   return (
-    <main id="main" className={classes.ground}>
+    <main className={classes.ground}>
       <AwayBanner />
       <div className={classes.frame}>
         <div className={classes.brand}>

@@ -12,16 +12,17 @@ type Props = {
   /** What the server says about it. */
   error?: string
   size?: 'sm' | 'md'
+  autoFocus?: boolean
 }
 
 /** A field for a new password: it says how good the password is, and can show it. */
-export function NewPassword({ value, onChange, known, label = 'Password', error, size = 'md' }: Props) {
+export function NewPassword({ value, onChange, known, label = 'Password', error, size = 'md', autoFocus }: Props) {
   const id = useId()
   const { level, word, advice } = strengthOf(value, known)
   return (
     <div>
       <PasswordInput
-        label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size={size} error={error} aria-invalid={error !== undefined || undefined} aria-describedby={id}
+        label={label} name="new-password" autoComplete="new-password" required withAsterisk={false} size={size} autoFocus={autoFocus} error={error} aria-invalid={error !== undefined || undefined} aria-describedby={id}
         visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the password', tabIndex: 0, 'aria-hidden': false }}
         value={value} onChange={(event) => onChange(event.currentTarget.value)}
       />

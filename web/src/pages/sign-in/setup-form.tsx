@@ -22,6 +22,7 @@ export function SetupForm({ token, link }: Props) {
   const [tried, setTried] = useState(false)
   const form = useRef<HTMLFormElement>(null)
   const known = [email, name]
+  const nameFirst = link.fresh || link.name === ''
   const { level, advice } = strengthOf(password, known)
   const error = setup.error
   const issues = error ? describeError(error).issues : []
@@ -54,13 +55,13 @@ export function SetupForm({ token, link }: Props) {
         <Stack>
           {other && <Alert color="blue" icon={<IconInfoCircle size={20} aria-hidden />}>This browser is signed in as {other}. It will be signed in as {link.email} instead.</Alert>}
           {error && !atFields && <ErrorNote error={error} />}
-          <TextInput label="Name" name="name" autoComplete="name" required withAsterisk={false} size="md" maxLength={200} autoFocus description="Others in your organizations see it." value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
+          <TextInput label="Name" name="name" autoComplete="name" required withAsterisk={false} size="md" maxLength={200} autoFocus={nameFirst} description="Others in your organizations see it." value={name} error={issueFor(error, 'name')} onChange={(event) => setName(event.currentTarget.value)} />
           <TextInput
             label="Email" name="email" type="email" autoComplete="username" required withAsterisk={false} size="md" maxLength={320} readOnly={!link.fresh}
             description={link.fresh ? 'You sign in with it. Nothing is sent to it.' : 'You sign in with it. It is fixed by whoever made the link.'}
             value={email} error={issueFor(error, 'email')} onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <NewPassword value={password} onChange={setPassword} known={known} error={issueFor(error, 'password') ?? (tried && level === 0 ? advice : undefined)} />
+          <NewPassword autoFocus={!nameFirst} value={password} onChange={setPassword} known={known} error={issueFor(error, 'password') ?? (tried && level === 0 ? advice : undefined)} />
           <Button type="submit" size="md" h={44} loading={setup.isPending}>{link.fresh ? 'Start' : 'Set password and sign in'}</Button>
         </Stack>
       </form>

@@ -14,7 +14,7 @@ export function CommonFields({ config, set, error }: FieldsProps) {
       />
       {lane && (
         <>
-          <NumberInput label="At most" description="From 1 to 1,000 runs." min={1} max={1000} allowDecimal={false} allowNegative={false} maw={200} value={typeof lane.limit === 'number' ? lane.limit : ''} onChange={(limit) => change({ limit: limit === '' ? undefined : Number(limit) })} error={fault(error, 'concurrency', 'limit')} incrementProps={undefined} />
+          <NumberInput label="At most" description="From 1 to 1,000 runs." min={1} max={1000} allowDecimal={false} allowNegative={false} maw={200} value={typeof lane.limit === 'number' ? lane.limit : ''} onChange={(limit) => change({ limit: limit === '' ? undefined : Number(limit) })} error={fault(error, 'concurrency', 'limit')} />
           <Radio.Group label="When one more comes" value={typeof lane.onLimit === 'string' ? lane.onLimit : 'queue'} onChange={(onLimit) => change({ onLimit })} error={fault(error, 'concurrency', 'onLimit')}>
             <Stack gap="xs" mt="xs">
               <Radio value="queue" label="It waits for its turn" description="At most 1,000 wait; beyond that senders are told to come again." />

@@ -1,4 +1,4 @@
-import { NativeSelect, SegmentedControl, Text } from '@mantine/core'
+import { NativeSelect, Text } from '@mantine/core'
 import { ordinal, monthNames, weekdayNames } from './cron-words'
 import { firstPlan, paces, type Plan, readPlan, writeCron } from './cron-plan'
 import { NumberList } from './number-list'
@@ -8,8 +8,8 @@ const two = (value: number) => String(value).padStart(2, '0')
 const hours = Array.from({ length: 24 }, (_, value) => ({ value, label: `${two(value)} h` }))
 const minutes = Array.from({ length: 60 }, (_, value) => ({ value, label: `:${two(value)}` }))
 const dates = Array.from({ length: 31 }, (_, index) => ({ value: index + 1, label: ordinal(index + 1) }))
-const weekdays = [1, 2, 3, 4, 5, 6, 0].map((value) => ({ value, label: weekdayNames[value]! }))
-const months = monthNames.map((label, index) => ({ value: index + 1, label }))
+const weekdays = [1, 2, 3, 4, 5, 6, 0].map((value) => ({ value, label: weekdayNames[value]!.slice(0, 3) }))
+const months = monthNames.map((name, index) => ({ value: index + 1, label: name.slice(0, 3) }))
 
 /** The expression as plain choices. One that says more than they can is left alone until somebody chooses. */
 export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron: string) => void }) {
@@ -19,7 +19,7 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
   return (
     <div className={classes.form} role="group" aria-label="Build the expression">
       {!read && <Text size="sm" c="dimmed">These choices cannot say what the expression says. Choosing here replaces it.</Text>}
-      <div className={classes.row}>
+      <div className={classes.top}>
         <NativeSelect
           label="Repeat" value={plan.pace} onChange={(event) => { const pace = event.currentTarget.value as Plan['pace']; set({ pace, every: pace === 'hours' ? 1 : 15, from: 0, to: 23, minutes: pace === 'hours' ? [plan.minutes[0] ?? 0] : plan.minutes }) }}
           data={[{ value: 'times', label: 'At times of the day' }, { value: 'hours', label: 'Every few hours' }, { value: 'minutes', label: 'Every few minutes' }]}
@@ -44,14 +44,11 @@ export function CronBuilder({ cron, onChange }: { cron: string; onChange: (cron:
           </>
         )}
       </div>
-      <div>
-        <Text size="sm" fw={500} mb={4} id="which-days">On</Text>
-        <SegmentedControl
-          aria-labelledby="which-days" value={plan.on} onChange={(on) => set({ on: on as Plan['on'], weekdays: plan.weekdays.length < 7 ? plan.weekdays : firstPlan.weekdays, dates: plan.dates.length < 31 ? plan.dates : [1] })}
+      <div className={classes.top}>
+        <NativeSelect
+          label="On" value={plan.on} onChange={(event) => set({ on: event.currentTarget.value as Plan['on'], weekdays: plan.weekdays.length < 7 ? plan.weekdays : firstPlan.weekdays, dates: plan.dates.length < 31 ? plan.dates : [1] })}
           data={[{ value: 'every', label: 'Every day' }, { value: 'weekdays', label: 'Days of the week' }, { value: 'dates', label: 'Days of the month' }]}
         />
-      </div>
-      <div className={classes.row}>
         {plan.on === 'weekdays' && <NumberList label="Days of the week" values={plan.weekdays} all={weekdays} onChange={(next) => set({ weekdays: next })} placeholder="Every day" />}
         {plan.on === 'dates' && <NumberList label="Days of the month" values={plan.dates} all={dates} onChange={(next) => set({ dates: next })} placeholder="Every day" />}
         <NumberList label="Months" values={plan.months} all={months} onChange={(next) => set({ months: next })} placeholder="Every month" />

@@ -26,7 +26,7 @@ export function EmailFields({ config, set, error }: FieldsProps) {
         <Radio.Group label="Attachments" value={textOf(config, 'attachments') || 'store'} onChange={(next) => set({ attachments: next === 'store' ? undefined : next })} error={fault(error, 'attachments')}>
           <Stack gap="xs" mt="xs">
             <Radio value="store" label="Keep them" description="As files that the run and its readers can download." />
-            <Radio value="ignore" label="Leave them out" description="Only their names and sizes are lost with them." />
+            <Radio value="ignore" label="Leave them out" description="The run sees the text alone; attachments is an empty list." />
           </Stack>
         </Radio.Group>
       </section>

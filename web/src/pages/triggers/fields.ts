@@ -33,5 +33,6 @@ function nested(error: unknown, path: string[]): string | undefined {
   const issues = (error as { data?: { issues?: { path: (string | number)[]; message: string }[] } } | null)?.data?.issues
   if (!Array.isArray(issues) || path.length !== 1) return undefined
   const found = issues.find((issue) => issue.path[0] === 'config' && issue.path[1] === path[0] && issue.path.length > 2 && path[0] !== 'concurrency')
-  return found && `${found.path.slice(2).join('.')}: ${found.message}`
+  const rest = found?.path.slice(2) ?? []
+  return found && `${typeof rest[0] === 'number' ? `Entry ${rest[0] + 1}` : rest.join('.')}: ${found.message}`
 }

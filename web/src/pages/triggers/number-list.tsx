@@ -8,7 +8,7 @@ export function NumberList({ label, values, all, onChange, placeholder, readOnly
     <MultiSelect
       label={label} data={all.map((one) => ({ value: String(one.value), label: one.label }))} value={values.map(String)} readOnly={readOnly}
       onChange={(next) => onChange(next.map(Number).sort((a, b) => a - b))} placeholder={values.length === 0 ? placeholder : undefined}
-      searchable hidePickedOptions comboboxProps={{ withinPortal: true }} maxDropdownHeight={240}
+      searchable hidePickedOptions style={{ flex: values.length > 3 ? '2 1 260px' : undefined }} comboboxProps={{ withinPortal: true }} maxDropdownHeight={240}
     />
   )
 }

@@ -10,9 +10,9 @@ export function RunLine({ ticks, zone }: { ticks: number[]; zone: string }) {
   const both = here !== zone
   const [first, last] = [ticks[0]!, ticks.at(-1)!]
   const w = Math.max(width, 260)
-  const x = (at: number) => 34 + (last > first ? (at - first) / (last - first) : 0) * (w - 68)
+  const x = (at: number) => 40 + (last > first ? (at - first) / (last - first) : 0) * (w - 80)
   const places = ticks.map(x)
-  const shown = labelled(places, 62)
+  const shown = labelled(places, 74)
   const height = both ? 118 : 76
   return (
     <div ref={ref} className={classes.frame}>

@@ -1,11 +1,53 @@
-import { EmptyState, PageHeader } from '../../parts'
+import { Badge, Skeleton } from '@mantine/core'
+import { useParams } from 'wouter'
+import { ErrorNote, PageHeader, StatusBadge, UrlTabs, useUrlStates } from '../../parts'
+import { kinds } from './kinds'
+import { Ledger } from './ledger'
+import { PausedNote } from './paused-note'
+import { TriggerActions } from './trigger-actions'
+import { TriggerFacts } from './trigger-facts'
+import type { Trigger } from './types'
+import { UseIt } from './use-it'
+import { useTrigger } from './use-triggers'
+import { listensTo } from './words'
 
-/** This page is not built yet. */
+const useTitles: Record<Trigger['trigger_type'], string> = { scheduled: 'Next runs', webhook: 'Send to it', api: 'Call it', email: 'Write to it', slack: 'Connect Slack', event: 'Raise it', manual: 'Fire it' }
+
+/** /triggers/:id: what it is, how to reach it, and the ledger of what came. */
 export default function TriggerPage() {
+  const { id = '' } = useParams<{ id: string }>()
+  const { data: trigger, error, refetch } = useTrigger(id)
+  const crumbs = [{ title: 'Triggers', href: '/triggers' }, ...(trigger ? [{ title: trigger.blueprint_title, href: `/blueprints/${trigger.blueprint_id}/triggers` }] : [])]
+  if (!trigger) {
+    return (
+      <>
+        <PageHeader title="Trigger" breadcrumbs={crumbs} />
+        {error ? <ErrorNote error={error} title="The trigger could not be opened" onRetry={() => void refetch()} /> : <><Skeleton h={120} mb={18} /><Skeleton h={320} /></>}
+      </>
+    )
+  }
+  const kind = kinds[trigger.trigger_type]
   return (
     <>
-      <PageHeader title="Trigger" />
-      <EmptyState title="Not built yet" text="The command line and the API can do what this page will show." />
+      <PageHeader
+        title={listensTo(trigger.trigger_type, trigger.config)} breadcrumbs={crumbs}
+        badge={<><Badge color="petrol" leftSection={<kind.icon size={14} aria-hidden />}>{kind.title}</Badge><StatusBadge status={trigger.is_active ? 'active' : 'inactive'} /></>}
+        actions={trigger.can_manage && <TriggerActions trigger={trigger} />}
+      />
+      <PausedNote trigger={trigger} />
+      <TriggerFacts trigger={trigger} />
+      {trigger.can_manage ? <Tabs trigger={trigger} /> : <UseIt trigger={trigger} />}
+    </>
+  )
+}
+
+function Tabs({ trigger }: { trigger: Trigger }) {
+  const [{ tab }] = useUrlStates({ tab: '' })
+  const path = `/triggers/${trigger.id}`
+  return (
+    <>
+      <UrlTabs label="Parts of the trigger" tabs={[{ href: path, title: 'Ledger', current: tab !== 'use' }, { href: `${path}?tab=use`, title: useTitles[trigger.trigger_type], current: tab === 'use' }]} />
+      {tab === 'use' ? <UseIt trigger={trigger} /> : <Ledger trigger={trigger} />}
     </>
   )
 }

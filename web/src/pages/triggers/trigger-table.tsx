@@ -29,7 +29,7 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
       <div>
         <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>{listensTo(trigger.trigger_type, trigger.config)}</Anchor>
         <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}</div>
-        {trigger.paused_reason && <div className={classes.paused}>Switched off by the server: {trigger.paused_reason}</div>}
+        {trigger.paused_reason && <div className={classes.paused}>Switched off by the server: {trigger.paused_reason.split(/[,;]/)[0]}</div>}
       </div>
     </div>
   )

@@ -1,0 +1,92 @@
+// Who sees what: a stranger, somebody who looks at a public blueprint, an editor,
+// and whoever was one.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { signUpFirst, signUpOther, startBrowser } from '../support/browser.mjs';
+import { connect } from '../support/clients.mjs';
+import { settled } from '../support/lifelike.mjs';
+import { node } from '../support/maps.mjs';
+import { startServer, stopAll } from '../support/server.mjs';
+
+let server, browser, client, bo, ada, open, closed;
+before(async () => {
+  server = await startServer({ flags: ['--rate-limit', '0'], onDisk: true });
+  client = connect(server.baseUrl, server.key);
+  browser = await startBrowser(server);
+  ada = await signUpFirst(browser, server);
+  bo = await signUpOther(browser, server, { email: 'bo@example.org', name: 'Bo' });
+  const make = (title) => client.blueprint.create.mutate({
+    title, blueprint_map: { nodes: [node('say', 'template', { text: 'hello' })] },
+    environment_variables: [{ name: 'token', type: 'string', secret: true, default: 'swordfish' }],
+  });
+  open = await make('Open to all');
+  closed = await make('For us alone');
+  await client.blueprint.update.mutate({ id: open.id, visibility: 'public', status: 'published' });
+});
+afterEach(() => browser.check());
+after(() => stopAll(browser, server));
+
+test('who is not signed in sees the sign-in page, and nothing behind it', async () => {
+  const stranger = await browser.person();
+  stranger.allow('', 401);
+  for (const path of ['/', '/blueprints', `/blueprints/${open.id}/edit`, '/runs', '/triggers', '/connections', '/settings/keys', '/settings/audit', `/blueprints/${closed.id}/share`]) {
+    await stranger.page.goto(path);
+    await settled(stranger.page, 'Sign in');
+    const text = await stranger.page.content();
+    for (const word of ['Open to all', 'For us alone', 'ada@example.org']) assert.equal(text.includes(word), false, `${path} tells ${word}`);
+  }
+});
+
+test('a public blueprint can be looked at and run, not changed', async () => {
+  const { page } = bo;
+  await page.goto('/blueprints?scope=public');
+  await page.getByRole('link', { name: 'Open to all' }).click();
+  await settled(page, 'Open to all');
+  await page.goto(`/blueprints/${open.id}/edit`);
+  await page.getByText('You can look, not change').waitFor();
+  assert.equal(await page.getByRole('complementary', { name: 'Node types' }).count(), 0);
+  await page.getByRole('group', { name: /The say node/ }).press('Delete');
+  await page.getByRole('group', { name: /The say node/ }).waitFor();
+  assert.equal((await page.content()).includes('swordfish'), false);
+  await page.goto(`/blueprints/${open.id}/versions`);
+  await settled(page, 'Open to all');
+  assert.equal(await page.getByRole('button', { name: /Restore|Bring back/ }).count(), 0);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Start a run' }).getByRole('button', { name: 'Start' }).click();
+  await page.waitForURL(/\/runs\/exec_/);
+  await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
+  const run = new URL(page.url()).pathname;
+  await ada.page.goto(run); // whoever manages the blueprint sees its runs
+  await settled(ada.page, 'Open to all');
+});
+
+test('a private one is not there for others', async () => {
+  const { page } = bo;
+  bo.allow('', 404);
+  bo.allow('', 403);
+  const { executionId } = await client.blueprint.execute.mutate({ id: closed.id });
+  for (const path of [`/blueprints/${closed.id}/edit`, `/blueprints/${closed.id}/runs`, `/blueprints/${closed.id}/share`, `/runs/${executionId}`]) {
+    await page.goto(path);
+    await settled(page);
+    await page.getByText(/not found|no such|not yours|may not|cannot|nothing is|does not exist|deleted/i).first().waitFor();
+    assert.equal((await page.content()).includes('For us alone'), false, path);
+  }
+});
+
+test('a collaborator edits until that is taken back', async () => {
+  const { page } = ada;
+  await page.goto(`/blueprints/${closed.id}/share`);
+  await page.getByRole('textbox', { name: 'E-mail of their account here' }).fill('bo@example.org');
+  await page.getByRole('button', { name: 'Add' }).first().click();
+  await page.getByRole('button', { name: /Remove Bo/ }).waitFor();
+  await bo.page.goto(`/blueprints/${closed.id}/edit`);
+  await settled(bo.page, 'For us alone');
+  await bo.page.getByRole('complementary', { name: 'Node types' }).waitFor();
+  await page.getByRole('button', { name: /Remove Bo/ }).click();
+  const sure = page.getByRole('dialog');
+  await sure.getByRole('button', { name: /Remove|Take/ }).click();
+  await page.getByRole('button', { name: /Remove Bo/ }).waitFor({ state: 'detached' });
+  await bo.page.reload();
+  await bo.page.getByText(/not found|no such|not yours|may not|cannot|does not exist|deleted/i).first().waitFor();
+  assert.equal((await bo.page.content()).includes('For us alone'), false);
+});

@@ -1,0 +1,76 @@
+// Every page in light and dark, on a desktop and a phone: axe finds nothing
+// serious, nothing is wider than the screen, and there is a picture to look at,
+// in the folder that SCREENSHOTS names, else in a temporary one.
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, test } from 'node:test';
+import axe from 'axe-core';
+import { again, desktop, phone, signUpFirst, startBrowser } from '../support/browser.mjs';
+import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
+import { startServer, stopAll } from '../support/server.mjs';
+
+let server, browser, ada, pages, folder;
+before(async () => {
+  server = await startServer({ flags: ['--rate-limit', '0'] });
+  browser = await startBrowser(server);
+  ada = await signUpFirst(browser, server);
+  pages = pagesOf(await makeLifelike(server));
+  folder = process.env.SCREENSHOTS || await mkdtemp(join(tmpdir(), 'blueprintd-screenshots-'));
+  await mkdir(folder, { recursive: true });
+  for (const { name, ...one } of states) pages.push({ ...pages.find((page) => page.name === one.on), ...one, name });
+});
+afterEach(() => browser.check());
+after(() => stopAll(browser, server));
+
+/** What opens upon a page: dialogs, panels, menus. */
+const states = [
+  { name: 'blueprint-menu', on: 'blueprints', open: (page) => page.getByRole('button', { name: /ctions? (for|of)|^More/ }).first().click(), shown: (page) => page.getByRole('menu') },
+  { name: 'editor-node', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('Enter'), shown: (page) => page.getByRole('textbox', { name: 'Title' }) },
+  { name: 'editor-keys', on: 'editor', open: (page) => page.getByRole('group', { name: /Is it large/ }).press('?'), shown: (page) => page.getByRole('dialog', { name: 'Keys of the editor' }) },
+  { name: 'run-dialog', on: 'blueprint-runs', open: (page) => page.getByRole('button', { name: 'Run', exact: true }).click(), shown: (page) => page.getByRole('dialog') },
+  { name: 'key-dialog', on: 'settings-keys', open: (page) => page.getByRole('button', { name: 'New API key' }).click(), shown: (page) => page.getByRole('dialog', { name: 'New API key' }) },
+];
+
+/** What axe finds that keeps people out. */
+async function barriers(page) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'], preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.slice(0, 4).map((one) => `${id}: ${one.html.slice(0, 160)} ${one.any[0]?.message ?? ''}`));
+}
+
+// What reaches beyond the right edge makes a phone scroll sideways.
+const wider = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+for (const scheme of ['light', 'dark']) {
+  for (const [screen, viewport] of Object.entries({ desktop, phone })) {
+    describe(`${scheme}, ${screen}`, { concurrency: 1 }, () => {
+      test('every page', async (t) => {
+        const found = [];
+        const look = async (page, name) => {
+          await page.screenshot({ path: join(folder, `${name}-${screen}-${scheme}.png`), fullPage: true, animations: 'disabled', caret: 'hide' });
+          for (const barrier of await barriers(page)) found.push(`${name}: ${barrier}`);
+          const excess = await wider(page);
+          if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`);
+        };
+        const { page } = await again(browser, ada, { scheme, viewport });
+        for (const one of pages) {
+          await visit(page, one);
+          if (one.open) {
+            await one.open(page);
+            await one.shown(page).first().waitFor();
+          }
+          await look(page, one.name);
+        }
+        const stranger = await browser.person({ scheme, viewport });
+        stranger.allow('session.get', 401);
+        await stranger.page.goto('/signin');
+        await settled(stranger.page, 'Sign in');
+        await look(stranger.page, 'sign-in');
+        t.diagnostic(`${pages.length + 1} pictures are in ${folder}`);
+        assert.deepEqual(found, [], found.join('\n'));
+      });
+    });
+  }
+}

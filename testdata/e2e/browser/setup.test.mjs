@@ -1,0 +1,117 @@
+// From the first start to signing in: the link that serve prints, the password,
+// the way out and back, and what an account does that somebody guesses at.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { again, PASSWORD, setupLink, signUp, startBrowser } from '../support/browser.mjs';
+import { startServer, stopAll } from '../support/server.mjs';
+
+let server, browser, ada;
+before(async () => {
+  server = await startServer({ flags: ['--rate-limit', '0'], onDisk: true });
+  browser = await startBrowser(server);
+});
+afterEach(() => browser.check());
+after(() => stopAll(browser, server));
+
+const heading = (page, name) => page.getByRole('heading', { level: 1, name }).waitFor();
+const signIn = async (page, password, email = 'ada@example.org') => {
+  await page.getByRole('textbox', { name: 'Email', exact: true }).fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+};
+const signOut = async (page) => {
+  await page.getByRole('button', { name: /account of/ }).click();
+  await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await heading(page, 'Sign in');
+};
+
+test('the link of the first start lets in, once', async () => {
+  ada = await browser.person();
+  const { page } = ada;
+  const link = setupLink(server);
+  ada.allow('session.get', 401);
+  await page.goto(link);
+  await heading(page, 'Welcome to blueprintd');
+  assert.equal(new URL(page.url()).search, '', 'the token leaves the address at once');
+  await page.getByLabel('Name').fill('Ada Lovelace');
+  await page.getByRole('textbox', { name: 'Email', exact: true }).fill('ada@example.org');
+  await page.getByLabel('Password', { exact: true }).fill('short');
+  await page.getByRole('button', { name: 'Start' }).click();
+  await page.getByLabel('Password', { exact: true }).and(page.locator('[aria-invalid=true]')).waitFor(); // refused at its field, which has the focus
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await page.keyboard.press('Enter');
+  await heading(page, 'Blueprints');
+  await page.getByRole('link', { name: 'New blueprint' }).or(page.getByRole('button', { name: 'New blueprint' })).first().waitFor();
+
+  const { page: second, allow } = await browser.person();
+  allow('session.get');
+  await second.goto(link);
+  await heading(second, 'This link is not good any more');
+  await second.getByText('blueprintd user link').waitFor();
+  await second.getByRole('link', { name: 'Go to sign-in' }).click();
+  await heading(second, 'Sign in');
+});
+
+test('out and in again, back to where one was', async () => {
+  const { page } = ada;
+  await page.goto('/settings/limits');
+  await heading(page, 'Limits');
+  await signOut(page);
+  await page.goto('/settings/limits');
+  await heading(page, 'Sign in');
+  ada.allow('session.create', 401);
+  await signIn(page, 'not her password at all');
+  await page.getByRole('alert').filter({ hasText: 'The email or the password is wrong' }).waitFor();
+  await signIn(page, PASSWORD);
+  await heading(page, 'Limits');
+  assert.equal(new URL(page.url()).pathname, '/settings/limits');
+  await page.reload();
+  await heading(page, 'Limits');
+});
+
+test('a link of the command line sets a forgotten password', async () => {
+  const said = await server.command('user', 'link', '--email', 'ada@example.org');
+  const next = await signUp(await browser.person(), `${server.apiHost}/setup?token=${/token=(\S+)/.exec(said)[1]}`, { password: 'eleven otters cross the river' });
+  await signOut(next.page);
+  next.allow('session.create', 401);
+  await signIn(next.page, PASSWORD);
+  await next.page.getByText('The email or the password is wrong').waitFor();
+  await signIn(next.page, 'eleven otters cross the river');
+  await heading(next.page, 'Blueprints');
+});
+
+test('signing out everywhere ends the other browsers', async () => {
+  const here = await browser.person();
+  here.allow('session.get', 401);
+  await here.page.goto('/signin');
+  await signIn(here.page, 'eleven otters cross the river');
+  await heading(here.page, 'Blueprints');
+  const there = await again(browser, here);
+  await there.page.goto('/settings/profile');
+  await heading(there.page, 'Profile');
+  await here.page.goto('/settings/profile');
+  await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
+  await here.page.getByRole('dialog').getByRole('button', { name: /sign out/i }).click();
+  await heading(here.page, 'Sign in');
+  there.allow('', 401);
+  await there.page.getByRole('link', { name: 'Runs' }).click();
+  await heading(there.page, 'Sign in');
+});
+
+test('an account that is guessed at waits, and says how long', async () => {
+  const thief = await browser.person();
+  thief.allow('session.get', 401);
+  thief.allow('session.create');
+  await thief.page.goto('/signin');
+  await heading(thief.page, 'Sign in');
+  for (let attempt = 0; attempt < 10; attempt++) {
+    const answered = thief.page.waitForResponse((response) => response.url().includes('session.create'));
+    await signIn(thief.page, `guess number ${attempt}`);
+    if ((await answered).status() === 429) break;
+  }
+  const wait = thief.page.getByText('Too many failed attempts');
+  if (!(await wait.isVisible())) await signIn(thief.page, 'eleven otters cross the river');
+  await wait.waitFor();
+  await thief.page.getByRole('timer').waitFor();
+  assert.equal(await thief.page.getByRole('button', { name: 'Sign in', exact: true }).isDisabled(), true);
+});

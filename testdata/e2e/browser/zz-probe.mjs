@@ -1,0 +1,30 @@
+import { startServer } from '../support/server.mjs';
+import { startBrowser, setupLink, signUpFirst } from '../support/browser.mjs';
+import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
+const server = await startServer({ flags: ['--rate-limit', '0'], onDisk: true });
+const browser = await startBrowser(server);
+try {
+  const ada = await signUpFirst(browser, server); const { page } = ada;
+  const data = await makeLifelike(server); 
+  const snap = async (name, where = 'main') => { console.log(`\n##### ${name}`); console.log(await page.locator(where).first().ariaSnapshot()); };
+  await visit(page, { path: `/blueprints/${data.shop.id}/edit` });
+  await page.getByRole('group', { name: /Is it large/ }).press('Enter');
+  await page.waitForTimeout(500);
+  await snap('editor');
+  await visit(page, { path: `/blueprints/${data.shop.id}/runs` });
+  await page.getByRole('button', { name: 'Run', exact: true }).click(); await page.waitForTimeout(600);
+  await snap('run dialog', '[role=dialog]');
+  await visit(page, { path: `/runs/${data.runs.approval}` }); await snap('approval');
+  await visit(page, { path: `/runs/${data.runs.failed}` });await snap('failed');
+  await visit(page, { path: `/triggers/new?type=webhook&blueprint=${data.shop.id}` });await snap('new webhook');
+  await visit(page, { path: `/triggers/${data.webhook.id}?tab=use` });await snap('webhook use');
+  await visit(page, { path: `/triggers/${data.webhook.id}` });
+  await page.getByRole('cell').first().getByRole('button').or(page.getByRole('cell').first().getByRole('link')).first().click(); await page.waitForTimeout(600);
+  await snap('explain', '[role=dialog]');
+  await visit(page, { path: `/triggers/new?type=scheduled&blueprint=${data.shop.id}` });await snap('new schedule');
+  await visit(page, { path: `/blueprints/${data.shop.id}/versions` });await snap('versions');
+  await page.getByRole('button', { name: 'Actions' }).or(page.getByRole('button', { name: 'More' })).first().click().catch(() => 0); await page.waitForTimeout(300);
+  await snap('menu', '[role=menu]').catch(() => console.log('no menu'));
+  await visit(page, { path: `/connections/${data.connection.id}` });await snap('connection');
+  console.log(ada.wrong);
+} finally { await browser.stop(); await server.stop(); }

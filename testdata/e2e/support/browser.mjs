@@ -1,0 +1,138 @@
+// Debian's Chromium, driven by Playwright, as people would use it: who is at a
+// page finds things by role and name. Whatever a page does that it never should
+// (errors, refused calls that nobody expected, a broken content policy, a request
+// to elsewhere, a dialog of the browser) makes the test fail that saw it.
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+const flags = [
+  '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+];
+
+/** Width and height of the two screens that the dashboard is made for. */
+export const desktop = { width: 1440, height: 900 };
+export const phone = { width: 360, height: 740 };
+
+/** The password of everybody whom {@link signUp} lets in. */
+export const PASSWORD = 'a heron stands in the reeds';
+
+/**
+ * Starts one Chromium with a profile of its own, for one server. Gives person(options): a page in a context of its own
+ * (cookies, storage), options being those of a context of Playwright; check(), which fails when anything went wrong in
+ * any page so far; and stop().
+ */
+export async function startBrowser(server) {
+  const chrome = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', headless: true, args: flags });
+  const people = [];
+  let pictures = 0;
+
+  async function person({ scheme = 'light', viewport = desktop, ...options } = {}) {
+    const context = await chrome.newContext({ baseURL: server.apiHost, viewport, colorScheme: scheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.apiHost });
+    context.setDefaultTimeout(10_000);
+    const guard = watch(context, server.apiHost);
+    await guard.ready;
+    const page = await context.newPage();
+    const one = { page, context, allow: guard.allow, wrong: guard.wrong, close: () => context.close() };
+    people.push(one);
+    return one;
+  }
+
+  async function check() {
+    // BROWSER_DEBUG=folder: what every page looks like after each test, in pictures and in words.
+    const folder = process.env.BROWSER_DEBUG;
+    if (folder) {
+      for (const [i, { page }] of people.entries()) {
+        if (page.isClosed()) continue;
+        await page.screenshot({ path: join(folder, `${++pictures}-person${i}.png`) });
+        await writeFile(join(folder, `${pictures}-person${i}.txt`), `${page.url()}\n${await page.locator('body').ariaSnapshot()}`);
+      }
+    }
+    const wrong = people.flatMap((one) => one.wrong.splice(0));
+    assert.deepEqual(wrong, [], `the pages did what they never should:\n${wrong.join('\n')}`);
+  }
+
+  return { person, check, stop: () => chrome.close() };
+}
+
+// Notes in `wrong` what no page may do.
+function watch(context, origin) {
+  const wrong = [];
+  const allowed = []; // {path, status}
+  const note = (text) => wrong.push(text);
+
+  context.on('console', (message) => {
+    // What failed to load is judged below, by its status.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) note(`console: ${message.text()} (${message.page()?.url()})`);
+  });
+  context.on('weberror', (event) => note(`error: ${event.error().stack}`));
+  context.on('dialog', (dialog) => {
+    // A page that is left unsaved may ask; nothing else opens dialogs of the browser.
+    if (dialog.type() !== 'beforeunload') note(`dialog: ${dialog.type()} ${dialog.message()}`);
+    void dialog.accept().catch(() => undefined);
+  });
+  context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin && !['data:', 'blob:', 'about:'].includes(url.protocol)) note(`a request to elsewhere: ${request.method()} ${url.href.slice(0, 300)}`);
+  });
+  context.on('requestfailed', (request) => {
+    // Whoever leaves a page gives up what it still asks for.
+    if (request.failure()?.errorText !== 'net::ERR_ABORTED') note(`failed: ${request.method()} ${request.url().slice(0, 300)} ${request.failure()?.errorText}`);
+  });
+  context.on('response', (response) => {
+    const { pathname } = new URL(response.url());
+    const status = response.status();
+    if (status < 400 || allowed.some((one) => pathname.includes(one.path) && (one.status === undefined || one.status === status))) return;
+    note(`${status}: ${response.request().method()} ${response.url().slice(0, 300)}`);
+  });
+  const ready = (async () => {
+    await context.exposeBinding('__wrong', (_source, text) => note(text));
+    await context.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', (event) => window.__wrong(`policy: ${event.violatedDirective} ${event.blockedURI} at ${event.sourceFile}:${event.lineNumber} on ${location.href}`));
+    });
+  })();
+  return {
+    wrong, ready,
+    /** From now on answers of this status (any, when not given) to paths that hold the text are fine. */
+    allow: (path, status) => allowed.push({ path, status }),
+  };
+}
+
+/** Where the first user sets a password, as serve prints it. */
+export function setupLink(server) {
+  const link = /http:\S+\/setup\?token=\S+/.exec(server.said())?.[0];
+  assert.ok(link, `serve prints no link:\n${server.said()}`);
+  return link;
+}
+
+/** Opens a setup link, fills in its form, and waits for the first page. Nobody being signed in yet is no fault. */
+export async function signUp(one, link, { name, email, password = PASSWORD } = {}) {
+  const { page } = one;
+  one.allow('session.get', 401);
+  await page.goto(link);
+  if (name) await page.getByLabel('Name').fill(name);
+  if (email) await page.getByLabel('Email').fill(email);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('button', { name: /^(Start|Set password and sign in)$/ }).click();
+  await page.getByRole('heading', { level: 1, name: 'Blueprints' }).waitFor();
+  return one;
+}
+
+/** The first user, signed in. */
+export const signUpFirst = async (browser, server, options) => signUp(await browser.person(options), setupLink(server), { name: 'Ada Lovelace', email: 'ada@example.org' });
+
+/** Another user, made and signed in; the server must be on disk. */
+export async function signUpOther(browser, server, { email, name }, options) {
+  await server.command('user', 'add', '--email', email, '--name', name);
+  const said = await server.command('user', 'link', '--email', email);
+  const token = /token=(\S+)/.exec(said)[1];
+  return signUp(await browser.person(options), `${server.apiHost}/setup?token=${token}`, {});
+}
+
+/** The same user once more, in another context (another screen or scheme), without signing in again. */
+export async function again(browser, one, options) {
+  const other = await browser.person({ storageState: await one.context.storageState(), ...options });
+  return other;
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	"blueprintd/harness"
+)
+
+// accounts are what a server said of its accounts when all had come to rest.
+type accounts struct {
+	lines []line
+	own   []line          // of them, those of the visitor's organization
+	hours map[hour]ends   // by blueprint and organization
+	asked map[string]bool // of which hours were told
+}
+
+// hearAll has the server tell what it keeps account of. Nobody changes anything
+// any more.
+func (s *scene) hearAll(ctx context.Context) {
+	s.accounts.hours, s.accounts.asked = map[hour]ends{}, map[string]bool{}
+	s.hearOne(func(procedure string, input object) answer { return s.door.Query(ctx, procedure, input) }, "")
+	if s.visitor != nil {
+		ask := func(procedure string, input object) answer { return s.visitor.ask(ctx, procedure, input) }
+		s.hearOne(ask, s.visitor.organization)
+	}
+}
+
+// hearOne has the server tell what somebody may know, and an organization of
+// theirs.
+func (s *scene) hearOne(ask func(procedure string, input object) answer, organization string) {
+	list := func(input object) answer { return ask("auditLog.list", input) }
+	s.accounts.lines = append(s.accounts.lines, s.book.lines(list, "")...)
+	if organization != "" {
+		s.accounts.own = s.book.lines(list, organization)
+		for _, l := range s.accounts.own {
+			if l.actor == "" { // who works on the command line cannot ask for their own
+				s.accounts.lines = append(s.accounts.lines, l)
+			}
+		}
+	}
+	organizations, _ := ask("organization.list", object{}).Value.([]any)
+	for _, one := range organizations {
+		id, _ := harness.At(one, "id").(string)
+		s.hearHours(ask, "organizationId", id)
+	}
+	for page, n := 1, 100; n == 100; page++ {
+		data, _ := harness.At(ask("blueprint.list", object{"limit": 100, "page": page}).Value, "data").([]any)
+		n = len(data)
+		for _, one := range data {
+			id, _ := harness.At(one, "id").(string)
+			s.hearHours(ask, "blueprintId", id)
+		}
+	}
+}
+
+// judgeAccounts holds what the server told against the database, once it has
+// stopped.
+func (s *scene) judgeAccounts() error {
+	db, err := sql.Open("sqlite", "file:"+s.database()+"?mode=ro")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if err := s.judgeHours(db); err != nil {
+		return err
+	}
+	users, err := texted(db, "SELECT id, email FROM users")
+	if err != nil {
+		return err
+	}
+	names := map[string]string{"": ""}
+	for _, row := range users {
+		names[row[0]], _, _ = strings.Cut(row[1], "@")
+	}
+	s.book.judgeLines(s.door.minutes, s.accounts.lines, names)
+	stored, err := readContent(db)
+	if err != nil {
+		return err
+	}
+	s.book.judgeContent(s.door.minutes, s.accounts.lines, stored)
+	// Nobody may read lines that are not there, nor are there any that nobody may
+	// read.
+	organization := ""
+	if s.visitor != nil {
+		organization = s.visitor.organization
+	}
+	for _, c := range []struct {
+		of    string
+		lines []line
+		query string
+	}{
+		{"all", s.accounts.lines, "SELECT id, '' FROM audit_log WHERE ?1 = ?1"},
+		{"the visitor's organization", s.accounts.own, "SELECT id, '' FROM audit_log WHERE organization_id = ? AND organization_id <> ''"},
+	} {
+		rows, err := texted(db, c.query, organization)
+		if err != nil {
+			return err
+		}
+		var there, read []string
+		for _, row := range rows {
+			there = append(there, row[0])
+		}
+		for _, l := range c.lines {
+			read = append(read, l.id)
+		}
+		slices.Sort(there)
+		if slices.Sort(read); !slices.Equal(there, read) {
+			s.book.violated("I17", "", "of %s the audit log has %d lines, and %d could be read: %s", c.of, len(there), len(read), differ(there, read))
+		}
+	}
+	return nil
+}
+
+// differ gives some of what only one of two sorted lists has.
+func differ(a, b []string) string {
+	var only []string
+	for _, pair := range [][2][]string{{a, b}, {b, a}} {
+		for _, one := range pair[0] {
+			if _, both := slices.BinarySearch(pair[1], one); !both && len(only) < 5 {
+				only = append(only, one)
+			}
+		}
+	}
+	return fmt.Sprint(only)
+}
+
+// texted reads rows as texts; NULL is "".
+func texted(db *sql.DB, query string, args ...any) (all [][]string, err error) {
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		row, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		all = append(all, texts(row))
+	}
+	return all, rows.Err()
+}

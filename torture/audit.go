@@ -1,0 +1,174 @@
+package main
+
+import (
+	"time"
+
+	"blueprintd/harness"
+)
+
+// line is one of the audit log.
+type line struct {
+	id, actor, action, kind, target, via string
+	detail                               any
+}
+
+// said is what lines and deeds are compared by.
+type said struct {
+	by
+	action, kind, target, run string
+}
+
+// lines reads an audit log page by page, through list.
+func (b *book) lines(list func(input object) answer, organization string) (all []line) {
+	seen := map[string]bool{}
+	for {
+		input := object{"limit": 100, "offset": len(all)}
+		if organization != "" {
+			input["organizationId"] = organization
+		}
+		a := list(input)
+		entries, _ := harness.At(a.Value, "entries").([]any)
+		total, _ := harness.At(a.Value, "total").(float64)
+		if !a.OK() {
+			b.violated("I17", "", "the audit log cannot be read: %s", a)
+			return all
+		}
+		for _, e := range entries {
+			text := func(key string) string { s, _ := harness.At(e, key).(string); return s }
+			one := line{text("id"), text("actorId"), text("action"), text("targetType"), text("targetId"), text("via"), harness.At(e, "detail")}
+			if seen[one.id] {
+				b.violated("I17", "", "the line %s of the audit log came on two pages", one.id)
+			}
+			seen[one.id] = true
+			all = append(all, one)
+		}
+		if len(entries) < 100 {
+			if int(total) != len(all) {
+				b.violated("I17", "", "the audit log says that it has %v lines, and has %d", total, len(all))
+			}
+			return all
+		}
+	}
+}
+
+// lateRest is how long a line that is written behind its change may wait.
+const lateRest = 10 * time.Millisecond
+
+// judgeLines holds the lines of the audit log against the deeds: each that was
+// acknowledged has one, and there are no others than of those that were sent.
+// Who is behind an id, users says.
+func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
+	there := map[said]int{}
+	failed := 0
+	for _, l := range lines {
+		who, known := users[l.actor]
+		run, _ := harness.At(l.detail, "executionId").(string)
+		switch {
+		case l.action == "user.add":
+			continue // it is no part of the load
+		case l.action == "session.create" && harness.At(l.detail, "outcome") == "failed":
+			failed++
+			continue
+		case !known && l.actor != "":
+			b.violated("I17", "", "the line %s of the audit log (%s) is of user %q, who does not exist", l.id, l.action, l.actor)
+		}
+		there[said{by{who, l.via}, l.action, l.kind, l.target, run}]++
+	}
+	if failed > m.wrong {
+		b.violated("I17", "", "%d sign-ins were refused, and %d lines say so", m.wrong, failed)
+	}
+	for _, action := range m.unknown {
+		b.violated("I17", "", "the load calls %s, of whose line nothing is known here", action)
+	}
+	acknowledged, unsure := map[said][]*deed{}, map[said]int{}
+	for _, d := range m.all {
+		if key := (said{d.by, d.action, traces[d.action].kind, d.target, d.run}); d.sure && d.target != "" {
+			acknowledged[key] = append(acknowledged[key], d)
+		} else {
+			unsure[key]++
+		}
+	}
+	made, missed := 0, 0
+	for key, n := range there {
+		for range n - len(acknowledged[key]) { // those that no answer told of
+			may := []said{key, {key.by, key.action, key.kind, key.target, ""}, {key.by, key.action, key.kind, "", ""}}
+			found := false
+			for _, one := range may {
+				if found = unsure[one] > 0; found {
+					unsure[one]--
+					made++
+					break
+				}
+			}
+			if !found {
+				b.violated("I17", key.run, "the audit log has %d lines of %s (%s) of %s %s, and %d were acknowledged", n, key.action, key.via, key.kind, key.target, len(acknowledged[key]))
+			}
+		}
+	}
+	for key, deeds := range acknowledged {
+		missing := len(deeds) - there[key]
+		for _, d := range deeds {
+			if missing > 0 && traces[d.action].late && b.justBeforeKill(d.at) {
+				missing--
+				missed++
+			}
+		}
+		if missing > 0 {
+			b.violated("I17", key.run, "%s (%s) of %s %s was acknowledged %d times, the audit log has %d lines of it; the last answer came %s", key.action, key.via, key.kind, key.target, len(deeds), there[key], b.beforeKill(deeds[len(deeds)-1].at))
+		}
+	}
+	b.judgeNameless(m, unsure)
+	b.counts.Lines, b.counts.LinesMade, b.counts.LinesMissed = len(lines), made, missed
+	for _, d := range m.all {
+		if !d.sure {
+			continue
+		}
+		if b.counts.Deeds++; d.by == bySession {
+			b.counts.DeedsSignedIn++
+		}
+		if d.target == "" {
+			b.counts.LinesMade--
+		}
+	}
+}
+
+// judgeNameless looks at the acknowledged deeds of which it is not known what
+// they made: no more may be left without a line than were not acknowledged.
+func (b *book) judgeNameless(m *minutes, left map[said]int) {
+	sent := map[said]int{}
+	for _, d := range m.all {
+		if key := (said{d.by, d.action, traces[d.action].kind, d.target, d.run}); d.target == "" && !d.sure {
+			sent[key]++
+		}
+	}
+	for key, n := range left {
+		if key.target == "" && n > sent[key] {
+			b.violated("I17", "", "of %s (%s) %d were acknowledged that have no line in the audit log", key.action, key.via, n-sent[key])
+		}
+	}
+}
+
+// justBeforeKill tells whether a process was killed so soon after an answer
+// that a line about it may not have been written.
+func (b *book) justBeforeKill(at time.Time) bool {
+	for _, o := range b.outages {
+		if !o.asked && !at.Before(o.from.Add(-lateRest)) && !at.After(o.to) {
+			return true
+		}
+	}
+	return false
+}
+
+// beforeKill tells how long after an answer the next process ended.
+func (b *book) beforeKill(at time.Time) string {
+	for _, o := range b.outages {
+		if !at.After(o.to) {
+			what := "before a kill"
+			if o.asked {
+				what = "before an end that was asked for"
+			}
+			return o.from.Sub(at).String() + " " + what
+		}
+	}
+	return "after the last kill"
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"database/sql"
+
+	"blueprintd/harness"
+)
+
+// content is what the database holds of what lines are about, by kind and id.
+type content struct {
+	there    map[string]map[string]bool // by id: whether nobody deleted it; a trigger may go with its blueprint
+	versions map[string]map[string]bool // of each blueprint, but the first
+	names    map[string]string          // of connections
+	active   map[string]bool            // of triggers
+}
+
+// readContent reads it.
+func readContent(db *sql.DB) (content, error) {
+	c := content{map[string]map[string]bool{}, map[string]map[string]bool{}, map[string]string{}, map[string]bool{}}
+	for kind, query := range map[string]string{
+		"blueprint":  "SELECT id, deleted_at IS NULL, '' FROM blueprints",
+		"trigger":    "SELECT t.id, t.deleted_at IS NULL OR t.deleted_at IS b.deleted_at, t.is_active FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id",
+		"connection": "SELECT id, 1, name FROM connections",
+		"key":        "SELECT id, revoked_at IS NULL, '' FROM api_keys WHERE name <> 'first key'",
+		"session":    "SELECT id, 1, '' FROM sessions",
+		"execution":  "SELECT id, 1, '' FROM executions",
+		"firing":     "SELECT id, 1, '' FROM firings",
+		"user":       "SELECT id, 1, '' FROM users",
+	} {
+		rows, err := texted(db, query)
+		if err != nil {
+			return c, err
+		}
+		c.there[kind] = map[string]bool{}
+		for _, row := range rows {
+			switch c.there[kind][row[0]] = row[1] == "1"; kind {
+			case "connection":
+				c.names[row[0]] = row[2]
+			case "trigger":
+				c.active[row[0]] = row[2] == "1"
+			}
+		}
+	}
+	rows, err := texted(db, "SELECT blueprint_id, version FROM blueprint_versions WHERE seq > 1")
+	for _, row := range rows {
+		if c.versions[row[0]] == nil {
+			c.versions[row[0]] = map[string]bool{}
+		}
+		c.versions[row[0]][row[1]] = true
+	}
+	return c, err
+}
+
+// makers and enders are what begins and ends a thing of a kind.
+var (
+	makers = map[string]string{"blueprint.create": "blueprint", "blueprintTriggers.create": "trigger", "connection.create": "connection", "apiKey.create": "key", "session.create": "session", "session.setup": "session"}
+	enders = map[string]string{"blueprint.delete": "blueprint", "blueprintTriggers.delete": "trigger", "connection.delete": "connection", "apiKey.revoke": "key", "session.delete": "session", "session.revoke": "session"}
+)
+
+// judgeContent holds the lines of the audit log, the newest first, against what
+// is there: what was made, changed or deleted has the lines that say so, whether
+// it was acknowledged or not, and what lines say was done.
+func (b *book) judgeContent(m *minutes, lines []line, stored content) {
+	type thing struct{ kind, id string }
+	made, ended, acknowledged := map[thing]int{}, map[thing]int{}, map[thing]bool{}
+	versions, names, active := map[string]map[string]bool{}, map[string]string{}, map[string]any{}
+	for _, d := range m.all {
+		if d.sure {
+			acknowledged[thing{traces[d.action].kind, d.target}] = true
+		}
+	}
+	for _, l := range lines {
+		detail := func(key string) string { text, _ := harness.At(l.detail, key).(string); return text }
+		of := thing{l.kind, l.target}
+		if makers[l.action] == l.kind {
+			made[of]++
+		}
+		if enders[l.action] == l.kind {
+			ended[of]++
+		}
+		switch l.action {
+		case "blueprint.update":
+			if versions[l.target] == nil {
+				versions[l.target] = map[string]bool{}
+			}
+			if versions[l.target][detail("version")] || !stored.versions[l.target][detail("version")] {
+				b.violated("I17", "", "the audit log says that blueprint %s became version %q, which is not there or came twice", l.target, detail("version"))
+			}
+			versions[l.target][detail("version")] = true
+		case "connection.update", "connection.create":
+			next, known := names[l.target]
+			if stands, there := stored.names[l.target]; !known && there {
+				next, known = stands, true
+			}
+			if known && detail("name") != next {
+				b.violated("I17", "", "the audit log says that connection %s became %q, and then it was %q", l.target, detail("name"), next)
+			}
+			if names[l.target] = detail("name"); detail("nameBefore") != "" {
+				names[l.target] = detail("nameBefore")
+			}
+		case "blueprintTriggers.update":
+			is := harness.At(l.detail, "isActive")
+			if next, known := active[l.target]; is != nil && !known && is != stored.active[l.target] || is != nil && known && is != next {
+				b.violated("I17", "", "the audit log says that trigger %s became active: %v, and it was not", l.target, is)
+			}
+			if is != nil {
+				active[l.target] = harness.At(l.detail, "isActiveBefore")
+			}
+		}
+	}
+	for _, l := range lines {
+		of := thing{l.kind, l.target}
+		if _, there := stored.there[l.kind][l.target]; !there && !acknowledged[of] && made[of] == 0 {
+			b.violated("I17", "", "the audit log has a line of %s (%s) of %s %s, which is not there, nor was it ever acknowledged", l.action, l.via, l.kind, l.target)
+		}
+	}
+	for _, kind := range makers {
+		for id, stays := range stored.there[kind] {
+			of := thing{kind, id}
+			if made[of] != 1 {
+				b.violated("I17", "", "the %s %s is there, and the audit log has %d lines of its beginning", kind, id, made[of])
+			}
+			if want := map[bool]int{false: 1}[stays]; ended[of] != want {
+				b.violated("I17", "", "the %s %s is there (deleted: %v), and the audit log has %d lines of its end", kind, id, !stays, ended[of])
+			}
+		}
+	}
+	for of, n := range made {
+		if _, there := stored.there[of.kind][of.id]; !there && of.kind != "session" && ended[of] != 1 { // sessions end in many ways
+			b.violated("I17", "", "the audit log has %d lines of the beginning of %s %s, %d of its end, and it is not there", n, of.kind, of.id, ended[of])
+		}
+	}
+	for id, all := range stored.versions {
+		for version := range all {
+			if !versions[id][version] {
+				b.violated("I17", "", "blueprint %s has version %s, of which the audit log has no line", id, version)
+			}
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// at gives a moment of the tests, so many milliseconds after their beginning.
+func at(ms int) time.Time {
+	return time.Unix(1_900_000_000, 0).Add(time.Duration(ms) * time.Millisecond)
+}
+
+// TestJudgeLines holds lines against deeds. A server was killed at 100 ms and
+// asked to end at 300 ms; the next was ready 50 ms later.
+func TestJudgeLines(t *testing.T) {
+	ok := func(action, target, run string, ms int) *deed {
+		return &deed{byKey, action, target, run, at(ms), true}
+	}
+	lost := func(action, target string) *deed { return &deed{byKey, action, target, "", at(50), false} }
+	says := func(action, kind, target, run string) line {
+		detail := object{}
+		if run != "" {
+			detail["executionId"] = run
+		}
+		return line{"l", "a", action, kind, target, "api", detail}
+	}
+	update, cancel, fire := "blueprint.update", "execution.cancel", "blueprintTriggers.fire"
+	cases := []struct {
+		name   string
+		deeds  []*deed
+		lines  []line
+		want   string // in the text of the violation
+		missed int
+	}{
+		{"as acknowledged", []*deed{ok(update, "b", "", 10), ok(cancel, "e", "", 10)}, []line{says(update, "blueprint", "b", ""), says(cancel, "execution", "e", "")}, "", 0},
+		{"none of a change", []*deed{ok(update, "b", "", 95)}, nil, "has 0 lines", 0},
+		{"one of two", []*deed{ok(update, "b", "", 10), ok(update, "b", "", 20)}, []line{says(update, "blueprint", "b", "")}, "2 times", 0},
+		{"two of one", []*deed{ok(update, "b", "", 10)}, []line{says(update, "blueprint", "b", ""), says(update, "blueprint", "b", "")}, "2 lines", 0},
+		{"another action", []*deed{ok(update, "b", "", 10)}, []line{says("blueprint.delete", "blueprint", "b", "")}, "lines of blueprint.delete", 0},
+		{"another kind", []*deed{ok(update, "b", "", 10)}, []line{says(update, "trigger", "b", "")}, "of trigger b", 0},
+		{"another way", []*deed{{bySession, update, "b", "", at(10), true}}, []line{says(update, "blueprint", "b", "")}, "(api)", 0},
+		{"another run", []*deed{ok(fire, "t", "e", 10)}, []line{says(fire, "trigger", "t", "f")}, "blueprintTriggers.fire", 0},
+		{"of nothing that was sent", nil, []line{says(update, "blueprint", "b", "")}, "0 were acknowledged", 0},
+		{"unacknowledged, with a line", []*deed{lost(update, "b")}, []line{says(update, "blueprint", "b", "")}, "", 0},
+		{"unacknowledged, without one", []*deed{lost(update, "b"), lost("blueprint.create", "")}, nil, "", 0},
+		{"unacknowledged, of what it made", []*deed{lost("blueprint.create", "")}, []line{says("blueprint.create", "blueprint", "b", "")}, "", 0},
+		{"unacknowledged, twice", []*deed{lost("blueprint.create", "")}, []line{says("blueprint.create", "blueprint", "b", ""), says("blueprint.create", "blueprint", "c", "")}, "0 were acknowledged", 0},
+		{"unacknowledged, of the run it started", []*deed{lost(fire, "t")}, []line{says(fire, "trigger", "t", "e")}, "", 0},
+		{"made what nobody was told", []*deed{ok("session.create", "", "", 10)}, nil, "1 were acknowledged that have no line", 0},
+		{"made what nobody was told, with a line", []*deed{ok("session.create", "", "", 10)}, []line{says("session.create", "session", "s", "")}, "", 0},
+		{"a late one right before a kill", []*deed{ok(cancel, "e", "", 91)}, nil, "", 1},
+		{"a late one, answered while it was killed", []*deed{ok(cancel, "e", "", 101)}, nil, "", 1},
+		{"a late one long before a kill", []*deed{ok(cancel, "e", "", 89)}, nil, "before a kill", 0},
+		{"a late one after a kill", []*deed{ok(cancel, "e", "", 151)}, nil, "asked for", 0},
+		{"a late one before an end that was asked for", []*deed{ok(cancel, "e", "", 295)}, nil, "asked for", 0},
+		{"a late one at the end of all", []*deed{ok(cancel, "e", "", 400)}, nil, "after the last", 0},
+		{"one excuse for two", []*deed{ok(cancel, "e", "", 50), ok(cancel, "e", "", 95)}, nil, "2 times", 1},
+		{"a refused sign-in that was none", nil, []line{{"l", "a", "session.create", "user", "u", "dashboard", object{"outcome": "failed"}}}, "refused", 0},
+		{"somebody unknown", nil, []line{{"l", "x", "user.add", "user", "u", "cli", nil}, {"l", "x", update, "blueprint", "b", "api", nil}}, "does not exist", 0},
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		b.outages = []outage{{from: at(100), to: at(150)}, {from: at(300), to: at(350), asked: true}}
+		b.judgeLines(&minutes{all: c.deeds}, c.lines, map[string]string{"": "", "a": "admin"})
+		if first(b) != map[bool]string{true: "I17"}[c.want != ""] || c.want != "" && !strings.Contains(b.violations[0].Text, c.want) || b.counts.LinesMissed != c.missed {
+			t.Errorf("%s: violations %v, %d missed; want %q and %d", c.name, b.violations, b.counts.LinesMissed, c.want, c.missed)
+		}
+	}
+}
+
+// TestNote takes down answers.
+func TestNote(t *testing.T) {
+	made := answer{Status: 200, Value: object{"id": "b", "executionId": "e"}}
+	for _, c := range []struct {
+		name, action, want string
+		a                  answer
+	}{
+		{"told by the answer", "blueprint.create", "b", made},
+		{"told by the input", "blueprint.update", "x", made},
+		{"a run", "blueprintTriggers.fire", "x e", made},
+		{"no answer", "blueprint.create", " unsure", answer{Err: io.EOF}},
+		{"busy", "blueprint.update", "x unsure", answer{Status: 503}},
+		{"refused", "blueprint.create", "none", answer{Status: 409}},
+		{"not sent", "blueprint.create", "none", answer{Err: harness.ErrDown}},
+		{"unknown", "blueprint.paint", "none", made},
+	} {
+		m := &minutes{}
+		got := "none"
+		if d := m.note(byKey, c.action, object{"id": "x", "triggerId": "x"}, c.a); d != nil {
+			if got = strings.TrimSuffix(d.target+" "+d.run, " "); !d.sure {
+				got += " unsure"
+			}
+		}
+		if got != c.want || (len(m.unknown) == 1) != (c.name == "unknown") {
+			t.Errorf("%s: %q %v, want %q", c.name, got, m.unknown, c.want)
+		}
+	}
+}
+
+// TestLines reads an audit log of 150 lines, which may come twice or be
+// miscounted.
+func TestLines(t *testing.T) {
+	for _, c := range []struct {
+		name              string
+		total, step, want int
+		status            int
+	}{
+		{"whole", 150, 1, 0, 200}, {"miscounted", 151, 1, 1, 200}, {"twice", 150, 0, 1, 200}, {"refused", 150, 1, 1, 403},
+	} {
+		b := newBook("test", io.Discard)
+		lines := b.lines(func(input object) answer {
+			offset := input["offset"].(int)
+			var entries []any
+			for i := offset; i < min(150, offset+100); i++ {
+				entries = append(entries, object{"id": strings.Repeat("x", 1+i*c.step%150)})
+			}
+			return answer{Status: c.status, Value: object{"entries": entries, "total": float64(c.total)}}
+		}, "")
+		if (len(b.violations) > 0) != (c.want > 0) || c.status == http.StatusOK && len(lines) != 150 {
+			t.Errorf("%s: %d lines, violations %v", c.name, len(lines), b.violations)
+		}
+	}
+}
+
+// TestJudgeContent holds lines, the newest first, against a database.
+func TestJudgeContent(t *testing.T) {
+	made := line{action: "blueprint.create", kind: "blueprint", target: "b"}
+	version := func(v string) line {
+		return line{action: "blueprint.update", kind: "blueprint", target: "b", detail: object{"version": v}}
+	}
+	connection := func(action, name, before string) line {
+		detail := object{"name": name}
+		if before != "" {
+			detail["nameBefore"] = before
+		}
+		return line{action: "connection." + action, kind: "connection", target: "c", detail: detail}
+	}
+	active := func(is, was bool) line {
+		return line{action: "blueprintTriggers.update", kind: "trigger", target: "t", detail: object{"isActive": is, "isActiveBefore": was}}
+	}
+	born := line{action: "blueprintTriggers.create", kind: "trigger", target: "t"}
+	ended := line{action: "blueprint.delete", kind: "blueprint", target: "b"}
+	run := line{action: "execution.cancel", kind: "execution", target: "e"}
+	type of = map[string]map[string]bool
+	there := of{"blueprint": {"b": true}}
+	connected := content{there: of{"connection": {"c": true}}, names: map[string]string{"c": "two"}}
+	triggered := content{there: of{"trigger": {"t": true}}, active: map[string]bool{"t": false}}
+	cases := []struct {
+		name   string
+		lines  []line
+		stored content
+		sure   string // an execution that was acknowledged
+		want   bool
+	}{
+		{"made", []line{made}, content{there: there}, "", false},
+		{"made without a line", nil, content{there: there}, "", true},
+		{"made with two", []line{made, made}, content{there: there}, "", true},
+		{"a line of what is not there", []line{made}, content{}, "", true},
+		{"changed", []line{version("1.1"), made}, content{there: there, versions: of{"b": {"1.1": true}}}, "", false},
+		{"changed without a line", []line{made}, content{there: there, versions: of{"b": {"1.1": true}}}, "", true},
+		{"a line of no change", []line{version("1.1"), made}, content{there: there}, "", true},
+		{"changed once with two lines", []line{version("1.1"), version("1.1"), made}, content{there: there, versions: of{"b": {"1.1": true}}}, "", true},
+		{"deleted", []line{ended, made}, content{there: of{"blueprint": {"b": false}}}, "", false},
+		{"deleted without a line", []line{made}, content{there: of{"blueprint": {"b": false}}}, "", true},
+		{"a line of no deletion", []line{ended, made}, content{there: there}, "", true},
+		{"renamed", []line{connection("update", "two", "one"), connection("create", "one", "")}, connected, "", false},
+		{"renamed without a line", []line{connection("create", "one", "")}, connected, "", true},
+		{"renamed in between without a line", []line{connection("update", "two", "half"), connection("create", "one", "")}, connected, "", true},
+		{"a line of no renaming", []line{connection("update", "three", "two"), connection("create", "two", "")}, connected, "", true},
+		{"a connection that is gone", []line{connection("delete", "one", ""), connection("create", "one", "")}, content{}, "", false},
+		{"gone without a line", []line{connection("create", "one", "")}, content{}, "", true},
+		{"switched", []line{active(false, true), born}, triggered, "", false},
+		{"switched without a line", []line{active(true, false), born}, triggered, "", true},
+		{"a run that is not there", []line{run}, content{}, "", true},
+		{"one that was acknowledged", []line{run}, content{}, "e", false}, // for which there is I1
+	}
+	for _, c := range cases {
+		b := newBook("test", io.Discard)
+		m := &minutes{}
+		if c.sure != "" {
+			m.all = append(m.all, &deed{action: "execution.cancel", target: c.sure, sure: true})
+		}
+		if b.judgeContent(m, c.lines, c.stored); (first(b) == "I17") != c.want {
+			t.Errorf("%s: violations %v", c.name, b.violations)
+		}
+	}
+}

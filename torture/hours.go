@@ -1,0 +1,113 @@
+package main
+
+import (
+	"database/sql"
+	"strconv"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// hour is one of a blueprint or an organization, counted since 1970; ends are
+// how many runs ended in it.
+type hour struct {
+	of string
+	at int64
+}
+
+type ends struct{ completed, failed int }
+
+// mostHours is how many hours are asked for at once.
+const mostHours = 900
+
+// hearHours has the server tell how many runs ended in each hour, of what a key
+// of the input names.
+func (s *scene) hearHours(ask func(procedure string, input object) answer, key, id string) {
+	from, to := s.began, now()
+	if s.ticking != nil {
+		from, to = virtualStart, s.ticking.now.Add(time.Hour)
+	}
+	s.accounts.asked[id] = true
+	for from = from.Truncate(time.Hour); !from.After(to); from = from.Add(mostHours * time.Hour) {
+		a := ask("execution.getStatistics", object{key: id, "from": from.UTC().Format(time.RFC3339), "to": from.Add(mostHours * time.Hour).UTC().Format(time.RFC3339)})
+		if !a.OK() {
+			s.book.violated("I18", "", "the runs of %s by the hour cannot be read: %s", id, a)
+			return
+		}
+		s.book.readHours(s.accounts.hours, id, a.Value)
+	}
+}
+
+// readHours reads an answer of getStatistics, whose totals are the sums of its
+// hours.
+func (b *book) readHours(into map[hour]ends, id string, value any) {
+	buckets, _ := harness.At(value, "buckets").([]any)
+	var all ends
+	for _, bucket := range buckets {
+		text, _ := harness.At(bucket, "start").(string)
+		start, err := time.Parse(time.RFC3339, text)
+		if err != nil {
+			b.violated("I18", "", "an hour of %s begins at %q", id, text)
+			continue
+		}
+		one := endsOf(bucket)
+		all.completed, all.failed = all.completed+one.completed, all.failed+one.failed
+		if one != (ends{}) {
+			into[hour{id, start.Unix() / 3600}] = one
+		}
+	}
+	if totals := endsOf(harness.At(value, "totals")); totals != all {
+		b.violated("I18", "", "the hours of %s sum up to %+v, and its totals are %+v", id, all, totals)
+	}
+}
+
+func endsOf(value any) ends {
+	completed, _ := harness.At(value, "completed").(float64)
+	failed, _ := harness.At(value, "failed").(float64)
+	return ends{int(completed), int(failed)}
+}
+
+// judgeHours holds what was told against the runs in the database.
+func (s *scene) judgeHours(db *sql.DB) error {
+	rows, err := texted(db, `SELECT of, hour, sum(status = 'completed'), sum(status <> 'completed'), max(gone) FROM
+		(SELECT e.blueprint_id AS of, e.end_time / 3600000 AS hour, e.status, b.deleted_at IS NOT NULL AS gone FROM executions e LEFT JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NOT NULL
+		UNION ALL SELECT organization_id, end_time / 3600000, status, 0 FROM executions WHERE end_time IS NOT NULL) GROUP BY of, hour`)
+	if err != nil {
+		return err
+	}
+	ended, gone := map[hour]ends{}, map[string]bool{}
+	for _, row := range rows {
+		number := func(i int) int { n, _ := strconv.Atoi(row[i]); return n }
+		ended[hour{row[0], int64(number(1))}] = ends{number(2), number(3)}
+		gone[row[0]] = row[4] == "1"
+	}
+	s.book.judgeEnds(s.accounts.hours, ended, s.accounts.asked, gone)
+	return nil
+}
+
+// judgeEnds compares how many runs were told to have ended in each hour with how
+// many did. Of deleted blueprints nobody is told.
+func (b *book) judgeEnds(told, ended map[hour]ends, asked, gone map[string]bool) {
+	scopes := map[string]bool{}
+	for at, want := range ended {
+		if !asked[at.of] && gone[at.of] {
+			continue
+		}
+		if got := told[at]; got != want {
+			b.violated("I18", "", "of %s %+v ended in the hour of %s, and %+v are counted", at.of, want, at.time(), got)
+		}
+		if !scopes[at.of] {
+			b.counts.HourScopes++
+		}
+		scopes[at.of] = true
+		b.counts.HourEnds += want.completed + want.failed
+	}
+	for at, got := range told {
+		if ended[at] == (ends{}) {
+			b.violated("I18", "", "of %s none ended in the hour of %s, and %+v are counted", at.of, at.time(), got)
+		}
+	}
+	b.counts.HourEnds /= 2 // each is one of a blueprint and one of an organization
+}
+
+func (h hour) time() string { return time.Unix(h.at*3600, 0).UTC().Format(time.RFC3339) }

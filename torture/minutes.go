@@ -1,0 +1,111 @@
+package main
+
+import (
+	"net/http"
+	"sync"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// by says who does something, and which way.
+type by struct{ who, via string }
+
+// Who changes anything: the first user with the key, somebody who is signed in,
+// and whoever may run commands.
+var (
+	byKey      = by{"admin", "api"}
+	bySession  = by{"visitor", "dashboard"}
+	byOperator = by{"", "cli"}
+)
+
+// deed is a change that was asked for, and not refused.
+type deed struct {
+	by
+	action string
+	target string    // "" = that was not told
+	run    string    // that it started, where its line says so
+	at     time.Time // when its answer came
+	sure   bool      // it was one of success
+}
+
+// trace is what the line of an action says: a target of a kind, which is in the
+// input of the call or, "" there, in its answer. One that is late is written
+// behind the change.
+type trace struct {
+	kind, input, answer string
+	late, run           bool
+}
+
+// traces are all actions of the load.
+var traces = map[string]trace{
+	"blueprint.create":                      {kind: "blueprint", answer: "id"},
+	"blueprint.update":                      {kind: "blueprint", input: "id"},
+	"blueprint.delete":                      {kind: "blueprint", input: "id"},
+	"blueprint.execute":                     {kind: "execution", answer: "executionId", late: true},
+	"execution.executeBlueprintWithLogging": {kind: "execution", answer: "executionId", late: true},
+	"execution.resume":                      {kind: "execution", input: "executionId", late: true},
+	"execution.cancel":                      {kind: "execution", input: "executionId", late: true},
+	"execution.retry":                       {kind: "execution", answer: "executionId", late: true},
+	"blueprintTriggers.create":              {kind: "trigger", answer: "id"},
+	"blueprintTriggers.update":              {kind: "trigger", input: "triggerId"},
+	"blueprintTriggers.delete":              {kind: "trigger", input: "triggerId"},
+	"blueprintTriggers.rotateSecret":        {kind: "trigger", input: "triggerId"},
+	"blueprintTriggers.fire":                {kind: "trigger", input: "triggerId", late: true, run: true},
+	"blueprintTriggers.redeliver":           {kind: "firing", input: "firingId", late: true, run: true},
+	"connection.create":                     {kind: "connection", answer: "id"},
+	"connection.update":                     {kind: "connection", input: "id"},
+	"connection.delete":                     {kind: "connection", input: "id"},
+	"connection.test":                       {kind: "connection", input: "id", late: true},
+	"apiKey.create":                         {kind: "key", answer: "id"},
+	"apiKey.revoke":                         {kind: "key", input: "id"},
+	"session.create":                        {kind: "session"},
+	"session.setup":                         {kind: "session"},
+	"session.delete":                        {kind: "session", input: "id"},
+	"session.revoke":                        {kind: "session", input: "id"},
+	"session.changePassword":                {kind: "user", input: "userId"},
+	"user.link":                             {kind: "user", input: "userId"},
+}
+
+// minutes are all deeds.
+type minutes struct {
+	mu      sync.Mutex
+	all     []*deed
+	unknown []string // actions that nothing is known of
+	wrong   int      // how often a sign-in was refused
+}
+
+// note takes down what an answer says of a change; nil when nothing was changed.
+func (m *minutes) note(who by, action string, input object, a answer) *deed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t, known := traces[action]
+	if !known {
+		m.unknown = append(m.unknown, action)
+		return nil
+	}
+	if a.Status == http.StatusUnauthorized && action == "session.create" {
+		m.wrong++
+	}
+	if a.Err == harness.ErrDown || a.Err == nil && a.Status >= 300 && a.Status < 500 {
+		return nil
+	}
+	d := &deed{by: who, action: action, at: now(), sure: a.OK()}
+	if t.input != "" {
+		d.target, _ = input[t.input].(string)
+	} else if d.sure {
+		d.target = a.Text(t.answer)
+	}
+	if t.run && d.sure {
+		d.run = a.Text("executionId")
+	}
+	m.all = append(m.all, d)
+	return d
+}
+
+// name says what a deed was about, which was learned later.
+func (m *minutes) name(d *deed, target string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d.target = target
+}

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"blueprintd/harness"
+)
+
+// visitor is somebody who signs in to the dashboard: with a password or a link,
+// in several browsers, and changes things there. One thing is done after the
+// other.
+type visitor struct {
+	*client
+	scene        *scene
+	email, id    string
+	organization string
+
+	number   int // of the latest password that was sent; 0 = none yet
+	password string
+	past     []string // passwords that are good no longer
+	browsers []*browser
+	links    []*setUpLink
+	waits    *unheard // a change of the password that was sent and not answered; nil = none
+
+	things things
+}
+
+// browser is one in which the visitor signed in.
+type browser struct {
+	token string
+	id    string // of its session; "" = not yet known
+	deed  *deed  // by which it was made
+	state string // signedIn, leaving or gone
+}
+
+// What is known of a session.
+const (
+	signedIn = "signed in"
+	leaving  = "leaving" // its end was sent, and no answer came
+	gone     = "gone"
+)
+
+// setUpLink is a link with which a password is set.
+type setUpLink struct {
+	token string
+	dead  bool // it was used, or another took its place
+}
+
+// unheard is a change of the password.
+type unheard struct {
+	password string
+	keeps    *browser   // the session that goes on, if it was made
+	link     *setUpLink // by which it is made
+}
+
+func newVisitor(s *scene) *visitor {
+	return &visitor{client: s.client(1100), scene: s, email: "visitor@torture.example"}
+}
+
+// passwordOf gives the nth password.
+func passwordOf(n int) string { return fmt.Sprintf("%svisitor-%d-5fc1b2", canary, n) }
+
+// command runs a command on the database, while the server may run, start or
+// die.
+func (v *visitor) command(ctx context.Context, arguments ...string) (string, error) {
+	command := exec.CommandContext(ctx, v.scene.binary, append(arguments, "--db", v.scene.database())...)
+	command.Dir = filepath.Dir(v.scene.database())
+	out, err := command.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		err = fmt.Errorf("%w: %s", err, exit.Stderr)
+	}
+	return string(out), err
+}
+
+// arrive adds the visitor to the users.
+func (v *visitor) arrive(ctx context.Context) error {
+	out, err := v.command(ctx, "user", "add", "--email", v.email, "--name", "Visitor", "--json")
+	if err != nil {
+		return fmt.Errorf("user add: %w", err)
+	}
+	var added struct{ ID, SetupURL string }
+	if err := json.Unmarshal([]byte(out), &added); err != nil {
+		return fmt.Errorf("user add: %w", err)
+	}
+	v.id = added.ID
+	return v.addLink(added.SetupURL)
+}
+
+// addLink notes a link, which takes the place of those before.
+func (v *visitor) addLink(text string) error {
+	u, err := url.Parse(strings.TrimSpace(text))
+	if err != nil || u.Query().Get("token") == "" {
+		return fmt.Errorf("%q is no link to set a password", text)
+	}
+	v.endLinks()
+	v.links = append(v.links, &setUpLink{token: u.Query().Get("token")})
+	return nil
+}
+
+func (v *visitor) endLinks() {
+	for _, l := range v.links {
+		l.dead = true
+	}
+}
+
+// call calls a procedure of the dashboard from a browser; nil = one that is not
+// signed in. Refusals for which there are reasons are the caller's to judge.
+func (v *visitor) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
+	address := v.door.Address()
+	if address == "" {
+		return answer{Err: harness.ErrDown}
+	}
+	one := harness.NewClient(address, "", v.door.HTTP) // the name of the cookie belongs to the address
+	headers := []string{"User-Agent", "torture"}
+	if from != nil {
+		headers = append(headers, "Cookie", "blueprintd_"+address[strings.LastIndex(address, ":")+1:]+"="+from.token)
+	}
+	var a answer
+	if path := "/app/trpc/" + procedure; changes {
+		a = one.Do(ctx, http.MethodPost, path, object{"json": input}, headers...)
+	} else {
+		data, _ := json.Marshal(object{"json": input})
+		a = one.Do(ctx, http.MethodGet, path+"?input="+url.QueryEscape(string(data)), nil, headers...)
+	}
+	if a.OK() {
+		a.Value = harness.At(a.Value, "result", "data", "json")
+	}
+	told := a
+	if a.Err == nil && a.Status >= 400 && a.Status < 500 {
+		told.Status = http.StatusConflict
+	}
+	v.heard(told, procedure)
+	return a
+}
+
+// does is call of what changes something.
+func (v *visitor) does(ctx context.Context, from *browser, procedure string, input object) (answer, *deed) {
+	a := v.call(ctx, from, procedure, input, true)
+	if a.OK() {
+		v.used(from, a)
+	}
+	return a, v.door.minutes.note(bySession, procedure, input, a)
+}
+
+// used notes that a session has worked.
+func (v *visitor) used(from *browser, a answer) {
+	switch {
+	case from == nil:
+	case from.state == gone:
+		v.book.violated("I19", "", "the session %s has ended, and it works: %s", from.id, a)
+	default:
+		from.state = signedIn // what asked for its end was not done
+		v.book.count(func(n *counts) { n.Sessions++ })
+	}
+}
+
+// look uses a session, and judges whether it works.
+func (v *visitor) look(ctx context.Context, from *browser) {
+	a := v.call(ctx, from, "session.list", object{}, false)
+	switch {
+	case a.OK():
+		v.used(from, a)
+		list, _ := a.Value.([]any)
+		for _, one := range list {
+			if id, _ := harness.At(one, "id").(string); harness.At(one, "current") == true && from.id == "" {
+				from.id = id
+				v.door.minutes.name(from.deed, id)
+			}
+		}
+	case a.Status == http.StatusUnauthorized:
+		v.refused(from, a)
+	}
+}
+
+// refused notes that a session did not work.
+func (v *visitor) refused(from *browser, a answer) {
+	if from.state == signedIn {
+		v.book.violated("I19", "", "the session %s was signed in, and it is refused: %s", from.id, a)
+	} else if from.state == gone {
+		v.book.count(func(n *counts) { n.Turned++ })
+	}
+	from.state = gone
+}
+
+// signIn signs in with a password, and gives the browser; refused says that the
+// password was.
+func (v *visitor) signIn(ctx context.Context, password string) (made *browser, refused bool) {
+	a, d := v.does(ctx, nil, "session.create", object{"email": v.email, "password": password})
+	if !a.OK() {
+		return nil, a.Status == http.StatusUnauthorized
+	}
+	v.book.count(func(n *counts) { n.SignIns++ })
+	return v.open(a, d), false
+}
+
+// open notes the browser that an answer signed in.
+func (v *visitor) open(a answer, d *deed) *browser {
+	response := http.Response{Header: a.Header}
+	for _, c := range response.Cookies() {
+		made := &browser{token: c.Value, deed: d, state: signedIn}
+		v.browsers = append(v.browsers, made)
+		return made
+	}
+	v.book.violated("I19", "", "who signed in got no cookie")
+	return &browser{state: gone}
+}
+
+// some gives a random browser in a state, nil when there is none.
+func (v *visitor) some(state string) *browser {
+	var fit []*browser
+	for _, b := range v.browsers {
+		if b.state == state {
+			fit = append(fit, b)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return fit[v.random.IntN(len(fit))]
+}
+
+// mostBrowsers is in how many the visitor is signed in at once.
+const mostBrowsers = 6
+
+// work visits until loaded ends.
+func (v *visitor) work(ctx, loaded context.Context) {
+	for harness.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
+		if v.door.Address() != "" {
+			v.step(ctx)
+		}
+	}
+}
+
+func (v *visitor) step(ctx context.Context) {
+	if v.waits != nil {
+		v.learn(ctx)
+		return
+	}
+	here := v.some(signedIn)
+	if v.password == "" {
+		v.setUp(ctx, false)
+		return
+	}
+	if here == nil {
+		v.signIn(ctx, v.password)
+		return
+	}
+	signed := 0
+	for _, b := range v.browsers {
+		if b.state == signedIn {
+			signed++
+		}
+	}
+	switch dice := v.random.IntN(100); {
+	case dice < 15:
+		v.look(ctx, here)
+	case dice < 25:
+		if other := v.browsers[v.random.IntN(len(v.browsers))]; other.state != signedIn {
+			v.look(ctx, other)
+		}
+	case dice < 35 && signed < mostBrowsers:
+		v.signIn(ctx, v.password)
+	case dice < 42:
+		v.end(ctx, here, here)
+	case dice < 48:
+		if other := v.some(signedIn); other != here {
+			v.end(ctx, here, other)
+		}
+	case dice < 53:
+		v.changePassword(ctx, here)
+	case dice < 58:
+		v.askForLink(ctx)
+	case dice < 66:
+		v.setUp(ctx, false)
+	case dice < 69:
+		v.setUp(ctx, true)
+	case dice < 70 && len(v.past) > 0:
+		v.tryPast(ctx, v.past[v.random.IntN(len(v.past))])
+	default:
+		v.change(ctx, here)
+	}
+}
+
+// end ends a session from the same browser or from another one.
+func (v *visitor) end(ctx context.Context, from, other *browser) {
+	procedure, input := "session.revoke", object{"id": other.id}
+	if from == other && v.random.IntN(2) == 0 {
+		procedure = "session.delete"
+	}
+	if other.id == "" {
+		v.look(ctx, other)
+		return
+	}
+	sent := input
+	if procedure == "session.delete" {
+		sent = object{}
+	}
+	a := v.call(ctx, from, procedure, sent, true)
+	v.door.minutes.note(bySession, procedure, input, a)
+	switch {
+	case a.OK():
+		if v.used(from, a); other.state == signedIn {
+			other.state = gone
+			v.book.count(func(n *counts) { n.SignOuts++ })
+		}
+	case a.Status == http.StatusUnauthorized:
+		v.refused(from, a)
+	case a.Status == http.StatusNotFound:
+		v.refused(other, a)
+	case a.Err != harness.ErrDown:
+		other.state = leaving
+	}
+}

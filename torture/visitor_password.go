@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"blueprintd/harness"
+)
+
+// changePassword gives the visitor another password. All sessions end but that
+// of the browser.
+func (v *visitor) changePassword(ctx context.Context, from *browser) {
+	v.number++
+	one := &unheard{password: passwordOf(v.number), keeps: from}
+	input := object{"current": v.password, "password": one.password}
+	a := v.call(ctx, from, "session.changePassword", input, true)
+	v.door.minutes.note(bySession, "session.changePassword", object{"userId": v.id}, a)
+	switch {
+	case a.OK():
+		v.used(from, a)
+		v.changed(one)
+		v.book.count(func(n *counts) { n.Passwords++ })
+	case a.Status == http.StatusUnauthorized:
+		v.refused(from, a)
+	case a.Status == http.StatusBadRequest:
+		v.book.violated("I19", "", "the password is not taken for the present one: %s", a)
+	case a.Err != harness.ErrDown && a.Status != http.StatusTooManyRequests:
+		v.waits = one
+	}
+}
+
+// changed notes that another password is set: links are good for nothing any
+// more, nor are the sessions of before.
+func (v *visitor) changed(one *unheard) {
+	if v.password != "" {
+		v.past = append(v.past, v.password)
+	}
+	v.password = one.password
+	v.endLinks()
+	for _, b := range v.browsers {
+		if b != one.keeps && b.state != gone {
+			b.state = gone
+			v.book.count(func(n *counts) { n.SignOuts++ })
+		}
+	}
+}
+
+// learn finds out whether a change of the password was made that was not
+// answered: then the new one is good.
+func (v *visitor) learn(ctx context.Context) {
+	one := v.waits
+	before := len(v.browsers)
+	made, refused := v.signIn(ctx, one.password)
+	switch {
+	case made != nil:
+		v.browsers = v.browsers[:before]
+		v.changed(one)
+		v.browsers = append(v.browsers, made)
+		v.waits = nil
+	case refused:
+		v.waits = nil
+	}
+}
+
+// tryPast tries a password that is good no longer.
+func (v *visitor) tryPast(ctx context.Context, password string) {
+	made, refused := v.signIn(ctx, password)
+	if made != nil {
+		v.book.violated("I19", "", "a password that was changed is good still")
+	}
+	if refused {
+		v.book.count(func(n *counts) { n.OldPasswords++ })
+	}
+}
+
+// askForLink has a command make a link.
+func (v *visitor) askForLink(ctx context.Context) {
+	out, err := v.command(ctx, "user", "link", "--email", v.email)
+	if err == nil {
+		err = v.addLink(out)
+	}
+	if err != nil {
+		v.book.violated("I19", "", "user link did not make a link: %v", err)
+		return
+	}
+	v.door.minutes.note(byOperator, "user.link", object{"userId": v.id}, answer{Status: http.StatusOK})
+}
+
+// setUp sets a password with a link: the newest one, or one that is dead.
+func (v *visitor) setUp(ctx context.Context, dead bool) {
+	var fit []*setUpLink
+	for _, l := range v.links {
+		if l.dead == dead {
+			fit = append(fit, l)
+		}
+	}
+	if len(fit) > 0 {
+		v.takeLink(ctx, fit[v.random.IntN(len(fit))])
+	}
+}
+
+func (v *visitor) takeLink(ctx context.Context, link *setUpLink) {
+	if link.dead {
+		if a := v.call(ctx, nil, "session.getSetup", object{"token": link.token}, false); a.OK() {
+			v.book.violated("I19", "", "a link that was used, or another has replaced, is good still: %s", a)
+		}
+	}
+	v.number++
+	one := &unheard{password: passwordOf(v.number), link: link}
+	input := object{"token": link.token, "email": v.email, "name": "Visitor", "password": one.password}
+	a, d := v.does(ctx, nil, "session.setup", input)
+	switch {
+	case link.dead && a.OK():
+		v.book.violated("I19", "", "a link that was used, or another has replaced, set a password")
+		v.changed(one)
+		v.open(a, d)
+	case link.dead && a.Status == http.StatusNotFound:
+		v.book.count(func(n *counts) { n.UsedLinks++ })
+	case link.dead:
+	case a.OK():
+		v.changed(one)
+		v.open(a, d)
+		v.book.count(func(n *counts) { n.SetUps++ })
+	case a.Status == http.StatusNotFound:
+		v.book.violated("I19", "", "a link that nobody has used is not good: %s", a)
+		link.dead = true
+	case a.Err != harness.ErrDown && a.Status != http.StatusTooManyRequests:
+		v.waits = one
+	}
+}
+
+// ask asks something as one who is signed in.
+func (v *visitor) ask(ctx context.Context, procedure string, input object) answer {
+	return v.call(ctx, v.some(signedIn), procedure, input, false)
+}
+
+// mostToTry is how many passwords are tried at the end, fewer than an account
+// may get wrong.
+const mostToTry = 5
+
+// leave looks at the end whether every session and link is as it was
+// acknowledged, and stays signed in.
+func (v *visitor) leave(ctx context.Context) {
+	if v.waits != nil {
+		v.learn(ctx)
+	}
+	if v.password == "" {
+		v.setUp(ctx, false)
+	}
+	if v.signIn(ctx, v.password); v.some(signedIn) == nil {
+		v.book.violated("I19", "", "nobody can sign in with the password that was acknowledged")
+		return
+	}
+	for _, b := range v.browsers {
+		v.look(ctx, b)
+	}
+	for _, l := range v.links {
+		if l.dead {
+			if a := v.call(ctx, nil, "session.getSetup", object{"token": l.token}, false); a.OK() {
+				v.book.violated("I19", "", "a link that was used, or another has replaced, is good still: %s", a)
+			}
+		}
+	}
+	for _, password := range v.past[max(0, len(v.past)-mostToTry):] {
+		v.tryPast(ctx, password)
+	}
+	organizations, _ := v.ask(ctx, "organization.list", object{}).Value.([]any)
+	for _, one := range organizations {
+		v.organization, _ = harness.At(one, "id").(string)
+	}
+}

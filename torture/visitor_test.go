@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"blueprintd/harness"
+)
+
+// TestVisitor lets a visitor call a server that answers as it is told, and may
+// let in who should be out or the other way round.
+func TestVisitor(t *testing.T) {
+	ctx := context.Background()
+	look := func(state string) func(*visitor) {
+		return func(v *visitor) { v.look(ctx, &browser{token: "t", state: state, deed: &deed{}}) }
+	}
+	link := func(dead bool) func(*visitor) {
+		return func(v *visitor) { v.takeLink(ctx, &setUpLink{token: "t", dead: dead}) }
+	}
+	past := func(v *visitor) { v.tryPast(ctx, "old") }
+	change := func(v *visitor) {
+		v.password, v.browsers = "p", []*browser{{state: signedIn}, {state: signedIn}, {state: leaving}}
+		v.changePassword(ctx, v.browsers[0])
+	}
+	learn := func(v *visitor) {
+		change(v)
+		v.waits = &unheard{password: "new", keeps: v.browsers[0]}
+		v.learn(ctx)
+	}
+	end := func(v *visitor) {
+		v.browsers = []*browser{{id: "1", state: signedIn}, {id: "2", state: signedIn}}
+		v.end(ctx, v.browsers[0], v.browsers[1])
+	}
+	for _, c := range []struct {
+		name   string
+		do     func(*visitor)
+		status int
+		want   string
+		states string // of the browsers afterwards
+	}{
+		{"a session works", look(signedIn), 200, "", ""},
+		{"a session is lost", look(signedIn), 401, "I19", ""},
+		{"the server is busy", look(signedIn), 503, "", ""},
+		{"an ended session works", look(gone), 200, "I19", ""},
+		{"an ended session is refused", look(gone), 401, "", ""},
+		{"one whose end was not answered works", look(leaving), 200, "", ""},
+		{"one whose end was not answered is refused", look(leaving), 401, "", ""},
+		{"a fresh link works", link(false), 200, "", "signed in"},
+		{"a fresh link is refused", link(false), 404, "I19", ""},
+		{"a used link works", link(true), 200, "I19", "signed in"},
+		{"a used link is refused", link(true), 404, "", ""},
+		{"an old password is good", past, 200, "I19", "signed in"},
+		{"an old password is refused", past, 401, "", ""},
+		{"a changed password", change, 200, "", "signed in, gone, gone"},
+		{"one that was not answered", change, 503, "", "signed in, signed in, leaving"},
+		{"the present one is refused", change, 400, "I19", "signed in, signed in, leaving"},
+		{"it turns out to be changed", learn, 200, "", "signed in, gone, gone, signed in"},
+		{"an ended session", end, 200, "", "signed in, gone"},
+		{"an end that was not answered", end, 503, "", "signed in, leaving"},
+		{"an end of what is not there", end, 404, "I19", "signed in, gone"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.SetCookie(w, &http.Cookie{Name: "blueprintd_1", Value: "token"})
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, `{"result":{"data":{"json":[]}}}`)
+		}))
+		b := newBook("test", io.Discard)
+		d := &door{harness.NewClient(server.URL, "", server.Client()), &minutes{}}
+		v := &visitor{client: &client{door: d, book: b}}
+		c.do(v)
+		server.Close()
+		states := ""
+		for i, one := range v.browsers {
+			if i > 0 {
+				states += ", "
+			}
+			states += one.state
+		}
+		if first(b) != c.want || states != c.states {
+			t.Errorf("%s: violations %v, browsers %q; want %q and %q", c.name, b.violations, states, c.want, c.states)
+		}
+	}
+}
+
+// TestVisitorThatWasRefused shows what was not changed after all: everything is
+// as before.
+func TestVisitorThatWasRefused(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer server.Close()
+	b, before := newBook("test", io.Discard), &browser{state: signedIn}
+	v := &visitor{client: &client{door: &door{harness.NewClient(server.URL, "", server.Client()), &minutes{}}, book: b}, password: "p", browsers: []*browser{before}, links: []*setUpLink{{}}}
+	v.waits = &unheard{password: "new"}
+	if v.learn(context.Background()); v.waits != nil || v.password != "p" || before.state != signedIn || v.links[0].dead || first(b) != "" {
+		t.Errorf("%+v, violations %v", v, b.violations)
+	}
+}

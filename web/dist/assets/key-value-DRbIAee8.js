@@ -1,1 +1,0 @@
-import{j as s,r as l}from"./base-DGHE3AEs.js";const i="key-value-module_list_TEfd",d={list:i};function n({pairs:r}){return s.jsx("dl",{className:d.list,children:r.map(([e,t])=>t!==void 0&&t!==!1&&s.jsxs(l.Fragment,{children:[s.jsx("dt",{children:e}),s.jsx("dd",{children:t})]},e))})}export{n as K};

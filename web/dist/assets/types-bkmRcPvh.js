@@ -1,1 +1,0 @@
-function t(n){return n==="completed"||n==="failed"||n==="not_found"}function a(n){return n.awaitingInputs?.length?n.awaitingInputs:n.awaitingInput?[n.awaitingInput]:[]}function i(n){return n?Date.parse(n):Number.NaN}export{t as i,i as m,a as w};

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Checks web/: types and tests pass, and dist/, which is committed, is what the
+# sources build to, byte for byte.
+set -eu
+
+cd "$(dirname -- "$0")/.."
+built=$(mktemp -d)
+trap 'rm -rf "$built"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# node_modules is fresh when it was installed from exactly these files.
+wanted=$(cat package.json package-lock.json .npmrc | cksum)
+if [ "$(cat node_modules/.installed-from 2>/dev/null)" != "$wanted" ]; then
+  npm ci --loglevel=error
+  echo "$wanted" > node_modules/.installed-from
+fi
+
+log=$built/log
+npm run --silent check >"$log" 2>&1 || { cat "$log"; exit 1; }
+npx --no-install vite build --outDir "$built/dist" --emptyOutDir --logLevel warn
+if ! diff -rq "$built/dist" dist; then
+  echo "web/dist is not what web/ builds to" >&2
+  echo "hint: run npm run build in web/ and commit web/dist" >&2
+  exit 1
+fi
+echo "web/dist is what web/ builds to"

@@ -1,0 +1,27 @@
+import { useEffect, useRef } from 'react'
+import type { Commands } from './use-commands'
+
+const telling = ['paused', 'failed', 'running']
+
+/**
+ * Keeps what a run does in view: all of the graph when it can be read so, else the node that is under way, until
+ * somebody looks elsewhere; `release` is to be called then.
+ */
+export function useFollow(executionId: string | undefined, statuses: Readonly<Record<string, string>> | undefined, commands: Commands) {
+  const following = useRef(false)
+  useEffect(() => { following.current = executionId !== undefined && !commands.fitReadably() }, [executionId]) // once a run
+  const active = statuses && activeOf(statuses)
+  useEffect(() => {
+    if (following.current && active !== undefined) commands.reveal(active)
+  }, [active])
+  return { release: () => { following.current = false } }
+}
+
+/** The node of a run that one wants to see: one that waits, else one that failed or is under way, else the last that was done. */
+export function activeOf(statuses: Readonly<Record<string, string>>): string | undefined {
+  for (const wanted of telling) {
+    const found = Object.keys(statuses).find((id) => statuses[id] === wanted)
+    if (found !== undefined) return found
+  }
+  return Object.keys(statuses).findLast((id) => statuses[id] === 'completed')
+}

@@ -1,0 +1,17 @@
+import { useMemo } from 'react'
+import { parseJson } from '../../api/json'
+import { JsonView } from '../../parts'
+import { CodeBlock } from './code-block'
+
+/** What came: a tree where it is JSON, else as it is. */
+export function Body({ text }: { text: string }) {
+  const parsed = useMemo(() => {
+    try {
+      return { value: parseJson(text) }
+    } catch {
+      return null
+    }
+  }, [text])
+  if (text === '') return <CodeBlock text="(empty)" label="body" />
+  return parsed ? <JsonView value={parsed.value} label="Body of the delivery" maxHeight="360px" /> : <CodeBlock text={text} label="body" />
+}

@@ -1,0 +1,58 @@
+import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { IconCheck } from '@tabler/icons-react'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { Link } from 'wouter'
+import { api } from '../../api/client'
+import { issueFor } from '../../api/errors'
+import { parseJson, show } from '../../api/json'
+import { ErrorNote, JsonInput } from '../../parts'
+import { kinds } from './kinds'
+import { checkObject, sampleInput } from './sample-input'
+import type { Trigger } from './types'
+import { useRefresh } from './use-triggers'
+
+type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
+
+/** Starts the blueprint by hand as if something had come. */
+export function FireDialog({ trigger, opened, onClose }: Props) {
+  return (
+    <Modal opened={opened} onClose={onClose} title="Fire the trigger" size="lg">
+      <FireForm trigger={trigger} onClose={onClose} />
+    </Modal>
+  )
+}
+
+/** The same as a form in a page. */
+export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () => void }) {
+  const manual = trigger.trigger_type === 'manual'
+  const [text, setText] = useState(() => (manual ? '' : show(sampleInput(trigger.trigger_type, trigger.config))))
+  const refresh = useRefresh()
+  const fire = useMutation({
+    mutationFn: (inputData: Record<string, unknown> | undefined) => api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, ...(inputData ? { inputData } : {}) }),
+    onSettled: refresh,
+  })
+  const wrong = manual ? undefined : checkObject(text)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (wrong === undefined) fire.mutate(manual || text.trim() === '' ? undefined : parseJson(text) as Record<string, unknown>)
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        <Text size="sm" c="dimmed">{manual ? `Starts ${trigger.blueprint_title}. A trigger of this type gives the run no input.` : `Starts ${trigger.blueprint_title} with this input, as if it had come. ${kinds[trigger.trigger_type].gives}`}</Text>
+        {!manual && <JsonInput label="Input data" value={text} onChange={setText} optional error={wrong ?? issueFor(fire.error, 'inputData')} maxRows={16} data-autofocus />}
+        <ErrorNote error={fire.error} title="Nothing was started" />
+        {fire.data && (
+          <Alert color="green" icon={<IconCheck size={20} aria-hidden />} role="status" title="A run was started">
+            <Anchor component={Link} href={`/runs/${fire.data.executionId}`} size="sm">Look at the run</Anchor>
+          </Alert>
+        )}
+        <Group justify={onClose ? 'flex-end' : 'flex-start'} gap="xs">
+          {onClose && <Button variant="default" onClick={onClose}>Close</Button>}
+          <Button type="submit" loading={fire.isPending} disabled={wrong !== undefined || !trigger.is_active}>{fire.data ? 'Fire again' : 'Fire'}</Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

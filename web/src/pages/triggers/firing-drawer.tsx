@@ -1,0 +1,99 @@
+import { Alert, Anchor, Drawer, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { IconArrowRight } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { Fragment, type ReactNode, useState } from 'react'
+import { Link } from 'wouter'
+import { api } from '../../api/client'
+import { confirm, ErrorNote, JsonView, KeyValue, showBytes, StatusBadge, Time } from '../../parts'
+import type { Question } from '../../parts/confirm'
+import { Again, type Ask, type ToldProps } from './again'
+import { Body } from './body'
+import classes from './triggers.module.css'
+import type { Trigger } from './types'
+
+type Props = { id: string; trigger: Trigger; onOpen: (id: string) => void; onClose: () => void }
+
+/** What became of one delivery and why, what came with it, and the way to have it once more. */
+export function FiringDrawer({ id, trigger, onOpen, onClose }: Props) {
+  const [last, setLast] = useState(id) // shown while the drawer closes
+  const [asking, setAsking] = useState(false) // a question stands over the drawer: Escape and Tab are its own
+  if (id && id !== last) setLast(id)
+  const ask = async (question: Question) => {
+    setAsking(true)
+    const yes = await confirm(question)
+    setTimeout(() => setAsking(false)) // not before the key that answered has done its work
+    return yes
+  }
+  return (
+    <Drawer opened={id !== ''} onClose={onClose} closeOnEscape={!asking} trapFocus={!asking} position="right" size="lg" title="What became of it" returnFocus>
+      {last && <Story key={last} id={last} trigger={trigger} onOpen={onOpen} ask={ask} />}
+    </Drawer>
+  )
+}
+
+function Story({ id, trigger, onOpen, ask }: Omit<Props, 'onClose'> & { ask: Ask }) {
+  const story = useQuery({ queryKey: ['trigger', trigger.id, 'firing', id], queryFn: () => api.blueprintTriggers.explain.query({ firingId: id }), retry: false })
+  if (story.error && !story.data) return <ErrorNote error={story.error} title="It cannot be explained" onRetry={() => void story.refetch()} />
+  if (!story.data) return <Stack><Skeleton h={60} /><Skeleton h={160} /><Skeleton h={200} /></Stack>
+  return <Told story={story.data} trigger={trigger} onOpen={onOpen} ask={ask} />
+}
+
+function Told({ story, trigger, onOpen, ask }: ToldProps) {
+  const { firing, summary, details, delivery, facts, run, redeliveries, next } = story
+  const first = typeof facts.of === 'string' ? facts.of : undefined
+  return (
+    <Stack gap="lg">
+      <Stack gap="xs">
+        <Group gap="xs"><StatusBadge status={firing.decision} /><Text size="sm" c="dimmed"><Time at={firing.receivedAt} absolute /></Text></Group>
+        <Text style={{ overflowWrap: 'anywhere' }}>{sentence(summary)}</Text>
+        {run && (
+          <Group gap="xs">
+            <Anchor component={Link} href={`/runs/${run.executionId}`} size="sm">Look at the run</Anchor><StatusBadge status={run.status} size="sm" />
+            {run.error && <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>{run.error}</Text>}
+          </Group>
+        )}
+      </Stack>
+      {next && <Alert color={firing.decision === 'refused' ? 'amber' : 'petrol'} icon={<IconArrowRight size={20} aria-hidden />} title="What to do"><Text size="sm" style={{ overflowWrap: 'anywhere' }}>{sentence(next)}</Text></Alert>}
+      <Again story={story} trigger={trigger} onOpen={onOpen} ask={ask} />
+      <Part title="Details">
+        <dl className={classes.facts}>
+          {details.map(({ label, text }, index) => <Fragment key={index}><dt>{label}</dt><dd>{text}</dd></Fragment>)}
+          {firing.key && <><dt>key</dt><dd><code>{firing.key}</code></dd></>}
+          <dt>firing</dt><dd><code>{firing.id}</code></dd>
+        </dl>
+      </Part>
+      {redeliveries.length > 0 && (
+        <Part title="Delivered again">
+          <Stack gap={6}>
+            {redeliveries.map((one) => (
+              <Group key={one.firingId} gap="xs">
+                <StatusBadge status={one.decision} size="sm" />
+                <button type="button" className={classes.toggle} onClick={() => onOpen(one.firingId)}><Time at={one.receivedAt} /></button>
+                {one.executionId ? <Anchor component={Link} href={`/runs/${one.executionId}`} size="sm">Run …{one.executionId.slice(-8)}</Anchor> : <Text size="sm" c="dimmed">{one.reason}</Text>}
+              </Group>
+            ))}
+          </Stack>
+        </Part>
+      )}
+      {delivery && (
+        <>
+          {Object.keys(delivery.headers).length > 0 && <Part title="Headers"><KeyValue pairs={Object.entries(delivery.headers).map(([name, value]) => [name, <code>{value}</code>])} /></Part>}
+          <Part title="Body">
+            {delivery.body !== null ? <Body text={delivery.body} /> : <Text size="sm" c="dimmed">{first ? <>It is stored with <button type="button" className={classes.toggle} onClick={() => onOpen(first)}>the delivery that this one repeats</button>.</> : delivery.kept || delivery.size === 0 ? 'None.' : 'It was not kept.'}</Text>}
+            {delivery.bodyTruncated && <Text size="sm" c="dimmed" mt={6}>This is the beginning; {showBytes(delivery.size)} came in all.</Text>}
+          </Part>
+        </>
+      )}
+      {Object.keys(facts).length > 0 && <Part title="Facts"><JsonView value={facts} label="Facts of the firing" plain /></Part>}
+    </Stack>
+  )
+}
+
+function Part({ title, children }: { title: string; children: ReactNode }) {
+  return <section aria-label={title}><Title order={3} mb={8}>{title}</Title>{children}</section>
+}
+
+function sentence(text: string): string {
+  const upper = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.:!?…]$/.test(upper) ? upper : `${upper}.`
+}

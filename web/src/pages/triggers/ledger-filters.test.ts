@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fromField, isFiltered, noFilters, questionFor, timeOfId, toField } from './ledger-filters.ts'
+import { checkObject, exampleOf, sampleInput } from './sample-input.ts'
+import { listensTo } from './words.ts'
+
+test('what of the address is asked', () => {
+  const all = { decision: 'refused', source: 'webhook', status: 'failed', time: '1h', key: ' k1 ', page: '3' }
+  assert.deepEqual(questionFor('t', all, ['webhook'], 3_600_000), { triggerId: 't', limit: 25, offset: 50, decision: 'refused', source: 'webhook', executionStatus: 'failed', from: '1970-01-01T00:00:00.000Z', key: 'k1' })
+  assert.deepEqual(questionFor('t', { decision: 'x', source: 'y', status: 'z', time: 'w', key: ' ', page: '-2' }, [], 0), { triggerId: 't', limit: 25, offset: 0 })
+  assert.equal(isFiltered(noFilters), false)
+  assert.equal(isFiltered({ ...noFilters, page: '2' }), false)
+  assert.equal(isFiltered({ ...noFilters, key: 'a' }), true)
+  const at = Math.floor(Date.now() / 60_000) * 60_000
+  assert.equal(fromField(toField(at)), new Date(at).toISOString())
+  assert.equal(timeOfId('01ARZ3NDEKTSV4RRFFQ69G5FAV'), 1469922850259)
+  assert.equal(fromField(''), null)
+  assert.equal(fromField('soon'), null)
+})
+
+test('samples', () => {
+  assert.deepEqual(exampleOf({ type: 'object', properties: { a: { type: 'integer' }, b: { enum: ['x'] }, c: { type: 'array', items: { type: 'string' } }, d: { default: null } } }), { a: 1, b: 'x', c: ['text'], d: null })
+  assert.deepEqual(exampleOf(undefined), {})
+  assert.equal(sampleInput('event', { event: 'custom.x' }).event, 'custom.x')
+  assert.equal(checkObject(''), undefined)
+  assert.equal(checkObject('{"a":1}'), undefined)
+  assert.match(checkObject('[1]')!, /must be an object/)
+  assert.match(checkObject('{')!, /no JSON/)
+})
+
+test('what a trigger listens to', () => {
+  assert.equal(listensTo('scheduled', { cron: '0 9 * * 1-5', timezone: 'Europe/Berlin' }), 'Every weekday at 09:00, Europe/Berlin')
+  assert.equal(listensTo('webhook', { secret: null }), 'Webhook, signed with a secret')
+  assert.equal(listensTo('webhook', {}), 'Webhook, open to everybody who knows the address')
+  assert.equal(listensTo('webhook', { secret: 's', preset: 'github' }), 'Webhook, GitHub signature')
+  assert.equal(listensTo('email', { address: null }), 'Mail to its address')
+  assert.equal(listensTo('slack', { eventType: 'app_mention', channel: 'ops' }), 'Slack: app_mention in #ops')
+  assert.equal(listensTo('slack', { channel: 'C012' }), 'Slack: every event in C012')
+  assert.equal(listensTo('event', { event: 'custom.paid' }), 'When custom.paid is raised')
+  assert.equal(listensTo('event', { event: 'execution.failed', blueprintId: 'x' }), 'When a run failed, of one blueprint')
+  assert.equal(listensTo('api', {}), 'API call')
+})

@@ -1,0 +1,87 @@
+import { Alert, Anchor, Button, Group, Stack, Text, Title } from '@mantine/core'
+import { IconRefresh, IconSend } from '@tabler/icons-react'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { parseJson } from '../../api/json'
+import { ErrorNote, JsonInput } from '../../parts'
+import { useNow } from '../../parts/time'
+import { CodeBlock } from './code-block'
+import { curlOf, type Headers, sampleBody, signedHeaders, signsTime } from './signature'
+import { textOf, type Trigger } from './types'
+import classes from './triggers.module.css'
+import { useClockAhead, useRefresh } from './use-triggers'
+
+type Answer = { status: number; text: string; executionId?: string; duplicate: boolean }
+
+/** A body, the command that sends it signed, and a button that does the same from here. */
+export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }) {
+  const [preset, secret] = [textOf(trigger.config, 'preset'), textOf(trigger.config, 'secret')]
+  const [id, setId] = useState(newId)
+  const [body, setBody] = useState(() => sampleBody(preset, id))
+  const ahead = useClockAhead()
+  const now = useNow()
+  const refresh = useRefresh()
+  const seconds = Math.floor((now + ahead) / 1000)
+  const headers = useQuery({
+    queryKey: ['signature', trigger.id, preset, secret, body, seconds, id], queryFn: () => signedHeaders({ preset, secret, body, seconds, id }), placeholderData: (before) => before,
+    staleTime: Number.POSITIVE_INFINITY, gcTime: 0, // what is made of a secret is not kept
+  })
+  const send = useMutation({
+    mutationFn: async () => deliver(trigger.id, await signedHeaders({ preset, secret, body, seconds: Math.floor((Date.now() + ahead) / 1000), id }), body),
+    onSettled: refresh,
+  })
+  const renew = () => {
+    const next = newId()
+    setId(next)
+    setBody(sampleBody(preset, next))
+  }
+  return (
+    <section className={classes.box} aria-label="Send to it">
+      <Text size="sm">{secret ? 'The signature is computed here, over exactly the bytes of the body below.' : 'This trigger has no secret: whoever knows the address can send to it.'}</Text>
+      <JsonInput label="Body" value={body} onChange={setBody} maxRows={14} />
+      <Group gap="xs">
+        <Button leftSection={<IconSend size={17} aria-hidden />} loading={send.isPending} onClick={() => send.mutate()} disabled={!trigger.is_active}>Send a test delivery</Button>
+        <Button variant="default" leftSection={<IconRefresh size={17} aria-hidden />} onClick={renew}>Another sample</Button>
+      </Group>
+      {!trigger.is_active && <Text size="sm" c="dimmed">It is switched off, and would answer 404.</Text>}
+      <ErrorNote error={send.error} title="The delivery could not be sent" />
+      {send.data && <Answered answer={send.data} />}
+      <Stack gap={6}>
+        <Title order={2} size="h3">curl</Title>
+        <CodeBlock label="curl command" text={curlOf(url, headers.data ?? [], body)} />
+        {secret && signsTime(preset) && <Text size="sm" c="dimmed">The time is signed too: this command is good for five minutes, and made anew twice a minute.</Text>}
+      </Stack>
+    </section>
+  )
+}
+
+function Answered({ answer: { status, text, executionId, duplicate } }: { answer: Answer }) {
+  const good = status >= 200 && status < 300
+  return (
+    <Alert color={good ? 'green' : 'red'} role="status" title={`Answered ${status}${duplicate ? ': this delivery came before, and starts nothing again' : ''}`}>
+      {executionId && <Text size="sm" mb={6}><Anchor component={Link} href={`/runs/${executionId}`} inherit>Look at the run</Anchor></Text>}
+      {text && <CodeBlock label="answer" text={text.length > 4000 ? `${text.slice(0, 4000)}…` : text} />}
+    </Alert>
+  )
+}
+
+// To this very server, whatever address it is known by outside.
+async function deliver(triggerId: string, headers: Headers, body: string): Promise<Answer> {
+  const answer = await fetch(`/webhooks/blueprint/${triggerId}`, { method: 'POST', headers: [['Content-Type', 'application/json'], ...headers], body, credentials: 'omit' })
+  const text = await answer.text()
+  let executionId: string | undefined
+  let fired = false
+  try {
+    const value = parseJson(text) as { executionId?: unknown; firingId?: unknown } | null
+    fired = typeof value?.firingId === 'string'
+    if (fired && typeof value?.executionId === 'string') executionId = value.executionId
+  } catch {
+    // what a run answers may be anything
+  }
+  return { status: answer.status, text, executionId, duplicate: answer.status === 200 && fired && executionId !== undefined }
+}
+
+function newId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
