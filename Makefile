@@ -101,7 +101,7 @@ e2e: web-check ## the served binary against real clients, servers and a browser
 	testdata/e2e/run.sh
 
 e2e-browser: ## the dashboard in Debian's Chromium; SCREENSHOTS=folder keeps a picture of every page
-	testdata/e2e/run.sh browser/*.test.mjs
+	cd testdata/e2e && ./run.sh browser/*.test.mjs
 
 web-check: ## types and tests of web/, and web/dist is what it builds to
 	web/scripts/verify.sh

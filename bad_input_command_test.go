@@ -90,7 +90,7 @@ func TestBadArguments(t *testing.T) {
 		{"run", good, "--input", "{"}, {"run", good, "--input", strings.Repeat("[", 100_000)}, {"run", good, "--input", "{\"a\":\"\xff\"}"}, {"run", good, "--var", "novalue"}, {"run", good, "--var", "=x"}, {"run", good, "--var", "x=\xff"},
 		{"run", filepath.Join("testdata", "nothing")}, {"run", "testdata"}, {"validate", ""}, {"validate"}, {"export", "not-an-id", "--ephemeral"}, {"serve", "--max-body", "-1"}, {"serve", "--max-body", "9999999999TiB"},
 		{"serve", "--clock", "virtual=yesterday"}, {"serve", "--addr", "nowhere"}, {"serve", "--addr", "h:99999"}, {"serve", "--rate-limit", "NaN"}, {"serve", "--allow-net", "10.0.0.0/99"}, {"serve", "--api-key", "a\x00b\x00c\x00d"},
-		{"serve", "--public-url", "file:///etc"}, {"serve", "--ready-file", filepath.Join("testdata", "nothing", "ready")}, {"\x00"}, {strings.Repeat("x", 100_000)},
+		{"serve", "--public-url", "file:///etc"}, {"serve", "--trusted-proxy", "here"}, {"serve", "--trusted-proxy", "10.0.0.0/33"}, {"serve", "--ready-file", filepath.Join("testdata", "nothing", "ready")}, {"\x00"}, {strings.Repeat("x", 100_000)},
 	} {
 		var stdout, stderr bytes.Buffer
 		if code := run(append([]string{"blueprintd"}, args...), nil, &stdout, &stderr); code != 2 || !strings.HasPrefix(stderr.String(), "blueprintd: ") || strings.Count(stderr.String(), "\n") > 3 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/store"
 )
@@ -81,13 +82,13 @@ func printFindings(c *cli.Context, findings []store.Finding) error {
 		return printJSON(c, findings)
 	}
 	for _, f := range findings {
-		if _, err := fmt.Fprintf(c.App.Writer, "%-8s %-12s %s\n", f.Health, f.Check, f.Message); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%-8s %-12s %s\n", f.Health, f.Check, blueprint.OneLine(f.Message)); err != nil {
 			return err
 		}
 		if f.Fix == "" {
 			continue
 		}
-		if _, err := fmt.Fprintf(c.App.Writer, "%-8s %-12s fix: %s\n", "", "", f.Fix); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%-8s %-12s fix: %s\n", "", "", blueprint.OneLine(f.Fix)); err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,7 @@ func commandRestore() *cli.Command {
 	return &cli.Command{
 		Name: "restore", Usage: "make a backup the database; the server must be stopped", ArgsUsage: "FILE",
 		Description: "Everything is checked before anything is changed: the checksum, the version, every page and row, the master key.\n" +
+			"Sessions end and links to set a password become void; keys revoked and passwords changed since the backup are as they were then.\n" +
 			"An existing database is never replaced without --force, and then kept under another name.",
 		Flags: append(databaseFlags(),
 			&cli.BoolFlag{Name: "force", Usage: "put it in the place of the database that is there; that one is kept as NAME.before-restore-TIME"},
@@ -70,6 +71,7 @@ func printRestored(c *cli.Context, r store.RestoreReport) error {
 	if r.Unfinished > 0 {
 		fmt.Fprintf(&text, "  %s will go on when the server starts; nodes with effect once that were at work will ask what became of them\n", counted(int(r.Unfinished), "unfinished run"))
 	}
+	fmt.Fprintln(&text, "  nobody is signed in to the dashboard, and links to set a password are void; keys revoked and passwords changed since then are as they were then")
 	if c.Bool("pause-triggers") {
 		fmt.Fprintf(&text, "  switched off: %s\n", counted(int(r.Paused), "trigger"))
 	} else if r.Rows["triggers"] > 0 {

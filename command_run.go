@@ -59,7 +59,7 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return usage(inputHint, "%s: %s", given(c, "input"), err)
 	}
-	allow, err := prefixes(given(c, "allow-net"), c.StringSlice("allow-net"))
+	allow, err := prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net"))
 	if err != nil {
 		return err
 	}

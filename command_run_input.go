@@ -113,8 +113,8 @@ func allowNetFlag() cli.Flag {
 	return &cli.StringSliceFlag{Name: "allow-net", Usage: "let outbound nodes reach this private `CIDR` range; may be repeated"}
 }
 
-// prefixes reads the values of --allow-net.
-func prefixes(source string, texts []string) ([]netip.Prefix, error) {
+// prefixes reads the values of a flag that takes address ranges.
+func prefixes(flag, source string, texts []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range texts {
 		text = strings.TrimSpace(text)
@@ -122,7 +122,7 @@ func prefixes(source string, texts []string) ([]netip.Prefix, error) {
 		if err != nil {
 			address, alone := netip.ParseAddr(text)
 			if alone != nil {
-				return nil, usage("--allow-net 10.0.0.0/8", "%s %s: write an address range in CIDR form", source, text)
+				return nil, usage("--"+flag+" 10.0.0.0/8", "%s %s: write an address range in CIDR form", source, text)
 			}
 			prefix = netip.PrefixFrom(address, address.BitLen())
 		}

@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/clock"
 	"blueprintd/mail"
+	"blueprintd/rpc"
 	"blueprintd/store"
 )
 
@@ -28,6 +29,7 @@ func commandServe() *cli.Command {
 			&cli.BoolFlag{Name: "ephemeral", Usage: "keep everything in memory, nothing on disk"},
 			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
 			text("public-url", "", "the `URL` under which others reach this server; webhook addresses begin with it"),
+			trustedProxyFlag(),
 			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid"),
 			text("clock", "real", "the `CLOCK`: real, or virtual[=RFC3339], which stands still until POST /clock/advance moves it"),
 			allowNetFlag(),
@@ -81,6 +83,7 @@ type options struct {
 	maxConnections int
 	readTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
 	origins        []string
+	trustedProxies rpc.Proxies
 	allowNetworkFS bool
 	minFree        int64 // negative = no bound, 0 = the default
 	maxDisk        int64 // 0 = no bound

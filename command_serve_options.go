@@ -42,11 +42,11 @@ func serveOptions(c *cli.Context) (o options, err error) {
 	if _, virtual := o.clock.(*clock.Virtual); virtual && !c.IsSet("rate-limit") {
 		o.rateLimit = 0 // a clock that stands still would never refill a bucket
 	}
-	if _, err := prefixes(given(c, "allow-net"), o.allowNet); err != nil {
+	if _, err := prefixes("allow-net", given(c, "allow-net"), o.allowNet); err != nil {
 		return o, err
 	}
 	o.allowNetworkFS = c.Bool("allow-network-fs")
-	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, checkReadyFile} {
+	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, checkReadyFile} {
 		if err := check(c, &o); err != nil {
 			return o, err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
 
@@ -55,7 +54,7 @@ func userAdd(c *cli.Context) error {
 		if err != nil {
 			return hinted(err, "blueprintd user list shows who there is")
 		}
-		link, err := setupURL(ctx, s, host, user.ID)
+		link, err := setupURL(blueprint.WithActor(ctx, &blueprint.Actor{Via: blueprint.ViaCLI, Action: "user.link"}), s, host, user.ID)
 		if err != nil {
 			return err
 		}
@@ -192,23 +191,4 @@ func orDash(t blueprint.Time) string {
 		return "-"
 	}
 	return t.String()
-}
-
-func printJSON(c *cli.Context, value any) error {
-	data, err := indented(value)
-	if err != nil {
-		return err
-	}
-	_, err = c.App.Writer.Write(data)
-	return err
-}
-
-func printTable(c *cli.Context, rows [][]string) error {
-	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	return table.Flush()
 }

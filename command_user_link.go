@@ -29,7 +29,9 @@ func dashboardURL(c *cli.Context) (string, error) {
 	return text, nil
 }
 
-// setupURL makes the link with which a user sets a password.
+// setupURL makes the link with which a user sets a password. It expires by the
+// clock of the machine, as all that a command writes beside a server has its
+// times from there: what a virtual clock shows, its own server alone knows.
 func setupURL(ctx context.Context, s *store.Store, host, userID string) (string, error) {
 	path, err := accounts.New(accounts.Options{Store: s, Clock: clock.Real{}, IDs: ids.New(nil)}).NewLink(ctx, userID)
 	return host + path, err

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/urfave/cli/v2"
 
@@ -120,38 +119,24 @@ func lookUpFailures(ctx context.Context, s *store.Store, owner blueprint.Princip
 	return nil
 }
 
-// forTerminal gives a text with what senders wrote as it can be shown on a terminal:
-// nothing in it moves the cursor, turns the writing round or begins a line.
-func forTerminal(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
-}
-
 // printWhy writes an answer for people.
 func printWhy(out io.Writer, told *triggers.Why) error {
 	var text strings.Builder
 	for _, line := range told.Words {
-		text.WriteString(forTerminal(line) + "\n")
+		text.WriteString(blueprint.OneLine(line) + "\n")
 	}
 	if len(told.Rows) > 0 {
 		text.WriteString("\nFrom the ledger:\n")
 	}
 	for i := range told.Rows {
 		row := &told.Rows[i]
-		fmt.Fprintf(&text, "  %s  %s\n  %s%s\n", row.When, row.ID, strings.Repeat(" ", 2), forTerminal(row.Words))
+		fmt.Fprintf(&text, "  %s  %s\n  %s%s\n", row.When, row.ID, strings.Repeat(" ", 2), blueprint.OneLine(row.Words))
 		if row.Decision == blueprint.DecisionStarted && row.Reason != "" {
-			fmt.Fprintf(&text, "    Note: %s\n", forTerminal(row.Reason))
+			fmt.Fprintf(&text, "    Note: %s\n", blueprint.OneLine(row.Reason))
 		}
 	}
 	if told.Next != "" {
-		text.WriteString("\nNext: " + forTerminal(told.Next) + "\n")
+		text.WriteString("\nNext: " + blueprint.OneLine(told.Next) + "\n")
 	}
 	_, err := io.WriteString(out, text.String())
 	return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Pri
 // are those of a key.
 func (s *server) newDashboard(service *rpc.Service, limiter *rpc.Limiter) *rpc.Handler {
 	o := &s.options
-	service.SessionCookie = rpc.SessionCookie{Name: s.cookieName(), Secure: s.overTLS}
+	service.SessionCookie = rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}
 	service.Accounts = s.accounts
 	var public *rpc.Limiter
 	if _, virtual := o.clock.(*clock.Virtual); !virtual { // a clock that stands still would never refill a bucket
@@ -46,7 +47,7 @@ func (s *server) newDashboard(service *rpc.Service, limiter *rpc.Limiter) *rpc.H
 	}
 	return rpc.NewHandler(append(service.Procedures(), service.SessionProcedures()...), rpc.Options{
 		Root: dashboardRoot, Authenticator: sessions{s.store}, Token: service.SessionCookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
-		Admit: s.fromDashboard(), Limiter: limiter, PublicLimiter: public, MaxBody: o.maxBody, Draining: s.draining, Logger: o.logger,
+		Admit: s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.proxies(), MaxBody: o.maxBody, Draining: s.draining, Logger: o.logger,
 	})
 }
 
@@ -84,12 +85,27 @@ func (s *server) fromDashboard() func(*http.Request) error {
 		}
 	}
 	return func(r *http.Request) error {
+		if err := s.misnamed(r); err != nil {
+			return err
+		}
 		site := r.Header.Get("Sec-Fetch-Site")
 		if err := protection.Check(r); err != nil || site != "" && site != "same-origin" && site != "none" {
 			return blueprint.Errorf(blueprint.CodeForbidden, "only the dashboard itself may call here; programs call %s/api/trpc with an API key", s.apiHost())
 		}
 		return nil
 	}
+}
+
+// misnamed refuses a name that somebody made to lead to this machine, whose page
+// in a browser here would then be of the same origin as the dashboard. A server
+// that only this machine reaches has no other names than those of every machine,
+// unless it is told one; what API keys open needs no such care.
+func (s *server) misnamed(r *http.Request) error {
+	address, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if s.options.publicURL != "" || s.certificates != nil || err != nil || !address.Addr().Unmap().IsLoopback() || namesHere(r.Host) {
+		return nil
+	}
+	return blueprint.Errorf(blueprint.CodeForbidden, "the dashboard is at %s/; for another name, such as that of a proxy, start the server with --public-url", s.apiHost())
 }
 
 // fileFor answers /files/{id} to who has an API key, and to who is signed in.
@@ -108,7 +124,7 @@ func (s *server) fileFor() http.Handler {
 // page answers with what the dashboard consists of, and otherwise that nothing
 // is there.
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
-	if !web.Serve(w, r, s.ids) {
+	if s.misnamed(r) != nil || !web.Serve(w, r, s.ids) {
 		s.nothingHere(w, r)
 	}
 }

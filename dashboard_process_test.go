@@ -51,7 +51,7 @@ func TestSessionOutlivesTheServer(t *testing.T) {
 		}
 		defer answer.Body.Close()
 		cookies := answer.Cookies()
-		if answer.StatusCode != http.StatusOK || len(cookies) != 1 {
+		if answer.StatusCode != http.StatusOK || len(cookies) != 2 {
 			t.Fatalf("session.setup: %s, cookies %v", answer.Status, cookies)
 		}
 		token = cookies[0].Value

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,10 +57,112 @@ func TestNobodyLearnsWhoHasAnAccount(t *testing.T) {
 		b.refused(t, blueprint.CodeBadRequest, "current", "session.changePassword", object{"current": "a wrong password", "password": "another password"})
 	}
 	b.refused(t, blueprint.CodeTooManyRequests, "", "session.changePassword", object{"current": adasPassword, "password": "another password"})
-	(&browser{service: s}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", object{"email": "ada@example.org", "password": adasPassword})
 	b.ok(t, "session.get", nil)
+	(&browser{service: s}).ok(t, "session.create", object{"email": "ada@example.org", "password": adasPassword}) // it was not them who guessed
+	mine := at(b.ok(t, "auditLog.list", nil), "entries").([]any)
+	if !slices.ContainsFunc(mine, func(line any) bool {
+		return at(line, "action") == "session.changePassword" && at(line, "detail.outcome") == "failed" && at(line, "actorId") == s.root.ID
+	}) {
+		t.Errorf("the audit log does not tell of wrong passwords: %v", mine)
+	}
 	for _, input := range []any{nil, object{}, object{"email": "ada@example.org"}, object{"email": "", "password": "x"}, object{"email": nil, "password": nil}, object{"email": []any{"x"}, "password": object{}}, object{"email": "x", "password": strings.Repeat("x", 1001)}} {
 		b.refused(t, blueprint.CodeBadRequest, "", "session.create", input)
+	}
+}
+
+// Who signs in once more ends the session that the browser had.
+func TestSigningInAgain(t *testing.T) {
+	s := newService(t, atNoon)
+	b := s.ada(t)
+	before := b.cookie
+	b.refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": "ada@example.org", "password": "a wrong password"})
+	b.ok(t, "session.get", nil)
+	b.ok(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
+	(&browser{service: s, cookie: before}).refused(t, blueprint.CodeUnauthorized, "sign in again", "session.get", nil)
+	if list := b.ok(t, "session.list", nil).([]any); len(list) != 1 {
+		t.Errorf("sessions %v", list)
+	}
+}
+
+// Many failures at an address make those wait who were never signed in there.
+func TestKnownBrowser(t *testing.T) {
+	s := newService(t, atNoon)
+	b := s.ada(t)
+	right := object{"email": "ada@example.org", "password": adasPassword}
+	b.ok(t, "session.delete", nil)
+	for i := range 50 {
+		(&browser{service: s}).refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", object{"email": strconv.Itoa(i) + "@example.org", "password": "x"})
+	}
+	(&browser{service: s}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
+	(&browser{service: s, device: b.device + "x"}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
+	b.refused(t, blueprint.CodeTooManyRequests, "", "session.create", object{"email": "bo@example.org", "password": adasPassword})
+	b.ok(t, "session.create", right)
+}
+
+// A name that was made to lead to this machine shows no dashboard.
+func TestNamesOfTheDashboard(t *testing.T) {
+	local := newService(t, atNoon)
+	public := newService(t, atNoon, func(o *options) { o.publicURL = "http://flows.example" })
+	public.host = "http://" + public.localAddress()
+	open := newService(t, atNoon, func(o *options) { o.addr = "0.0.0.0:0" })
+	for _, s := range []*service{local, public, open} {
+		b := s.ada(t)
+		for host, own := range map[string]bool{"localhost": true, "LOCALHOST:8787": true, "127.0.0.1:1": true, "127.9.9.9": true, "[::1]:8787": true,
+			"evil.example": false, "evil.example:8787": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "10.0.0.1": false, "0.0.0.0": false} {
+			for path, headers := range map[string][]string{
+				dashboardRoot + "/session.get":        {"Cookie", b.cookie},
+				"/":                                   {"Accept", "text/html"},
+				"/files/" + strings.Repeat("0", 26):   {"Cookie", b.cookie},
+				"/blueprints":                         {"Accept", "text/html"},
+				"/api/trpc/blueprint.list":            {"Authorization", "Bearer " + testKey},
+				"/webhooks/blueprint/" + s.ids.UUID(): nil,
+			} {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.host+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Host = host
+				for i := 0; i+1 < len(headers); i += 2 {
+					request.Header.Set(headers[i], headers[i+1])
+				}
+				answer, err := s.client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				answer.Body.Close()
+				free := own || s != local || strings.HasPrefix(path, "/api") || strings.HasPrefix(path, "/webhooks")
+				if free == (answer.StatusCode == http.StatusForbidden) {
+					t.Errorf("%s of %s as %s: %s", path, s.apiHost(), host, answer.Status)
+				}
+			}
+		}
+	}
+}
+
+// Who is believed about where requests come from is said on the command line.
+func TestTrustedProxies(t *testing.T) {
+	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
+		o := options{publicURL: public, trustedProxies: rpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
+		if got := fmt.Sprint(o.proxies()); got != want {
+			t.Errorf("with %q: %s, want %s", public, got, want)
+		}
+	}
+	s := newService(t, func(o *options) { o.publicURL = "http://flows.example" })
+	s.host = "http://" + s.localAddress()
+	b := &browser{service: s}
+	limited := func(headers ...string) bool {
+		for range openBurst + 20 {
+			if b.call(t, "session.getSetup", object{"token": "x"}, headers...).status == http.StatusTooManyRequests {
+				return true
+			}
+		}
+		return false
+	}
+	if !limited() || b.call(t, "session.getSetup", object{"token": "x"}, "X-Forwarded-For", "198.51.100.1:4711").status != http.StatusNotFound {
+		t.Error("those behind the proxy count as one")
+	}
+	if told := strings.Count(s.logs.String(), "does not say for whom it speaks"); told != 1 {
+		t.Errorf("the log tells of the proxy %d times", told)
 	}
 }
 

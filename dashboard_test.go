@@ -17,6 +17,7 @@ const adasPassword = "correct horse battery"
 type browser struct {
 	*service
 	cookie string // name=value; "" = none is kept
+	device string // the cookie by which it is known
 }
 
 // call calls a procedure under the dashboard's root, and keeps the cookie that
@@ -27,8 +28,8 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 	if input != nil {
 		text = encoded(t, object{"json": input})
 	}
-	if b.cookie != "" {
-		headers = append(headers, "Cookie", b.cookie)
+	if kept := strings.Trim(b.cookie+"; "+b.device, "; "); kept != "" {
+		headers = append(headers, "Cookie", kept)
 	}
 	method, path := http.MethodPost, dashboardRoot+"/"+name
 	if i := slices.IndexFunc(b.dashboard.Procedures(), func(p rpc.Procedure) bool { return p.Name == name }); i < 0 {
@@ -41,6 +42,10 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 	}
 	answer := person{service: b.service}.send(t, method, path, text, headers...)
 	for _, cookie := range (&http.Response{Header: answer.header}).Cookies() {
+		if strings.HasSuffix(cookie.Name, "_device") {
+			b.device = cookie.Name + "=" + cookie.Value
+			continue
+		}
 		if b.cookie = cookie.Name + "=" + cookie.Value; cookie.MaxAge < 0 {
 			b.cookie = ""
 		}
@@ -231,8 +236,9 @@ func TestCookie(t *testing.T) {
 		answer := b.call(t, "session.create", object{"email": "ada@example.org", "password": adasPassword})
 		_, token, _ := strings.Cut(b.cookie, "=")
 		want = strings.NewReplacer("NAME", s.cookieName(), "TOKEN", token).Replace(want)
-		if got := answer.header.Values("Set-Cookie"); len(got) != 1 || got[0] != want || len(token) != 43 {
-			t.Errorf("for %q got %q, want %s", public, got, want)
+		known := b.device + "; Path=/app/trpc; Max-Age=31536000; HttpOnly; " + strings.Repeat("Secure; ", strings.Count(want, "Secure")) + "SameSite=Strict"
+		if got := answer.header.Values("Set-Cookie"); len(got) != 2 || got[0] != want || len(token) != 43 || got[1] != known || !strings.HasPrefix(known, s.cookieName()+"_device=") {
+			t.Errorf("for %q got %q, want %s and %s", public, got, want, known)
 		}
 		if answer.header.Get("Cache-Control") != "private, no-store" || strings.Contains(answer.text, token) {
 			t.Errorf("got %v %s", answer.header, answer.text)

@@ -56,7 +56,7 @@ func report(out io.Writer, err error) int {
 	code, message, hint := explain(err)
 	for _, line := range []struct{ prefix, text string }{{"blueprintd: ", message}, {"hint: ", hint}} {
 		if text := strings.TrimSpace(line.text); text != "" {
-			fmt.Fprintln(out, line.prefix+strings.ReplaceAll(text, "\n", "; "))
+			fmt.Fprintln(out, line.prefix+blueprint.OneLine(strings.ReplaceAll(text, "\n", "; ")))
 		}
 	}
 	return code

@@ -31,7 +31,8 @@ type welcome struct {
 
 // firstStart makes the first user, a key and the sample blueprint where there
 // is nobody yet, gives a key from the command line to the first user, and makes
-// the link with which they set a password as long as nobody has one.
+// the link with which they set a password as long as nobody has one. The audit log
+// has no lines of it: nobody did it.
 func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
 	if w, err = s.firstKey(ctx); err != nil {
 		return w, err

@@ -35,6 +35,21 @@ func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]any{"status": "ok"})
 }
 
+// healthFirst answers how the server is, whatever else it is asked: who watches
+// over it is not to find it dead because it has much to do.
+func (s *server) healthFirst(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch asks := r.Method == http.MethodGet || r.Method == http.MethodHead; {
+		case asks && r.URL.Path == "/healthz":
+			s.health(w, r)
+		case asks && r.URL.Path == "/readyz":
+			s.readyz(w, r)
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
 // readyz answers GET /readyz. Details are for who asks on this machine.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	s.writeReadiness(r.Context(), w, r.URL.Query().Has("verbose") && fromHere(r))

@@ -76,7 +76,7 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints and chooses the code
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{
-			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(), commandDoctor(), commandWhy(),
+			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(), commandDoctor(), commandWhy(), commandAudit(),
 			commandBackup(), commandRestore(), commandMasterKey(),
 			commandVersion(),
 		},

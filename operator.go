@@ -41,8 +41,13 @@ func namesHere(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && address.Unmap().IsLoopback()
 }
 
-// nothingHere is the answer to a path that leads nowhere.
+// nothingHere is the answer to a path that leads nowhere, and to any that leads to
+// the dashboard by a name that is not its own.
 func (s *server) nothingHere(w http.ResponseWriter, r *http.Request) {
+	if err := s.misnamed(r); err != nil {
+		s.rpc.WritePlainError(w, r, err)
+		return
+	}
 	s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; the procedures are under %s/api/trpc", r.URL.Path, s.apiHost()))
 }
 

@@ -46,6 +46,10 @@ func (s *server) routes() http.Handler {
 
 // index gives a browser the dashboard, and tells curl what is here.
 func (s *server) index(w http.ResponseWriter, r *http.Request) {
+	if s.misnamed(r) != nil {
+		s.nothingHere(w, r)
+		return
+	}
 	if web.Serve(w, r, s.ids) {
 		return
 	}

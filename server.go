@@ -100,7 +100,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 			}
 		}
 	}()
-	allow, err := prefixes("--allow-net", o.allowNet)
+	allow, err := prefixes("allow-net", "--allow-net", o.allowNet)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if o.readyFile != "" {
 		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
 	}
-	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids, Failed: s.store.NoteWrongPassword})
+	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Failed: s.store.NoteWrongPassword})
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.doors = front.NewConnections(s.listener, o.maxConnections)
 	s.doors.Dispersed = debug.FreeOSMemory
 	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
-	s.http = s.newHTTP(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes()))))
+	s.http = s.newHTTP(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes())))))
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func (s *server) newHTTP(handler http.Handler) *http.Server {
 	whole := s.options.readTimeout
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: log.New(newHTTPLog(s.options.logger), "", 0), ConnState: front.State,
+		ErrorLog: log.New(newHTTPLog(s.options.logger), "", 0), ConnState: front.State, ConnContext: front.ConnContext,
 	}
 }
 

@@ -40,6 +40,10 @@ func (s *server) secure() (err error) {
 	default:
 		return nil
 	}
+	if strings.HasPrefix(strings.ToLower(s.options.publicURL), "http://") {
+		s.options.logger.Warn("the public address is an http one, and this server speaks https alone: links that it gives lead nowhere unless a proxy stands before it",
+			"public_url", s.options.publicURL, "hint", "--public-url https://...")
+	}
 	config.GetCertificate = s.certificates.get
 	s.secureHost = s.chooseSecureHost()
 	s.doors.Secure(config)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -63,6 +64,9 @@ func newAuthority(o *acmeOptions, logger *slog.Logger) (*authority, error) {
 	}
 	if err != nil {
 		return nil, failed("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.dir, cause(err))
+	}
+	if info, err := os.Stat(o.dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		logger.Warn("other users of this machine may get at the private keys of the certificates", "folder", o.dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.dir)
 	}
 	a := &authority{options: *o, logger: logger, domains: map[string]*domain{}}
 	for _, name := range o.domains {

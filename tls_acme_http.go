@@ -45,11 +45,22 @@ func (s *server) sendToTLS(w http.ResponseWriter, r *http.Request) {
 			host = "https://" + withPort(d.name, port)
 		}
 	}
+	if r.URL.Opaque != "" {
+		http.Error(w, "the address names no path", http.StatusBadRequest)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		http.Error(w, "this port only leads to "+host+": write that in the address", http.StatusBadRequest)
 		return
 	}
-	http.Redirect(w, r, host+r.URL.RequestURI(), http.StatusPermanentRedirect)
+	to := r.URL.EscapedPath()
+	if !strings.HasPrefix(to, "/") {
+		to = "/" + to // or it would be read as more of the host
+	}
+	if r.URL.RawQuery != "" {
+		to += "?" + r.URL.RawQuery
+	}
+	http.Redirect(w, r, host+to, http.StatusPermanentRedirect)
 }
 
 // serveProofs answers there until the server stops.

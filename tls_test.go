@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -293,6 +294,12 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.URL = &url.URL{Scheme: "x", Opaque: "@evil.example/"}
+	w := httptest.NewRecorder()
+	if (&server{acme: a, listener: atAddress(t, "127.0.0.1:8443")}).sendToTLS(w, r); w.Code != http.StatusBadRequest || w.Header().Get("Location") != "" {
+		t.Errorf("an address without a path: %d to %q", w.Code, w.Header().Get("Location"))
+	}
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder: %v, %v", info.Mode(), err)
 	}
@@ -317,6 +324,7 @@ func TestAuthorityThatGaveNothingYet(t *testing.T) {
 		{http.MethodGet, "b.example.org", "/x?y=1", http.StatusPermanentRedirect, "https://b.example.org:8443/x?y=1"},
 		{http.MethodHead, "evil.example.net", "//x", http.StatusPermanentRedirect, "https://a.example.org:8443//x"},
 		{http.MethodPost, "a.example.org", "/x", http.StatusBadRequest, ""},
+		{http.MethodGet, "a.example.org", "@evil.example/", http.StatusPermanentRedirect, "https://a.example.org:8443/@evil.example/"},
 	} {
 		r := httptest.NewRequest(c.method, "/", nil)
 		r.Host = c.host

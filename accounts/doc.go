@@ -6,4 +6,8 @@
 // No answer tells whether an account exists: an unknown email takes as long as
 // a wrong password, is refused in the same words, and waits as long after too
 // many failures.
+//
+// A flood from one network takes only its share of the hashes that can be made,
+// and who has signed in with a browser before need not wait for what others at
+// their address tried.
 package accounts

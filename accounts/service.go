@@ -67,7 +67,8 @@ func errWrong() error {
 }
 
 // SignIn makes a session for who knows the password of an account, and gives
-// the token that the browser keeps. CodeUnauthorized when anything is wrong,
+// the token that the browser keeps. The brake is asked first, so that who guesses
+// costs neither the database nor the processor much. CodeUnauthorized when anything is wrong,
 // CodeTooManyRequests when that was so too often, CodeUnavailable when too many
 // sign in at once.
 func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error) {
@@ -76,7 +77,7 @@ func (s *Service) SignIn(ctx context.Context, email, password string, from bluep
 		address = ""
 	}
 	var userID, hash string
-	right, err := s.attempt(ctx, "sign in "+fold(email), address, from.Network, password, func() (string, string, error) {
+	right, err := s.attempt(ctx, "sign in "+fold(email), address, from.Network, password, func() (_, _ string, err error) {
 		userID, hash, err = s.Store.Password(ctx, email)
 		return userID, hash, err
 	})

@@ -77,12 +77,13 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 	if err != nil {
 		return page{}, err
 	}
+	person := blueprint.WithActor(ctx, &blueprint.Actor{UserID: signIn.UserID, Via: blueprint.ViaDashboard, Action: "connection.signedIn"})
 	for range 5 {
 		before, readErr := s.Store.Token(ctx, c.connection.ID, signIn.UserID)
 		if readErr != nil && blueprint.CodeOf(readErr) != blueprint.CodeNotFound {
 			return page{}, readErr
 		}
-		if err = s.Store.SaveToken(ctx, c.connection.ID, signIn.UserID, t.bytes(), before); blueprint.CodeOf(err) != blueprint.CodeConflict {
+		if err = s.Store.SaveToken(person, c.connection.ID, signIn.UserID, t.bytes(), before); blueprint.CodeOf(err) != blueprint.CodeConflict {
 			break // else it was renewed meanwhile; what a person just allowed is newer
 		}
 	}
@@ -145,5 +146,5 @@ func refusedPage(code string) page {
 		meaning = "it gave no reason that is known here"
 	}
 	return page{status: http.StatusBadGateway, title: "The service did not sign you in", lines: []string{
-		"It sent you back without a permission: " + meaning + ". The run keeps waiting.", "Visit its address once more to try again."}}
+		"It sent you back without a permission: " + meaning + ". What needs it keeps waiting.", once}}
 }

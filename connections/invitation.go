@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // cookieName is that of the cookie that binds the way back to the browser. Over
@@ -20,8 +22,8 @@ const (
 // invitation is the page that says what is about to be allowed, and for whom. Its
 // link works only with the cookie that comes with it, so nobody can send a person
 // past it.
-func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, userID, ticket string) (*page, error) {
-	user, err := s.Store.ConnectionUser(r.Context(), userID)
+func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthClient, signIn *blueprint.SignIn, ticket string) (*page, error) {
+	user, err := s.Store.ConnectionUser(r.Context(), signIn.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +34,12 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 	http.SetCookie(w, &http.Cookie{
 		Name: s.cookieName(r), Value: cookie, Path: "/", MaxAge: int(stateLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.overTLS(r),
 	})
+	who := "The account " + plain(user.Email) + " asks"
+	if signIn.ExecutionID != "" {
+		who = "A run of the account " + plain(user.Email) + " needs"
+	}
 	lines := []string{
-		"A run of the account " + plain(user.Email) + " needs to use " + c.authorization.Host + " in your name, by the connection \"" + c.connection.Name + "\".",
+		who + " to use " + c.authorization.Host + " in your name, by the connection \"" + c.connection.Name + "\".",
 		"What it gets belongs to that account from then on. It goes to " + strings.Join(oauthReach(c.connection).hosts, ", ") + ", and to the hosts of connections that whoever made this one, or that account, set up to use it.",
 	}
 	if len(c.scopes) > 0 {

@@ -22,7 +22,8 @@ type Store interface {
 	// Token gives the stored token; nil when there is none.
 	Token(ctx context.Context, connectionID, userID string) ([]byte, error)
 	// SaveToken stores a token in the place of the one that was read before (nil
-	// when there was none); CodeConflict when another one is there by now.
+	// when there was none); CodeConflict when another one is there by now. That of
+	// an actor, who has just signed in, is noted in the audit log.
 	SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) error
 	DeleteToken(ctx context.Context, connectionID, userID string) error
 	// BeginSignIn notes that somebody is sent to a service; CodeTooManyRequests

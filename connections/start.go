@@ -62,7 +62,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 		if err := s.goOn(ctx, signIn.ConnectionID, signIn.UserID); err != nil {
 			return "", nil, err
 		}
-		return "", &page{status: http.StatusOK, title: "You are signed in", lines: []string{"There is nothing left to do: the run goes on. You may close this page."}}, nil
+		return "", &page{status: http.StatusOK, title: "You are signed in", lines: []string{"There is nothing left to do: what waited for it goes on. You may close this page."}}, nil
 	case !errors.Is(err, errSignIn):
 		return "", nil, err
 	}
@@ -70,7 +70,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 	if isBrowser(r) {
 		cookie, ok := s.confirmed(r, query["ticket"], query["go"])
 		if !ok {
-			shown, err = s.invitation(w, r, c, signIn.UserID, query["ticket"])
+			shown, err = s.invitation(w, r, c, signIn, query["ticket"])
 			return "", shown, err
 		}
 		bound = hashOf(cookie)
@@ -126,7 +126,7 @@ func (s *Service) broken(ctx context.Context, what string, err error) page {
 	var failure *blueprint.Failure
 	switch {
 	case errors.As(err, &failure):
-		return page{status: http.StatusBadGateway, title: "The service did not do its part", lines: []string{"The sign-in could not be finished: " + failure.Message + ".", "Visit the address of the run once more to try again."}}
+		return page{status: http.StatusBadGateway, title: "The service did not do its part", lines: []string{"The sign-in could not be finished: " + failure.Message + ".", once}}
 	case ctx.Err() == nil:
 		s.Logger.Error(what, "error", err)
 	}

@@ -20,6 +20,9 @@ func TestVisit(t *testing.T) {
 	if again, err := w.service.SignIn(context.Background(), ann, id); err != nil || again != address {
 		t.Errorf("%s and %s, %v", address, again, err)
 	}
+	if _, text, _ := newPerson(browser).visit(t, address); !strings.Contains(text, "asks to use") || strings.Contains(text, "A run") {
+		t.Errorf("the page speaks of a run where none is: %s", text)
+	}
 	if status, text, _ := newPerson("node").visit(t, address); status != 200 || !strings.Contains(text, "You are signed in") {
 		t.Errorf("%d %s", status, text)
 	}

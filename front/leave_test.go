@@ -31,7 +31,7 @@ func newStand(t *testing.T) *stand {
 	}
 	s := &stand{T: t, doors: NewConnections(listener, 0), draining: make(chan struct{}), served: make(chan error, 1)}
 	answers := NewAnswers(1<<20, s.draining)
-	s.server = &http.Server{ConnState: State, ReadTimeout: time.Minute, Handler: answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	s.server = &http.Server{ConnState: State, ConnContext: ConnContext, ReadTimeout: time.Minute, Handler: answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "in")
 	}))}
 	return s

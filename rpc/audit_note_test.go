@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
@@ -17,6 +18,34 @@ type notes struct {
 
 func (n *notes) NoteAction(_ context.Context, e *blueprint.AuditEntry) {
 	n.lines = append(n.lines, fmt.Sprint(e.ActorID, " ", e.Via, " ", e.Action, " ", e.TargetType, " ", e.TargetID, " ", e.Detail))
+}
+
+func (n *notes) Connection(context.Context, blueprint.Principal, string) (blueprint.Connection, error) {
+	return blueprint.Connection{}, nil
+}
+
+// elsewhere is a service where nobody but one can sign in.
+type elsewhere struct{ ConnectionTester }
+
+func (elsewhere) SignIn(_ context.Context, userID, _ string) (string, error) {
+	if userID != "u" {
+		return "", errors.New("no")
+	}
+	return "https://elsewhere", nil
+}
+
+// The address of a sign-in is noted with what it is for.
+func TestSignInIsNoted(t *testing.T) {
+	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
+		store := &notes{}
+		s := &Service{Store: store, Connections: elsewhere{}}
+		table := s.audited([]Procedure{mutation("connection.signIn", s.connectionSignIn)})
+		id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
+		_, _ = table[0].call(t.Context(), &Caller{Principal: blueprint.Principal{UserID: user}, Via: "api"}, rawInput{value: id, present: true})
+		if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
+			t.Errorf("%s: %s, want %s", user, got, want)
+		}
+	}
 }
 
 // A mutation that changed something has one line: that of the database, or one of

@@ -40,6 +40,7 @@ func (r *request) check(c *call) *blueprint.Error {
 // refuses has its failure set.
 func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	cost, open := 0, 0
+	r.from = h.originOf(r.Request)
 	for _, c := range r.calls {
 		c.failure = r.check(c)
 		switch {
@@ -64,7 +65,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	ready := false
 	for _, c := range r.calls {
 		if c.failure == nil {
-			c.caller = &Caller{RequestID: r.id, Via: h.options.Via, Header: http.Header{}, request: r.Request}
+			c.caller = &Caller{RequestID: r.id, Via: h.options.Via, Header: http.Header{}, request: r.Request, from: r.from}
 			if !c.procedure.Public {
 				c.caller.Principal = principal
 			}

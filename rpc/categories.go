@@ -34,7 +34,7 @@ func (s *Service) categoryList(ctx context.Context, caller *Caller, in categoryL
 
 type categoryCreate struct {
 	OrganizationID string `json:"organizationId" check:"uuid"`
-	Name           string `json:"name" check:"required,trim,min=1,max=200"`
+	Name           string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
 func (s *Service) categoryCreate(ctx context.Context, caller *Caller, in categoryCreate) (blueprint.Category, error) {

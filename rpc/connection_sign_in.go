@@ -20,5 +20,9 @@ func (s *Service) connectionSignIn(ctx context.Context, caller *Caller, in conne
 		return signInAddress{}, blueprint.Errorf(blueprint.CodeUnavailable, "this server cannot sign people in")
 	}
 	url, err := s.Connections.SignIn(ctx, caller.UserID, in.ID)
-	return signInAddress{url}, err
+	if err != nil {
+		return signInAddress{}, err
+	}
+	caller.note("connection", in.ID, nil)
+	return signInAddress{url}, nil
 }

@@ -60,7 +60,7 @@ func (s *Service) connectionGet(ctx context.Context, caller *Caller, in connecti
 }
 
 type connectionCreate struct {
-	Name           string         `json:"name" check:"required,trim,min=1,max=200"`
+	Name           string         `json:"name" check:"required,trim,line,min=1,max=200"`
 	Type           string         `json:"type" check:"required,enum=ai-provider|mcp-server|oauth2|http|smtp|slack"`
 	Config         map[string]any `json:"config" check:"required"`
 	OrganizationID string         `json:"organizationId" check:"uuid"`
@@ -74,7 +74,7 @@ func (s *Service) connectionCreate(ctx context.Context, caller *Caller, in conne
 
 type connectionUpdate struct {
 	ID     string         `json:"id" check:"required,uuid"`
-	Name   *string        `json:"name" check:"trim,min=1,max=200"`
+	Name   *string        `json:"name" check:"trim,line,min=1,max=200"`
 	Config map[string]any `json:"config"`
 }
 

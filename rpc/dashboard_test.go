@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -81,7 +82,9 @@ func TestAdmitComesFirst(t *testing.T) {
 // Public procedures have a limit of their own for each address, which those
 // with a key do not empty.
 func TestPublicLimit(t *testing.T) {
-	s := newTestServer(t, func(o *Options) { o.PublicLimiter = NewLimiter(newYear(), 1, 3) })
+	s := newTestServer(t, func(o *Options) {
+		o.PublicLimiter, o.Proxies = NewLimiter(newYear(), 1, 3), Proxies{netip.MustParsePrefix("127.0.0.0/8")}
+	})
 	for i, test := range []struct {
 		head string
 		want int

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -20,6 +21,7 @@ type Options struct {
 	Admit         func(*http.Request) error  // refuses a request before anything of it is read; nil refuses none
 	Via           string                     // Caller.Via; "api" when empty
 	Limiter       *Limiter                   // of each key or user; nil limits nothing
+	Proxies       Proxies                    // who is believed about where a request comes from; none when empty
 	PublicLimiter *Limiter                   // of each address, for public procedures; nil limits nothing
 	MaxBody       int64                      // bytes; 5 MiB when zero
 	MaxBatch      int                        // calls of one batch; 100 when zero
@@ -38,6 +40,7 @@ type Handler struct {
 	bearer     bool          // connection parameters may hold a token too
 	requests   atomic.Uint64 // counts requests, to name them
 	counts     counts
+	silent     sync.Once // tells of a proxy that does not say for whom it speaks
 }
 
 // NewHandler makes a handler. It panics when two procedures share a name or

@@ -14,6 +14,7 @@ type rules struct {
 	required bool
 	nullable bool
 	trim     bool
+	line     bool // is shown in a line, see blueprint.Disturbs
 	uuid     bool
 	min, max *float64
 	enum     []string
@@ -55,6 +56,8 @@ func (r *rules) add(name, value string, hasValue bool) error {
 		r.nullable = true
 	case "trim":
 		r.trim = true
+	case "line":
+		r.line = true
 	case "uuid":
 		r.uuid = true
 	case "enum":
@@ -85,8 +88,8 @@ func (r rules) only(kind string, bounds, text, list bool) error {
 	switch {
 	case !bounds && (r.min != nil || r.max != nil):
 		return fmt.Errorf("min and max mean nothing for %s", kind)
-	case !text && (r.trim || r.uuid || r.enum != nil):
-		return fmt.Errorf("trim, uuid and enum mean nothing for %s", kind)
+	case !text && (r.trim || r.line || r.uuid || r.enum != nil):
+		return fmt.Errorf("trim, line, uuid and enum mean nothing for %s", kind)
 	case !list && r.each != nil:
 		return fmt.Errorf("each means nothing for %s", kind)
 	}
@@ -107,6 +110,8 @@ func (r rules) checkText(text string) (trimmed, fault string) {
 		return text, fmt.Sprintf("must have at least %s", counted(*r.min, "character"))
 	case r.max != nil && length > *r.max:
 		return text, fmt.Sprintf("must have at most %s", counted(*r.max, "character"))
+	case r.line && strings.ContainsFunc(text, blueprint.Disturbs):
+		return text, "must be one line, without control characters and others that are not seen"
 	case r.uuid && !blueprint.IsUUID(text):
 		return text, "must be a UUID"
 	case r.uuid:

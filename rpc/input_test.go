@@ -18,7 +18,7 @@ type testPaging struct {
 type testLevel string
 
 type testEverything struct {
-	Title  string                 `json:"title" check:"required,trim,min=2,max=5"`
+	Title  string                 `json:"title" check:"required,trim,line,min=2,max=5"`
 	Kind   testLevel              `json:"kind" check:"enum=low|high,default=low"`
 	ID     *string                `json:"id" check:"uuid"`
 	On     bool                   `json:"on" check:"default=true"`
@@ -81,6 +81,9 @@ func TestInputFaults(t *testing.T) {
 		{`{"title":" "}`, "title: must not be empty"},
 		{`{"title":"é"}`, "title: must have at least 2 characters"},
 		{`{"title":"éééééé"}`, "title: must have at most 5 characters"},
+		{`{"title":"a\u001b[2"}`, "title: must be one line, without control characters and others that are not seen"},
+		{`{"title":"a\nb"}`, "title: must be one line, without control characters and others that are not seen"},
+		{`{"title":"a\u202eb"}`, "title: must be one line, without control characters and others that are not seen"},
 		{`{"title":"abc","kind":"middle"}`, "kind: must be one of low, high"},
 		{`{"title":"abc","kind":null}`, "kind: must be a string"},
 		{`{"title":"abc","id":"no"}`, "id: must be a UUID"},

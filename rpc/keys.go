@@ -31,7 +31,7 @@ func (s *Service) keyList(ctx context.Context, caller *Caller, _ struct{}) ([]bl
 }
 
 type keyCreate struct {
-	Name string `json:"name" check:"required,trim,min=1,max=200"`
+	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
 // newKey is the only answer that ever holds a key.

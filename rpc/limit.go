@@ -84,5 +84,5 @@ func (h *Handler) takeOpen(r *request, cost int) error {
 	if cost == 0 || h.options.PublicLimiter == nil {
 		return nil
 	}
-	return h.options.PublicLimiter.Take("address "+networkOf(r.Request), cost)
+	return h.options.PublicLimiter.Take("address "+r.from.address, cost)
 }

@@ -44,7 +44,7 @@ func listed[T any](found []T, err error) ([]T, error) {
 }
 
 type organizationCreate struct {
-	Name string `json:"name" check:"required,trim,min=1,max=200"`
+	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
 func (s *Service) organizationCreate(ctx context.Context, caller *Caller, in organizationCreate) (blueprint.Organization, error) {
@@ -53,7 +53,7 @@ func (s *Service) organizationCreate(ctx context.Context, caller *Caller, in org
 
 type organizationUpdate struct {
 	ID   string `json:"organizationId" check:"required,uuid"`
-	Name string `json:"name" check:"required,trim,min=1,max=200"`
+	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
 func (s *Service) organizationUpdate(ctx context.Context, caller *Caller, in organizationUpdate) (blueprint.Organization, error) {
@@ -91,7 +91,7 @@ func (s *Service) organizationRemoveMember(ctx context.Context, caller *Caller, 
 }
 
 type userUpdate struct {
-	Name string `json:"name" check:"required,trim,min=1,max=200"`
+	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
 // userNamed is who somebody is.

@@ -54,6 +54,7 @@ type Caller struct {
 
 	// request is for procedures that deal in cookies and addresses.
 	request *http.Request
+	from    origin
 	// noted is for the audit log; see note.
 	noted noted
 }

@@ -21,7 +21,8 @@ type request struct {
 	stream     bool              // a batch answered as lines
 	bodiless   bool              // a form or a stream of bytes, which no procedure here reads
 	connection map[string]string // connection parameters, where a browser's EventSource puts its key
-	refused    *blueprint.Error  // set when the rate limit refused the request as a whole
+	from       origin
+	refused    *blueprint.Error // set when the rate limit refused the request as a whole
 }
 
 // parseRequest takes a request apart. An error refuses the request as a

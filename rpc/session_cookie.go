@@ -11,11 +11,14 @@ import (
 // alone, over https.
 const hostOnly = "__Host-"
 
-// SessionCookie is how the dashboard's cookie is set and read. Name tells it
-// from that of other servers on the same host, whatever their ports; Secure
-// tells whether browsers reach this server by https in a request.
+// SessionCookie is how the dashboard's cookies are set and read: that of the
+// session, and one by which a browser is known after somebody has signed in
+// there. Name tells them from those of other servers on the same host, whatever
+// their ports; Secure tells whether browsers reach this server by https in a
+// request. The second cookie goes to what is below Root alone.
 type SessionCookie struct {
 	Name   string
+	Root   string
 	Secure func(*http.Request) bool
 }
 
@@ -50,3 +53,24 @@ func (c SessionCookie) write(caller *Caller, token string, seconds int) {
 	}
 	caller.Header.Set("Set-Cookie", cookie.String())
 }
+
+// deviceOf gives what the browser of a call kept when somebody had signed in
+// there, "" when it keeps nothing.
+func (c SessionCookie) deviceOf(caller *Caller) string {
+	found, err := caller.request.Cookie(c.device())
+	if err != nil {
+		return ""
+	}
+	return found.Value
+}
+
+// keep lets the browser of a call keep by what it is known, besides its session.
+func (c SessionCookie) keep(caller *Caller, device string) {
+	cookie := http.Cookie{
+		Name: c.device(), Value: device, Path: c.Root, MaxAge: int(blueprint.DeviceLife / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(caller.request),
+	}
+	caller.Header.Add("Set-Cookie", cookie.String())
+}
+
+func (c SessionCookie) device() string { return c.Name + "_device" }

@@ -13,12 +13,15 @@ type sessionStore interface {
 	Sessions(ctx context.Context, p blueprint.Principal) ([]blueprint.Session, error)
 	EndSession(ctx context.Context, p blueprint.Principal, id string) error
 	EndSessions(ctx context.Context, p blueprint.Principal) error
+	// EndSessionOf ends the session of a token, if it is one.
+	EndSessionOf(ctx context.Context, token string) error
 }
 
 // Accounts lets people sign in: SignIn and Setup give the token that the browser
-// keeps. Their refusals are fit for who is not signed in.
+// keeps, Device what it is known by afterwards, "" for nothing. Their refusals are fit for who is not signed in.
 type Accounts interface {
 	SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error)
+	Device(email string) string
 	Link(ctx context.Context, token string) (blueprint.SetupLink, error)
 	Setup(ctx context.Context, token, email, name, password string, from blueprint.Visitor) (sessionToken string, session blueprint.Session, err error)
 	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error
@@ -75,7 +78,7 @@ type sessionCreate struct {
 type sessionSetup struct {
 	Token    string `json:"token" check:"required,max=200"`
 	Email    string `json:"email" check:"required,trim,min=3,max=320"`
-	Name     string `json:"name" check:"required,trim,min=1,max=200"`
+	Name     string `json:"name" check:"required,trim,line,min=1,max=200"`
 	Password string `json:"password" check:"required,max=1000"`
 }
 

@@ -10,7 +10,9 @@ func (s *Service) sessionCreate(ctx context.Context, caller *Caller, in sessionC
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
-	token, made, err := s.Accounts.SignIn(ctx, in.Email, in.Password, caller.visitor())
+	from := caller.visitor()
+	from.Device = s.SessionCookie.deviceOf(caller)
+	token, made, err := s.Accounts.SignIn(ctx, in.Email, in.Password, from)
 	if err != nil {
 		return session{}, err
 	}
@@ -41,13 +43,21 @@ func takesCookie(caller *Caller) error {
 	return nil
 }
 
-// begun answers who has signed in.
+// begun answers who has signed in. The session that the browser had before ends:
+// nobody could sign out of it any more.
 func (s *Service) begun(ctx context.Context, caller *Caller, token string, made blueprint.Session) (session, error) {
 	out, err := s.sessionOf(ctx, made)
-	if err == nil {
-		s.SessionCookie.set(caller, token)
+	if before := s.SessionCookie.Token(caller.request); err == nil && before != "" {
+		err = s.Store.EndSessionOf(ctx, before)
 	}
-	return out, err
+	if err != nil {
+		return session{}, err
+	}
+	s.SessionCookie.set(caller, token)
+	if device := s.Accounts.Device(out.User.Email); device != "" {
+		s.SessionCookie.keep(caller, device)
+	}
+	return out, nil
 }
 
 func (s *Service) sessionOf(ctx context.Context, of blueprint.Session) (out session, err error) {

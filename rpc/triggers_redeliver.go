@@ -75,7 +75,7 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 		return redelivered{}, err
 	}
 	caller.note("trigger", *in.TriggerID, map[string]any{"redelivered": result.Redelivered})
-	if in.DryRun || result.Stopped != "" && result.Redelivered == 0 {
+	if in.DryRun || result.Stopped != "" && result.Redelivered+len(result.Refused) == 0 {
 		caller.noteNothing()
 	}
 	next := &result.Next

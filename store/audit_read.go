@@ -19,12 +19,14 @@ const mostScopes = 1_000
 // They name what the index needs to know.
 type auditScope struct{ count, page string }
 
+const auditLines = `SELECT a.id, a.at, a.actor_id, coalesce(u.name, ''), a.action, a.target_type, a.target_id, a.via, a.detail, a.organization_id
+			FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id`
+
 func auditBy(column string) auditScope {
 	where := " FROM audit_log WHERE " + column + " = ?1 AND " + column + " <> ''"
 	return auditScope{
 		count: "SELECT count(*), coalesce(max(seq), ?2)" + where + " AND seq > ?2",
-		page: `SELECT a.id, a.at, a.actor_id, coalesce(u.name, ''), a.action, a.target_type, a.target_id, a.via, a.detail, a.organization_id
-			FROM audit_log a LEFT JOIN users u ON u.id = a.actor_id
+		page: auditLines + `
 			WHERE a.seq IN (SELECT seq` + where + ` ORDER BY seq DESC LIMIT ?2 OFFSET ?3) ORDER BY a.seq DESC`,
 	}
 }
@@ -69,6 +71,23 @@ func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, org
 	}
 	s.audits.remember(organizationID != "", of, known, pruned)
 	return list, int(known.lines), nil
+}
+
+// WholeAuditLog lists the newest lines, whoever they are of and about. It is for
+// who runs the server.
+func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.AuditEntry, err error) {
+	defer wrap(&err, "audit log")
+	if err := s.settle(ctx); err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, func(q *session) error {
+		return q.each(auditLines+" ORDER BY a.seq DESC LIMIT ?", []any{limit}, func(scan func(...any) error) error {
+			e, err := scanAudit(scan)
+			list = append(list, e)
+			return err
+		})
+	})
+	return list, err
 }
 
 func scanAudit(scan func(...any) error) (e blueprint.AuditEntry, err error) {

@@ -75,8 +75,8 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 	return member, err
 }
 
-// DropCollaborator takes a collaborator off a blueprint. Nothing happens when
-// the user is none. It needs AccessAdmin: CodeNotFound, or CodeForbidden.
+// DropCollaborator takes a collaborator off a blueprint. It needs AccessAdmin:
+// CodeNotFound, which a user who is none is too, or CodeForbidden.
 func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, userID string) (err error) {
 	defer wrap(&err, "take collaborator %s off blueprint %s for user %s", userID, blueprintID, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -88,8 +88,7 @@ func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Princi
 			return err
 		}
 		if before == "" {
-			t.unchanged(ctx)
-			return nil
+			return blueprint.Errorf(blueprint.CodeNotFound, "blueprint %s has no collaborator %s", blueprintID, userID)
 		}
 		_, organizationID, err := homeOfBlueprint(t.session, blueprintID)
 		if err != nil {

@@ -50,7 +50,8 @@ func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error
 // SaveToken stores a token in the place of the one that was read before, nil
 // when there was none. CodeConflict when another one is there by now; it stays.
 // CodeNotFound when the user may not use the connection, CodeBadRequest for a
-// token of no bytes or more than 256 KiB.
+// token of no bytes or more than 256 KiB. When an actor does it the audit log
+// has a line; a token that is renewed by itself has none.
 func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) (err error) {
 	defer wrap(&err, "save token of connection %s for user %s", connectionID, userID)
 	if len(token) == 0 || len(token) > mostToken {
@@ -71,8 +72,20 @@ func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, toke
 		if !bytes.Equal(present, replaced) {
 			return blueprint.Errorf(blueprint.CodeConflict, "the token has been changed meanwhile")
 		}
-		_, err = t.exec(upsert, connectionID, userID, sealed, now)
-		return err
+		if _, err = t.exec(upsert, connectionID, userID, sealed, now); err != nil {
+			return err
+		}
+		about := subject{kind: "connection", id: connectionID}
+		if blueprint.ActorOf(ctx) == nil {
+			return nil
+		}
+		if err := t.row(scopeOf["connection"], []any{connectionID}, &about.organization); err != nil {
+			return err
+		}
+		if about.organization == "" {
+			return s.auditOfUser(ctx, t, userID, about)
+		}
+		return s.audit(ctx, t, about)
 	}})
 }
 

@@ -48,10 +48,13 @@ func TestMembers(t *testing.T) {
 						}
 					}
 					want := before
-					if may {
+					switch {
+					case may && role == "" && before == "":
+						wantCode(t, err, blueprint.CodeNotFound)
+					case may:
 						check(t, err)
 						want = role
-					} else {
+					default:
 						wantCode(t, err, blueprint.CodeForbidden)
 					}
 					if now != want {
@@ -80,6 +83,7 @@ func TestMembersRefused(t *testing.T) {
 			_, err := s.AddMember(ctx, by, of, email, role)
 			return err
 		}
+		shared := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", OrganizationID: team}))(t)
 		for name, c := range map[string]struct {
 			err  error
 			code blueprint.Code
@@ -90,6 +94,9 @@ func TestMembersRefused(t *testing.T) {
 			"unknown organization":     {add(owner, "3b241101-e2bb-4255-8caf-4136c566a962", "stranger@example.com", "member"), blueprint.CodeForbidden, "not a member"},
 			"last owner, other role":   {add(owner, team, "owner@example.com", "admin"), blueprint.CodeConflict, "owner"},
 			"last owner leaves":        {s.DropMember(ctx, owner, team, owner.UserID), blueprint.CodeConflict, "owner"},
+			"no member goes":           {s.DropMember(ctx, owner, team, people["stranger"].UserID), blueprint.CodeNotFound, "no member"},
+			"nobody goes":              {s.DropMember(ctx, owner, team, "3b241101-e2bb-4255-8caf-4136c566a962"), blueprint.CodeNotFound, "no member"},
+			"no collaborator goes":     {s.DropCollaborator(ctx, people["creator"], shared.ID, people["stranger"].UserID), blueprint.CodeNotFound, "no collaborator"},
 			"from the workspace":       {s.DropMember(ctx, owner, workspace, owner.UserID), blueprint.CodeConflict, "owner"},
 			"an admin who steps down":  {add(people["admin"], team, "admin@example.com", "member"), blueprint.CodeForbidden, "owners"},
 			"members of another's":     {second(s.Members(ctx, people["stranger"], team)), blueprint.CodeForbidden, "not a member"},

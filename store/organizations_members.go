@@ -116,8 +116,8 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 }
 
 // DropMember takes a user out of an organization, who then reaches nothing of
-// it but the blueprints that they made. Nothing happens when they are not in
-// it. It is for admins, for owners where an admin or owner goes, and for
+// it but the blueprints that they made. Who is not in it, whether there is such a user or not, is
+// CodeNotFound. It is for admins, for owners where an admin or owner goes, and for
 // oneself: CodeForbidden. The last owner stays: CodeConflict.
 func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, organizationID, userID string) (err error) {
 	defer wrap(&err, "take user %s out of organization %s for user %s", userID, organizationID, principal.UserID)
@@ -139,8 +139,7 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 			}
 		}
 		if before == "" {
-			t.unchanged(ctx)
-			return nil
+			return blueprint.Errorf(blueprint.CodeNotFound, "organization %s has no member %s", organizationID, userID)
 		}
 		if err := removeMember(t, organizationID, userID); err != nil {
 			return err

@@ -83,7 +83,11 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 		if err != nil {
 			return err
 		}
-		return s.auditSession(ctx, t, link.UserID, subject{kind: "session", id: made.ID, detail: map[string]any{"changed": []string{"name", "password"}, "fresh": link.Fresh}})
+		changed := []string{"name", "password"}
+		if email != link.Email {
+			changed = append([]string{"email"}, changed...)
+		}
+		return s.auditSession(ctx, t, link.UserID, subject{kind: "session", id: made.ID, detail: map[string]any{"changed": changed, "fresh": link.Fresh}})
 	})
 	return made, err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"blueprintd/harness"
@@ -51,8 +52,9 @@ func (b *book) lines(list func(input object) answer, organization string) (all [
 	}
 }
 
-// lateRest is how long a line that is written behind its change may wait.
-const lateRest = 10 * time.Millisecond
+// lateRest is how long a line that is written behind its change may wait at most,
+// when nothing else is written. It rests for 10 ms, and then comes a commit.
+const lateRest = time.Second
 
 // judgeLines holds the lines of the audit log against the deeds: each that was
 // acknowledged has one, and there are no others than of those that were sent.
@@ -64,8 +66,6 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 		who, known := users[l.actor]
 		run, _ := harness.At(l.detail, "executionId").(string)
 		switch {
-		case l.action == "user.add":
-			continue // it is no part of the load
 		case l.action == "session.create" && harness.At(l.detail, "outcome") == "failed":
 			failed++
 			continue
@@ -108,13 +108,13 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 	for key, deeds := range acknowledged {
 		missing := len(deeds) - there[key]
 		for _, d := range deeds {
-			if missing > 0 && traces[d.action].late && b.justBeforeKill(d.at) {
+			if missing > 0 && traces[d.action].late && b.justBeforeKill(m, d) {
 				missing--
 				missed++
 			}
 		}
 		if missing > 0 {
-			b.violated("I17", key.run, "%s (%s) of %s %s was acknowledged %d times, the audit log has %d lines of it; the last answer came %s", key.action, key.via, key.kind, key.target, len(deeds), there[key], b.beforeKill(deeds[len(deeds)-1].at))
+			b.violated("I17", key.run, "%s (%s) of %s %s was acknowledged %d times, the audit log has %d lines of it; %s", key.action, key.via, key.kind, key.target, len(deeds), there[key], b.nearest(m, deeds))
 		}
 	}
 	b.judgeNameless(m, unsure)
@@ -149,26 +149,48 @@ func (b *book) judgeNameless(m *minutes, left map[said]int) {
 }
 
 // justBeforeKill tells whether a process was killed so soon after an answer
-// that a line about it may not have been written.
-func (b *book) justBeforeKill(at time.Time) bool {
+// that a line about it may not have been written: before anything that was sent
+// later was acknowledged. The line waits in the queue of what is written, in
+// front of all that comes later.
+func (b *book) justBeforeKill(m *minutes, d *deed) bool {
 	for _, o := range b.outages {
-		if !o.asked && !at.Before(o.from.Add(-lateRest)) && !at.After(o.to) {
+		if !o.asked && !d.at.Before(o.from.Add(-lateRest)) && !d.at.After(o.to) && m.acknowledgedBetween(d.at, o.from) == 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// beforeKill tells how long after an answer the next process ended.
-func (b *book) beforeKill(at time.Time) string {
-	for _, o := range b.outages {
-		if !at.After(o.to) {
-			what := "before a kill"
-			if o.asked {
-				what = "before an end that was asked for"
-			}
-			return o.from.Sub(at).String() + " " + what
+// acknowledgedBetween counts the changes that were sent after one instant and
+// acknowledged before another.
+func (m *minutes) acknowledgedBetween(after, before time.Time) (n int) {
+	for _, d := range m.all {
+		if d.sure && d.action != "connection.test" && d.sent.After(after) && d.at.Before(before) {
+			n++
 		}
 	}
-	return "after the last kill"
+	return n
+}
+
+// nearest tells which of some answers came closest before the end of a process,
+// and how many changes were acknowledged between.
+func (b *book) nearest(m *minutes, deeds []*deed) string {
+	var last *deed
+	var end outage
+	for _, o := range b.outages {
+		for _, d := range deeds {
+			if !d.at.After(o.from) && (last == nil || o.from.Sub(d.at) < end.from.Sub(last.at)) {
+				last, end = d, o
+			}
+		}
+	}
+	if last == nil {
+		return "no process ended since"
+	}
+	later := m.acknowledgedBetween(last.at, end.from)
+	what := "a kill"
+	if end.asked {
+		what = "an end that was asked for"
+	}
+	return fmt.Sprintf("of their answers one came %v before %s, and %d changes were sent and acknowledged between", end.from.Sub(last.at).Round(100*time.Microsecond), what, later)
 }

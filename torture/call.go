@@ -29,8 +29,9 @@ func newDoor() *door {
 
 // Mutate calls a procedure that changes something.
 func (d *door) Mutate(ctx context.Context, procedure string, input object) answer {
+	sent := now()
 	a := d.Client.Mutate(ctx, procedure, input)
-	d.minutes.note(byKey, procedure, input, a)
+	d.minutes.note(byKey, sent, procedure, input, a)
 	return a
 }
 
@@ -46,12 +47,13 @@ func (d *door) Create(ctx context.Context, procedure string, input object) (id s
 // Do makes a request. One that fires a trigger changes something, unless it is
 // answered with what another has started.
 func (d *door) Do(ctx context.Context, method, path string, body any, headers ...string) answer {
+	sent := now()
 	a := d.Client.Do(ctx, method, path, body, headers...)
 	rest, fires := strings.CutSuffix(path, "/fire")
 	if trigger, fires2 := strings.CutPrefix(rest, "/v1/triggers/"); fires && fires2 && !(a.OK() && a.Status != http.StatusAccepted) {
 		told := a
 		told.Value = nil // its line does not say which run it was
-		d.minutes.note(byKey, "blueprintTriggers.fire", object{"triggerId": trigger}, told)
+		d.minutes.note(byKey, sent, "blueprintTriggers.fire", object{"triggerId": trigger}, told)
 	}
 	return a
 }

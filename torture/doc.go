@@ -66,7 +66,8 @@
 //	     was done to what, by whom and which way; of what was not acknowledged
 //	     change and line are both there or neither, and no line is about what
 //	     never was. A line about a run is written behind it: one may be missing
-//	     whose answer came in the last 10 ms before a kill
+//	     whose answer came within a second before a kill, if nothing that was
+//	     sent after it was acknowledged before the kill
 //	I18  in each hour as many runs of each blueprint and organization are counted
 //	     as completed and failed as ended so
 //	I19  who is signed in stays so; a session that has ended, or whose password

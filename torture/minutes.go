@@ -23,8 +23,9 @@ var (
 type deed struct {
 	by
 	action string
-	target string    // "" = that was not told
-	run    string    // that it started, where its line says so
+	target string // "" = that was not told
+	run    string // that it started, where its line says so
+	sent   time.Time
 	at     time.Time // when its answer came
 	sure   bool      // it was one of success
 }
@@ -64,6 +65,7 @@ var traces = map[string]trace{
 	"session.delete":                        {kind: "session", input: "id"},
 	"session.revoke":                        {kind: "session", input: "id"},
 	"session.changePassword":                {kind: "user", input: "userId"},
+	"user.add":                              {kind: "user", input: "userId"},
 	"user.link":                             {kind: "user", input: "userId"},
 }
 
@@ -76,7 +78,7 @@ type minutes struct {
 }
 
 // note takes down what an answer says of a change; nil when nothing was changed.
-func (m *minutes) note(who by, action string, input object, a answer) *deed {
+func (m *minutes) note(who by, sent time.Time, action string, input object, a answer) *deed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	t, known := traces[action]
@@ -90,7 +92,7 @@ func (m *minutes) note(who by, action string, input object, a answer) *deed {
 	if a.Err == harness.ErrDown || a.Err == nil && a.Status >= 300 && a.Status < 500 {
 		return nil
 	}
-	d := &deed{by: who, action: action, at: now(), sure: a.OK()}
+	d := &deed{by: who, action: action, sent: sent, at: now(), sure: a.OK()}
 	if t.input != "" {
 		d.target, _ = input[t.input].(string)
 	} else if d.sure {

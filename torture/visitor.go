@@ -84,6 +84,7 @@ func (v *visitor) command(ctx context.Context, arguments ...string) (string, err
 
 // arrive adds the visitor to the users.
 func (v *visitor) arrive(ctx context.Context) error {
+	begun := now()
 	out, err := v.command(ctx, "user", "add", "--email", v.email, "--name", "Visitor", "--json")
 	if err != nil {
 		return fmt.Errorf("user add: %w", err)
@@ -93,6 +94,9 @@ func (v *visitor) arrive(ctx context.Context) error {
 		return fmt.Errorf("user add: %w", err)
 	}
 	v.id = added.ID
+	for _, action := range []string{"user.add", "user.link"} {
+		v.door.minutes.note(byOperator, begun, action, object{"userId": v.id}, answer{Status: http.StatusOK})
+	}
 	return v.addLink(added.SetupURL)
 }
 
@@ -145,11 +149,12 @@ func (v *visitor) call(ctx context.Context, from *browser, procedure string, inp
 
 // does is call of what changes something.
 func (v *visitor) does(ctx context.Context, from *browser, procedure string, input object) (answer, *deed) {
+	begun := now()
 	a := v.call(ctx, from, procedure, input, true)
 	if a.OK() {
 		v.used(from, a)
 	}
-	return a, v.door.minutes.note(bySession, procedure, input, a)
+	return a, v.door.minutes.note(bySession, begun, procedure, input, a)
 }
 
 // used notes that a session has worked.
@@ -207,6 +212,9 @@ func (v *visitor) signIn(ctx context.Context, password string) (made *browser, r
 func (v *visitor) open(a answer, d *deed) *browser {
 	response := http.Response{Header: a.Header}
 	for _, c := range response.Cookies() {
+		if c.Path != "/" {
+			continue // it is not that of the session
+		}
 		made := &browser{token: c.Value, deed: d, state: signedIn}
 		v.browsers = append(v.browsers, made)
 		return made
@@ -262,29 +270,34 @@ func (v *visitor) step(ctx context.Context) {
 		}
 	}
 	switch dice := v.random.IntN(100); {
-	case dice < 15:
+	case dice < 12:
 		v.look(ctx, here)
-	case dice < 25:
-		if other := v.browsers[v.random.IntN(len(v.browsers))]; other.state != signedIn {
+	case dice < 30:
+		// One that ended just now has not yet ended again with a password.
+		list := v.browsers
+		if v.random.IntN(3) > 0 {
+			list = list[max(0, len(list)-mostBrowsers):]
+		}
+		if other := list[v.random.IntN(len(list))]; other.state != signedIn {
 			v.look(ctx, other)
 		}
-	case dice < 35 && signed < mostBrowsers:
+	case dice < 39 && signed < mostBrowsers:
 		v.signIn(ctx, v.password)
-	case dice < 42:
+	case dice < 45:
 		v.end(ctx, here, here)
-	case dice < 48:
+	case dice < 52:
 		if other := v.some(signedIn); other != here {
 			v.end(ctx, here, other)
 		}
-	case dice < 53:
+	case dice < 55:
 		v.changePassword(ctx, here)
-	case dice < 58:
+	case dice < 59:
 		v.askForLink(ctx)
-	case dice < 66:
+	case dice < 64:
 		v.setUp(ctx, false)
-	case dice < 69:
+	case dice < 67:
 		v.setUp(ctx, true)
-	case dice < 70 && len(v.past) > 0:
+	case dice < 68 && len(v.past) > 0:
 		v.tryPast(ctx, v.past[v.random.IntN(len(v.past))])
 	default:
 		v.change(ctx, here)
@@ -305,8 +318,9 @@ func (v *visitor) end(ctx context.Context, from, other *browser) {
 	if procedure == "session.delete" {
 		sent = object{}
 	}
+	begun := now()
 	a := v.call(ctx, from, procedure, sent, true)
-	v.door.minutes.note(bySession, procedure, input, a)
+	v.door.minutes.note(bySession, begun, procedure, input, a)
 	switch {
 	case a.OK():
 		if v.used(from, a); other.state == signedIn {

@@ -13,8 +13,9 @@ func (v *visitor) changePassword(ctx context.Context, from *browser) {
 	v.number++
 	one := &unheard{password: passwordOf(v.number), keeps: from}
 	input := object{"current": v.password, "password": one.password}
+	begun := now()
 	a := v.call(ctx, from, "session.changePassword", input, true)
-	v.door.minutes.note(bySession, "session.changePassword", object{"userId": v.id}, a)
+	v.door.minutes.note(bySession, begun, "session.changePassword", object{"userId": v.id}, a)
 	switch {
 	case a.OK():
 		v.used(from, a)
@@ -75,6 +76,7 @@ func (v *visitor) tryPast(ctx context.Context, password string) {
 
 // askForLink has a command make a link.
 func (v *visitor) askForLink(ctx context.Context) {
+	begun := now()
 	out, err := v.command(ctx, "user", "link", "--email", v.email)
 	if err == nil {
 		err = v.addLink(out)
@@ -83,7 +85,7 @@ func (v *visitor) askForLink(ctx context.Context) {
 		v.book.violated("I19", "", "user link did not make a link: %v", err)
 		return
 	}
-	v.door.minutes.note(byOperator, "user.link", object{"userId": v.id}, answer{Status: http.StatusOK})
+	v.door.minutes.note(byOperator, begun, "user.link", object{"userId": v.id}, answer{Status: http.StatusOK})
 }
 
 // setUp sets a password with a link: the newest one, or one that is dead.

@@ -64,7 +64,7 @@ func TestVisitor(t *testing.T) {
 		{"an end of what is not there", end, 404, "I19", "signed in, gone"},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			http.SetCookie(w, &http.Cookie{Name: "blueprintd_1", Value: "token"})
+			http.SetCookie(w, &http.Cookie{Name: "blueprintd_1", Value: "token", Path: "/"})
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, `{"result":{"data":{"json":[]}}}`)
 		}))

@@ -41,7 +41,9 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 		c.event("event")
 		c.uuid("blueprintId")
 	case blueprint.TriggerAPI:
-		c.text("label", maxText)
+		if text, ok := c.text("label", maxText); ok && strings.ContainsFunc(text, blueprint.Disturbs) {
+			c.refuse("must be one line, without control characters and others that are not seen", "label")
+		}
 		c.schema("inputSchema")
 	case blueprint.TriggerManual:
 	default:

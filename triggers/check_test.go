@@ -77,6 +77,7 @@ func TestCheck(t *testing.T) {
 		{"manual", `{"breaker": 0}`, "breaker: must be true or false"},
 		{"api", `{"label": "Orders", "inputSchema": {"type": "object"}}`, ""},
 		{"api", `{"inputSchema": true}`, ""},
+		{"api", `{"label": "a\u009bb"}`, "label: must be one line, without control characters and others that are not seen"},
 		{"api", `{"label": 1}`, "label: must be a string"},
 		{"api", `{"inputSchema": "x"}`, "inputSchema: must be a JSON Schema (an object)"},
 		{"api", `{"inputSchema": {"type": "objekt"}}`, "inputSchema"},

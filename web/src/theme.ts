@@ -9,6 +9,9 @@ const colors = Object.fromEntries([
   ...Object.entries(aliases).map(([name, of]) => [name, palettes[of]]),
 ]) as Record<string, MantineColorsTuple>
 
+// The page behind a dialog does not scroll; its bar stays, or the page would move by its width.
+const keepBar = { removeScrollBar: false }
+
 /** The look of the dashboard: calm and dense, petrol on cool greys, the system's fonts. */
 export const theme = createTheme({
   colors,
@@ -45,10 +48,10 @@ export const theme = createTheme({
     // Their heads are <header> elements, which outside of an article would be banners of the page.
     DrawerHeader: { defaultProps: { component: 'div' } },
     ModalHeader: { defaultProps: { component: 'div' } },
-    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, removeScrollProps: keepBar } },
     // Its placeholder would be a child that no menu may have; without it the first item gets the focus.
     Menu: { defaultProps: { shadow: 'md', withinPortal: true, withInitialFocusPlaceholder: false } },
-    Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' }, overlayProps: { backgroundOpacity: 0.5 } } },
+    Modal: { defaultProps: { centered: true, closeButtonProps: { 'aria-label': 'Close' }, overlayProps: { backgroundOpacity: 0.5 }, removeScrollProps: keepBar } },
     Paper: { defaultProps: { radius: 'md' } },
     Tooltip: Tooltip.extend({ defaultProps: { openDelay: 300, events: { hover: true, focus: true, touch: false }, withArrow: true } }),
   },

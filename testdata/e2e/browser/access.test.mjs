@@ -76,7 +76,7 @@ test('a private one is not there for others', async () => {
 test('a collaborator edits until that is taken back', async () => {
   const { page } = ada;
   await page.goto(`/blueprints/${closed.id}/share`);
-  await page.getByRole('textbox', { name: 'E-mail of their account here' }).fill('bo@example.org');
+  await page.getByRole('textbox', { name: 'Email of their account here' }).fill('bo@example.org');
   await page.getByRole('button', { name: 'Add' }).first().click();
   await page.getByRole('button', { name: /Remove Bo/ }).waitFor();
   await bo.page.goto(`/blueprints/${closed.id}/edit`);

@@ -42,9 +42,22 @@ async function open(title, blueprint_map) {
   return id;
 }
 
+/** Where something is once it no longer moves: the view glides when it is made to show everything. */
+async function atRest(locator) {
+  let last;
+  return until('the view stands still', async () => {
+    const box = await locator.boundingBox();
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+    const same = box !== null && JSON.stringify(box) === JSON.stringify(last);
+    last = box;
+    return same ? box : undefined;
+  });
+}
+
 /** The dot on a card at which edges begin (or end): it has no name, for it is for the mouse alone. */
 const handle = async (name, way) => {
-  const box = await card(name).locator(way === undefined ? '[data-handlepos=left]' : `[data-handlepos=right]${way ? `[data-handleid=${way}]` : ''}`).first().boundingBox();
+  const dot = card(name).locator(way === undefined ? '[data-handlepos=left]' : `[data-handlepos=right]${way ? `[data-handleid=${way}]` : ''}`).first();
+  const box = await atRest(dot);
   return [box.x + box.width / 2, box.y + box.height / 2];
 };
 async function draw(from, to) {
@@ -62,12 +75,15 @@ test('by mouse', async () => {
   await page.getByRole('button', { name: 'Make it and open the editor' }).click();
   await page.getByText('No nodes yet').waitFor();
   const types = page.getByRole('complementary', { name: 'Node types' });
-  const { width } = await canvas().boundingBox();
-  for (const [i, name] of ['Template', 'Condition', 'Log'].entries()) {
-    await types.getByRole('button', { name, exact: true }).dragTo(canvas(), { targetPosition: { x: 30 + i * width * 0.25, y: 120 + i * 130 } });
-    await card(new RegExp(name)).waitFor();
+  let place = { x: 40, y: 80 };
+  for (const name of ['Template', 'Condition', 'Log']) {
+    await types.getByRole('button', { name, exact: true }).dragTo(canvas(), { targetPosition: place });
+    await card(new RegExp(name)).focus();
+    await page.keyboard.press('Escape'); // no node is chosen: no panel takes room
+    await page.getByRole('complementary', { name: 'Settings' }).waitFor({ state: 'detached' });
+    const [frame, box] = [await canvas().boundingBox(), await atRest(card(new RegExp(name)))];
+    place = { x: box.x - frame.x + 60, y: box.y - frame.y + 170 }; // the next one below it, to the right
   }
-  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Show everything' }).click();
   await draw(await handle(/template/, ''), await handle(/conditional/));
   await page.getByRole('dialog', { name: 'From a list to a graph' }).getByRole('button', { name: 'Only this edge' }).click();
@@ -104,13 +120,15 @@ test('by keyboard alone', async () => {
   await page.keyboard.press('Enter');
   await page.getByText('No nodes yet').waitFor();
   await page.getByRole('button', { name: 'Add the first node' }).press('Enter');
-  for (const [i, name] of ['template', 'condition', 'log'].entries()) {
-    if (i > 0) await page.keyboard.press('a');
-    await page.keyboard.type(name);
+  for (const [name, type] of [['template', /, template/], ['condition', /, conditional/], ['log', /, log/]]) {
+    await page.keyboard.type(name); // the focus is on the search, and stays there
     await page.keyboard.press('Enter');
-    await until('the focus is on the new node', async () => (await canvas().getByRole('group').and(page.locator(':focus')).count()) === 1 || undefined);
+    await card(type).waitFor();
   }
-  const focus = async (name) => card(name).focus();
+  await card(/, log/).focus();
+  await page.keyboard.press('f');
+  await card(/, template/).waitFor();
+  const focus = (name) => card(name).focus();
   const connect = async (from, to, way) => {
     await focus(from);
     await page.keyboard.press('c');
@@ -131,7 +149,7 @@ test('by keyboard alone', async () => {
     await dialog.getByRole('button', { name: 'Connect', exact: true }).press('Enter');
     await dialog.waitFor({ state: 'detached' });
   };
-  await connect(/template/, 'condition');
+  await connect(/, template/, 'condition');
   const first = page.getByRole('dialog', { name: 'From a list to a graph' });
   await first.getByRole('button', { name: 'Only this edge' }).press('Enter');
   await first.waitFor({ state: 'detached' });

@@ -43,10 +43,10 @@ async function barriers(page) {
 // What reaches beyond the right edge makes a phone scroll sideways.
 const wider = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-for (const scheme of ['light', 'dark']) {
-  for (const [screen, viewport] of Object.entries({ desktop, phone })) {
-    describe(`${scheme}, ${screen}`, { concurrency: 1 }, () => {
-      test('every page', async (t) => {
+describe('every page', { concurrency: 2 }, () => {
+  for (const scheme of ['light', 'dark']) {
+    for (const [screen, viewport] of Object.entries({ desktop, phone })) {
+      test(`${scheme}, ${screen}`, async (t) => {
         const found = [];
         const look = async (page, name) => {
           await page.screenshot({ path: join(folder, `${name}-${screen}-${scheme}.png`), fullPage: true, animations: 'disabled', caret: 'hide' });
@@ -71,6 +71,6 @@ for (const scheme of ['light', 'dark']) {
         t.diagnostic(`${pages.length + 1} pictures are in ${folder}`);
         assert.deepEqual(found, [], found.join('\n'));
       });
-    });
+    }
   }
-}
+});

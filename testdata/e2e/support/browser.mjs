@@ -29,7 +29,8 @@ export async function startBrowser(server) {
   let pictures = 0;
 
   async function person({ scheme = 'light', viewport = desktop, ...options } = {}) {
-    const context = await chrome.newContext({ baseURL: server.apiHost, viewport, colorScheme: scheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
+    const mobile = viewport.width < 500; // as a phone does it: touch, and bars for scrolling that take no room
+    const context = await chrome.newContext({ baseURL: server.apiHost, viewport, isMobile: mobile, hasTouch: mobile, colorScheme: scheme, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options });
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: server.apiHost });
     context.setDefaultTimeout(10_000);
     const guard = watch(context, server.apiHost);

@@ -22,6 +22,11 @@ test('the field of an issue is found by its path', () => {
   assert.equal(showPath(['nodes', 0, 'config', 'url']), 'nodes[0].config.url')
 })
 
+test('a message begins as a sentence, unless it begins with a name', () => {
+  const cases = [['the last owner stays', 'The last owner stays'], ['title: required', 'title: required'], ['nodes[0].id is taken', 'nodes[0].id is taken'], ['blueprint_map is missing', 'blueprint_map is missing'], ['Fine', 'Fine'], ['', 'The server refused without saying why.']]
+  for (const [given, wanted] of cases) assert.equal(describeError(thrown(given!, { code: 'CONFLICT' })).message, wanted)
+})
+
 test('a busy server says when to come again', () => {
   const told = describeError(thrown('too many requests', { code: 'TOO_MANY_REQUESTS', httpStatus: 429 }, answer(429, { 'Retry-After': '1' })))
   assert.equal(told.retryAfter, 1)

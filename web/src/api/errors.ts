@@ -29,7 +29,7 @@ const hints: Record<string, string> = {
   UNAUTHORIZED: 'Sign in again.',
   FORBIDDEN: 'Ask somebody who manages it for access.',
   NOT_FOUND: 'It may have been deleted, or the address is mistyped.',
-  CONFLICT: 'It was changed meanwhile. Reload to see how it is now.',
+  CONFLICT: 'If that is new to you, it changed meanwhile: reload to see how it is now.',
   TOO_MANY_REQUESTS: 'Wait a moment and try again.',
   SERVICE_UNAVAILABLE: 'The server is starting, stopping or busy. Try again in a moment.',
   PAYLOAD_TOO_LARGE: 'Send less at once.',
@@ -46,7 +46,7 @@ export function describeError(error: unknown): Described {
   const retryAfter = retryAfterOf(error)
   const wait = retryAfter !== undefined && retryAfter > 0 ? `Try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.` : undefined
   return {
-    message: text(field(error, 'message')) || 'The server refused without saying why.',
+    message: sentence(text(field(error, 'message')) || 'The server refused without saying why.'),
     code,
     status: number(field(data, 'httpStatus')),
     issues: issuesOf(data),
@@ -91,6 +91,11 @@ function unknown(error: unknown): Described {
 
 function isCall(error: unknown): boolean {
   return field(error, 'name') === 'TRPCClientError' || error instanceof TypeError && /fetch|network|load failed/i.test(error.message)
+}
+
+// The server writes its messages in small letters, for logs and lists; a word that is a name (a field, a number) stays.
+function sentence(message: string): string {
+  return /^[a-z]+[ ,;]/.test(message) ? message[0]!.toUpperCase() + message.slice(1) : message
 }
 
 function issuesOf(data: unknown): Issue[] {

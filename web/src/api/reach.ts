@@ -38,6 +38,17 @@ export function askNow(): void {
   void ask()
 }
 
+/** Asks whether the server answers; if not, marks it away. */
+export async function isThere(): Promise<boolean> {
+  try {
+    if ((await fetch('/healthz', { cache: 'no-store' })).ok) return true
+  } catch {
+    // No answer: it is away.
+  }
+  markAway()
+  return false
+}
+
 /** Calls back whenever the server is back; answers a function that ends it. */
 export function onReturn(returned: () => void): () => void {
   returns.add(returned)
@@ -51,12 +62,7 @@ export function useAway(): boolean {
 
 async function ask(): Promise<void> {
   wait = Math.min(wait * 1.5, 10_000)
-  try {
-    const answer = await fetch('/healthz', { cache: 'no-store' })
-    if (answer.ok) return back()
-  } catch {
-    // Still away: asked again below.
-  }
+  if (await isThere()) return back()
   if (!away) return
   clearTimeout(timer)
   timer = setTimeout(ask, wait)

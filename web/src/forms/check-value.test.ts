@@ -12,7 +12,7 @@ test('what is plainly wrong is told at its place', () => {
   assert.deepEqual(checkValue(schema, { name: 'x', age: 3, mail: 'a@b', tags: ['a'], note: null }), [])
   const told = checkValue(schema, { name: '', age: -1.5, tags: ['b', 'a', 'a'] }).map((issue) => `${issue.path.join('.')}: ${issue.message}`)
   assert.deepEqual(told, [
-    'name: This must not be empty.', 'age: This must be a whole number.', 'age: This must be at least 0.', 'mail: This is required.',
+    'name: This must not be empty.', 'mail: This is required.', 'age: This must be a whole number.', 'age: This must be at least 0.',
     'tags: This must have at most 2 items.', 'tags.0: This is not one of the choices.',
   ])
   assert.deepEqual(checkValue({ type: 'string', pattern: '[' }, 'x'), [])

@@ -1,5 +1,5 @@
 import { IconAlertTriangle, IconInfoCircle } from '@tabler/icons-react'
-import { type ReactNode, useContext } from 'react'
+import { type ReactNode, useContext, useLayoutEffect } from 'react'
 import { HideLabelContext } from './form-state'
 import classes from './forms.module.css'
 import { isWarning, ordered, sentence } from './issues'
@@ -22,6 +22,15 @@ type Props = {
 /** A control with its name above and what there is to say about it below. */
 export function Frame({ id, label, required, description, issues = [], actions, group, children }: Props) {
   const hideLabel = useContext(HideLabelContext)
+  const bad = issues.some((issue) => !isWarning(issue))
+  // Mantine's inputs take what describes them, and whether they are wrong, from a wrapper of their own and drop what they are given.
+  useLayoutEffect(() => {
+    const control = group ? null : document.getElementById(id)
+    if (!control) return
+    control.setAttribute('aria-describedby', `${id}-about`)
+    if (bad) control.setAttribute('aria-invalid', 'true')
+    else control.removeAttribute('aria-invalid')
+  })
   const name = <>{label}{required && <span className={classes.star} aria-hidden> *</span>}</>
   const head = (
     <div className={classes.head} data-hidden={hideLabel && !actions ? true : undefined}>

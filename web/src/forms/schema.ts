@@ -144,7 +144,8 @@ function ofObject(schema: Record<string, unknown>): Known {
     return { kind: 'map', items: record(schema.additionalProperties) ?? true, open }
   }
   const required = new Set(list(schema.required))
-  const order = list(schema['x-order'])
+  // The server does not keep the order of keys. Lists keep theirs, so what must be filled in comes first, as it is named.
+  const order = [...new Set([...list(schema['x-order']), ...required])]
   const keys = [...order.filter((key) => Object.hasOwn(members, key)), ...Object.keys(members).filter((key) => !order.includes(key))]
   return { kind: 'object', open, properties: keys.map((key) => ({ key, schema: members[key] as Schema, required: required.has(key) })) }
 }

@@ -66,7 +66,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
       </div>
       <div data-field="title">
         <Frame id={`${id}-title`} label="Title" issues={titleIssues}>
-          <TextInput {...about(`${id}-title`, titleIssues)} value={node.title} readOnly={readOnly} onChange={(event) => set('title', event.currentTarget.value)} />
+          <TextInput {...about(`${id}-title`, titleIssues)} value={node.title} readOnly={readOnly} styles={readOnly ? { input: { background: 'transparent', borderStyle: 'dashed' } } : undefined} onChange={(event) => set('title', event.currentTarget.value)} />
         </Frame>
       </div>
       <div data-field="id">

@@ -1,4 +1,4 @@
-import { ActionIcon, CopyButton, Tooltip } from '@mantine/core'
+import { ActionIcon, CopyButton, Tooltip, VisuallyHidden } from '@mantine/core'
 import { IconCheck, IconCopy, IconEye, IconEyeOff } from '@tabler/icons-react'
 import { useId, useState } from 'react'
 import classes from './copy-field.module.css'
@@ -11,17 +11,19 @@ type Props = {
   hideLabel?: boolean
   /** Hides the value behind dots until it is revealed. Copying works either way. */
   secret?: boolean
+  /** What a hidden value looks like: dots unless told, as for a command that holds a secret. */
+  mask?: string
 }
 
 /** A value to take away: monospace, with a copy button. */
-export function CopyField({ value, label, hideLabel = false, secret = false }: Props) {
+export function CopyField({ value, label, hideLabel = false, secret = false, mask = '•'.repeat(24) }: Props) {
   const [open, setOpen] = useState(!secret)
   const id = useId()
   return (
     <div className={classes.field} role="group" aria-labelledby={hideLabel ? undefined : id} aria-label={hideLabel ? label : undefined}>
       {!hideLabel && <div id={id} className={classes.label}>{label}</div>}
       <div className={classes.box}>
-        <code className={classes.value} tabIndex={0} aria-label={open ? undefined : `${label}, hidden`}>{open ? value : '•'.repeat(24)}</code>
+        <code className={classes.value}>{open ? value : mask}{!open && <VisuallyHidden> hidden</VisuallyHidden>}</code>
         {secret && (
           <ActionIcon aria-label={open ? `Hide ${lower(label)}` : `Show ${lower(label)}`} onClick={() => setOpen(!open)}>
             {open ? <IconEyeOff size={17} aria-hidden /> : <IconEye size={17} aria-hidden />}

@@ -3,7 +3,7 @@ import { IconPlugConnectedX } from '@tabler/icons-react'
 import { askNow, useAway } from '../api/reach'
 import classes from './away-banner.module.css'
 
-/** Says at the top that the server does not answer; it lies over the page, so that nothing moves. */
+/** Says at the top that the server does not answer; nothing moves by it. */
 export function AwayBanner() {
   const away = useAway()
   return (

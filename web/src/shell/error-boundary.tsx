@@ -1,5 +1,6 @@
 import { Button, Code, Group, Stack, Text, Title } from '@mantine/core'
 import { Component, type ErrorInfo, type ReactNode } from 'react'
+import { MissingPart } from './missing-part'
 
 /** Shows what happened when a page breaks. `within`: one page inside the shell, so that the navigation still works. */
 export class ErrorBoundary extends Component<{ children: ReactNode; within?: boolean }, { failure?: unknown }> {
@@ -16,26 +17,29 @@ export class ErrorBoundary extends Component<{ children: ReactNode; within?: boo
   override render() {
     const { failure } = this.state
     if (failure === undefined) return this.props.children
-    const stale = isMissingChunk(failure)
     return (
       <Stack component={this.props.within ? 'section' : 'main'} maw={560} mx="auto" p="md" pt="10vh" role="alert">
-        <Title order={1}>{stale ? 'The dashboard was updated' : 'This page broke'}</Title>
-        <Text>
-          {stale
-            ? 'The server has a newer version of this dashboard, or could not be reached for a part of it. Reload to go on.'
-            : 'What you see is a mistake of the dashboard, not of your data. Reloading often helps; what was saved is safe.'}
-        </Text>
-        {!stale && <Code block>{failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure)}</Code>}
-        <Group>
-          <Button onClick={() => location.reload()}>Reload</Button>
-          <Button variant="default" component="a" href="/">Go to the start</Button>
-        </Group>
+        {isMissingChunk(failure) ? <MissingPart /> : <Broken failure={failure} />}
       </Stack>
     )
   }
 }
 
-// After an upgrade the files of the old version are gone; browsers say so in different words.
+function Broken({ failure }: { failure: unknown }) {
+  return (
+    <>
+      <Title order={1}>This page broke</Title>
+      <Text>What you see is a mistake of the dashboard, not of your data. Reloading often helps; what was saved is safe.</Text>
+      <Code block>{failure instanceof Error ? `${failure.name}: ${failure.message}` : String(failure)}</Code>
+      <Group>
+        <Button onClick={() => location.reload()}>Reload</Button>
+        <Button variant="default" component="a" href="/">Go to the start</Button>
+      </Group>
+    </>
+  )
+}
+
+// After an upgrade the files of the old version are gone, and without a server all are; browsers say so in different words.
 function isMissingChunk(failure: unknown): boolean {
   return failure instanceof Error && /dynamically imported module|module script failed|preload CSS/i.test(failure.message)
 }

@@ -20,9 +20,9 @@ export function OrganizationMenu() {
       <Menu.Dropdown>
         <Menu.Label>Show only</Menu.Label>
         {entries.map((one) => (
-          <Menu.Item key={one.id ?? 'all'} role="menuitemradio" aria-checked={one.id === id} onClick={() => choose(one.id)} rightSection={one.id === id ? <IconCheck size={16} aria-hidden /> : null}>
+          <Menu.RadioItem key={one.id ?? 'all'} value={one.id ?? ''} checked={one.id === id} onChange={() => choose(one.id)} checkIcon={<IconCheck size={16} aria-hidden />} closeMenuOnClick>
             {one.name}
-          </Menu.Item>
+          </Menu.RadioItem>
         ))}
       </Menu.Dropdown>
     </Menu>

@@ -25,6 +25,11 @@ export function useRouteFocus(): void {
   }, [path, back])
 }
 
+/** Lets the next page that shows its heading give it the focus: after signing in, when the form that had it is gone. */
+export function expectHeading(): void {
+  waiting = true
+}
+
 /** Gives the focus to a heading that has just appeared, if a navigation waits for one. PageHeader calls it. */
 export function focusHeading(heading: HTMLElement | null): void {
   // While the next page comes, the old one may still be there, hidden.

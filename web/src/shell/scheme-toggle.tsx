@@ -18,16 +18,17 @@ export function SchemeToggle() {
       </Menu.Target>
       <Menu.Dropdown>
         {schemes.map(({ value, title, icon: Icon }) => (
-          <Menu.Item
+          <Menu.RadioItem
             key={value}
-            role="menuitemradio"
-            aria-checked={value === colorScheme}
-            leftSection={<Icon size={16} aria-hidden />}
-            rightSection={value === colorScheme ? <IconCheck size={16} aria-hidden /> : null}
-            onClick={() => setColorScheme(value)}
+            value={value}
+            checked={value === colorScheme}
+            checkIcon={<IconCheck size={16} aria-hidden />}
+            rightSection={<Icon size={16} aria-hidden />}
+            closeMenuOnClick
+            onChange={() => setColorScheme(value)}
           >
             {title}
-          </Menu.Item>
+          </Menu.RadioItem>
         ))}
       </Menu.Dropdown>
     </Menu>

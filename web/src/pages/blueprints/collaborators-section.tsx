@@ -75,7 +75,7 @@ export function CollaboratorsSection({ blueprint, allowed }: { blueprint: Bluepr
       {allowed && (
         <form onSubmit={submit} noValidate>
           <div className={classes.add}>
-            <TextInput label="E-mail of their account here" type="email" autoComplete="off" value={email} maxLength={320} onChange={(event) => { setEmail(event.currentTarget.value); add.reset() }} />
+            <TextInput label="Email of their account here" type="email" autoComplete="off" value={email} maxLength={320} onChange={(event) => { setEmail(event.currentTarget.value); add.reset() }} />
             <NativeSelect label="Role" data={roles} value={role} onChange={(event) => setRole(event.currentTarget.value as Role)} />
             <Button type="submit" loading={add.isPending} disabled={email.trim() === ''} leftSection={<IconUserPlus size={17} aria-hidden />}>Add</Button>
           </div>

@@ -36,6 +36,7 @@ test('names of files', () => {
 const refused: [name: string, text: string, where: string, file?: string][] = [
   ['no JSON', '{"title": "x",}', 'line 1, column 14'],
   ['YAML', 'title: x', '', 'x.blueprint.yaml'],
+  ['a picture', '\u0089PNG\0', '', 'photo.png'],
   ['a list', '[]', ''],
   ['no title', '{"blueprint_map": {"nodes": []}}', 'title'],
   ['no map', '{"title": "x"}', 'blueprint_map'],

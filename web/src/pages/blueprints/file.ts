@@ -49,6 +49,7 @@ export function readFile(text: string, name = ''): ReadFile {
   const refused = (where: string, message: string): ReadFile => ({ faults: [{ where, message }], notes: [] })
   if (/\.ya?ml$/i.test(name)) return refused('', 'YAML is read by the command line: blueprintd import FILE. Here JSON is read, as blueprintd export --json writes it.')
   if (text.length > largest) return refused('', 'The file is larger than 5 MiB.')
+  if (text.includes('\0')) return refused('', 'This is no text file. A blueprint file is JSON, as blueprintd export --json writes it.')
   const json = text.replace(/^\uFEFF/, '')
   const fault = checkJson(json)
   if (fault) return refused(`line ${fault.line}, column ${fault.column}`, fault.message)

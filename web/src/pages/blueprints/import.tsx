@@ -95,7 +95,7 @@ export function Import() {
               description={`They are made switched off, so that nothing runs before you have looked.${entries.some(({ read }) => read.file?.triggers?.some(lacksSecret)) ? ' A file never holds secrets: give them here, or later.' : ''}`}
             />
             <Group justify="flex-end">
-              <Button loading={busy} disabled={ready.length === 0} onClick={() => void run()}>{ready.length > 1 ? `Import ${ready.length} blueprints` : 'Import'}</Button>
+              <Button loading={busy} disabled={ready.length === 0} onClick={() => void run()}>{entries.length > 1 ? `Import ${showCount(ready.length, 'blueprint')}` : 'Import'}</Button>
             </Group>
           </Stack>
         </Card>

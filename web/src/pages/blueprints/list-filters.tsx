@@ -22,7 +22,7 @@ export function ListFilters({ filters, onChange }: Props) {
     <div className={classes.filters} role="search" aria-label="Filter the blueprints">
       <div className={classes.search}><SearchField label="Search title and description" value={filters.search} onSearch={(search) => set({ search })} /></div>
       <NativeSelect aria-label="Status" value={filters.status} onChange={(event) => set({ status: event.currentTarget.value })} data={[{ value: '', label: 'Any status' }, { value: 'draft', label: 'Draft' }, { value: 'published', label: 'Published' }]} />
-      {((tags.data?.length ?? 0) > 0 || filters.tag) && (
+      {(tags.isPending || (tags.data?.length ?? 0) > 0 || filters.tag) && (
         <NativeSelect
           aria-label="Tag" value={filters.tag} onChange={(event) => set({ tag: event.currentTarget.value })}
           data={[{ value: '', label: 'Any tag' }, ...(known ? [] : [filters.tag]), ...(tags.data ?? []).map(({ tag, count }) => ({ value: tag, label: `${tag} (${count.toLocaleString('en')})` }))]}

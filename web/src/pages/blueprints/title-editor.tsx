@@ -1,6 +1,7 @@
 import { Button, Group, TextInput } from '@mantine/core'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { describeError, issueFor } from '../../api/errors'
+import classes from './blueprint-layout.module.css'
 import { type Blueprint, useUpdate } from './use-blueprint'
 
 /** The title of a blueprint as a field: Enter keeps it, Escape does not. */
@@ -18,9 +19,9 @@ export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDon
   }
   const fault = title.trim() === '' ? 'A blueprint needs a title.' : update.error ? issueFor(update.error, 'title') ?? describeError(update.error).message : undefined
   return (
-    <form onSubmit={submit} onKeyDown={key} style={{ flex: '1 1 320px', maxWidth: 620 }}>
-      <Group gap="xs" align="flex-start">
-        <TextInput aria-label="Title" value={title} maxLength={500} error={fault} autoFocus onFocus={(event) => event.currentTarget.select()} onChange={(event) => setTitle(event.currentTarget.value)} style={{ flex: '1 1 220px' }} />
+    <form onSubmit={submit} onKeyDown={key} className={classes.editor}>
+      <Group gap="xs" align="flex-start" className={classes.editorRow}>
+        <TextInput aria-label="Title" value={title} maxLength={500} error={fault} autoFocus onFocus={(event) => event.currentTarget.select()} onChange={(event) => setTitle(event.currentTarget.value)} style={{ flex: '1 1 160px' }} />
         <Button type="submit" loading={update.isPending} disabled={title.trim() === ''}>Rename</Button>
         <Button variant="default" onClick={onDone}>Cancel</Button>
       </Group>

@@ -39,7 +39,7 @@ export default function ConnectionsPage() {
   const searching = wanted !== '' || type !== ''
   return (
     <>
-      <PageHeader title="Connections" text="How blueprints reach other services, and with which credentials. Secrets are encrypted, and never shown again." actions={all && all.length > 0 ? begin : undefined} />
+      <PageHeader title="Connections" text="How blueprints reach other services, and with which credentials. Secrets are encrypted, and never shown again." actions={all?.length === 0 ? undefined : begin} />
       {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
         <>
           {all && all.length > 5 && (
@@ -49,7 +49,7 @@ export default function ConnectionsPage() {
             </Group>
           )}
           <DataTable
-            caption="Connections" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={4}
+            caption="Connections" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
             empty={all && all.length > 0
               ? <EmptyState icon={<IconPlugConnected />} title="No connection fits" text={searching ? 'None has such a name and type here.' : 'This organization has no connections of its own.'} action={searching ? <Button variant="default" onClick={() => set({ search: '', type: '' })}>Clear the search</Button> : begin} />
               : <EmptyState icon={<IconPlugConnected />} title="No connections yet" text="A connection holds the address and the credentials of a service: a language model, a mail server, Slack, any HTTP API. Nodes name it, so no secret stands in a blueprint." action={begin} />}

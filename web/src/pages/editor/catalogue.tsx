@@ -1,8 +1,9 @@
-import { ScrollArea, Text, TextInput, UnstyledButton } from '@mantine/core'
+import { Kbd, ScrollArea, Text, TextInput, UnstyledButton } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { type KeyboardEvent, type Ref, useState } from 'react'
 import { TypeIcon } from '../../graph/icons'
 import classes from './catalogue.module.css'
+import { findTypes } from './find-types'
 import type { NodeType } from './use-node-types'
 
 /** The kind of data that a dragged type travels as. */
@@ -24,12 +25,17 @@ type Props = {
 /** All node types by group, to be dragged onto the canvas or chosen. */
 export function Catalogue({ types, onAdd, search, draggable = true, where }: Props) {
   const [text, setText] = useState('')
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = types.filter((type) => words.every((word) => `${type.title} ${type.type} ${type.description} ${groups[type.category] ?? ''}`.toLowerCase().includes(word)))
+  const searching = text.trim() !== ''
+  const found = findTypes(types, text, (type) => groups[type.category] ?? '')
+  // What is found stands in one list, the best at its head, because that is what Enter adds.
+  const shown: [string, NodeType[]][] = searching ? [['Found', found]] : Object.entries(groups).map(([key, title]) => [title, found.filter((type) => type.category === key)])
   const first = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || !found[0] || text === '') return
+    // A type that is called so comes before those that only mention the words.
+    const wanted = text.trim().toLowerCase()
+    const best = found.find((type) => type.title.toLowerCase().startsWith(wanted) || type.type.startsWith(wanted)) ?? found.find((type) => type.title.toLowerCase().includes(wanted)) ?? found[0]
+    if (event.key !== 'Enter' || !best || text === '') return
     event.preventDefault()
-    onAdd(found[0])
+    onAdd(best)
     setText('')
   }
   return (
@@ -40,21 +46,21 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
       />
       <Text size="xs" c="dimmed" className={classes.where}>{where}</Text>
       <ScrollArea className={classes.list} type="auto" offsetScrollbars="y" viewportProps={{ tabIndex: -1 }}>
-        {Object.entries(groups).map(([key, title]) => {
-          const members = found.filter((type) => type.category === key)
+        {shown.map(([title, members]) => {
           if (members.length === 0) return null
           return (
-            <section key={key} aria-label={title}>
+            <section key={title} aria-label={title}>
               <h2 className={classes.group}>{title}</h2>
               <ul className={classes.types}>
-                {members.map((type) => (
+                {members.map((type, index) => (
                   <li key={type.type}>
                     <UnstyledButton
-                      className={classes.type} onClick={() => onAdd(type)} draggable={draggable} title={type.description}
+                      className={classes.type} data-next={searching && index === 0 || undefined} onClick={() => onAdd(type)} draggable={draggable} title={type.description}
                       onDragStart={(event) => { event.dataTransfer.setData(DRAGGED, type.type); event.dataTransfer.effectAllowed = 'copy' }}
                     >
                       <TypeIcon type={type.type} category={type.category} size={28} />
                       <span className={classes.name}>{type.title}</span>
+                      {searching && index === 0 && draggable && <Kbd size="xs" className={classes.enter} aria-hidden>Enter</Kbd>}
                     </UnstyledButton>
                   </li>
                 ))}

@@ -16,7 +16,7 @@ export function RunStrip({ live, executionId, onClose }: { live: LiveRun; execut
           {run?.awaitingInput ? 'It waits for an answer.' : failed ? `${failed.title || failed.nodeId}: ${failed.error?.message ?? 'failed'}` : run ? `${run.completedSteps} of ${run.totalSteps} steps` : 'Starting'}
         </Text>
         {run?.awaitingInput
-          ? <Button component={Link} href={`/runs/${executionId}`} size="compact-sm">Answer</Button>
+          ? <Button component={Link} href={`/runs/${executionId}`} size="compact-sm" style={{ flex: 'none' }}>Answer</Button>
           : <Anchor component={Link} href={`/runs/${executionId}`} size="sm" style={{ flex: 'none' }}>See the run</Anchor>}
         <CloseButton size="sm" aria-label="Put the run away" onClick={onClose} />
       </Group>

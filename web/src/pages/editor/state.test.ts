@@ -16,6 +16,7 @@ test('changes reach the level that is shown, and are taken back together with it
   state = reduce(state, { do: 'undo' })
   assert.deepEqual([...state.nodes], [], 'what is gone is not chosen')
   assert.equal(isDirty(state), false, 'back at what is saved')
+  assert.deepEqual([...reduce(state, { do: 'redo' }).nodes], ['x'], 'what comes back is chosen')
 })
 
 test('a level that is gone is left', () => {

@@ -54,9 +54,9 @@ export function reduce(state: EditorState, action: Action): EditorState {
     case 'variables':
       return { ...state, history: change(state.history, { ...doc, variables: action.variables }, 'change of variables', 'variables', action.at) }
     case 'undo':
-      return settle({ ...state, history: undo(state.history) })
+      return returned(state, { ...state, history: undo(state.history) })
     case 'redo':
-      return settle({ ...state, history: redo(state.history) })
+      return returned(state, { ...state, history: redo(state.history) })
     case 'select': {
       const nodes = action.nodes === undefined ? state.nodes : new Set(action.nodes)
       const edges = action.edges === undefined ? state.edges : new Set(action.edges)
@@ -81,6 +81,13 @@ export function isDirty(state: EditorState): boolean {
 /** The map of the level that is shown. */
 export function shownMap(state: EditorState): BlueprintMap {
   return mapAt(state.history.present.map, state.level) ?? state.history.present.map
+}
+
+// Nodes that come back are chosen, so that one sees what came back.
+function returned(before: EditorState, after: EditorState): EditorState {
+  const known = new Set(mapAt(before.history.present.map, before.level)?.nodes.map((node) => node.id))
+  const back = mapAt(after.history.present.map, after.level)?.nodes.filter((node) => !known.has(node.id)) ?? []
+  return settle(back.length > 0 ? { ...after, nodes: new Set(back.map((node) => node.id)), edges: none } : after)
 }
 
 // After a change the level may be gone, and chosen nodes with it.

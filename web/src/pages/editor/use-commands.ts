@@ -39,7 +39,9 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     const room = roomOf(box)
     const [left, top] = [at.x * zoom + x, at.y * zoom + y]
     if (left >= 0 && top >= room.top && left + WIDTH * zoom <= box.width && top + height * zoom <= box.height - room.bottom) return
-    void flow.setCenter(at.x + WIDTH / 2, at.y + height / 2, { zoom, ...motion() })
+    // Not setCenter: it counts with the size of the canvas before a panel came beside it.
+    const middle = { x: box.width / 2, y: (room.top + box.height - room.bottom) / 2 }
+    void flow.setViewport({ x: middle.x - (at.x + WIDTH / 2) * zoom, y: middle.y - (at.y + height / 2) * zoom, zoom }, motion())
   }
   const fit = () => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()

@@ -76,6 +76,7 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
       if (!conflict) return
       base.current = conflict
       editor.reload(docOf(conflict), conflict.version)
+      noteChange(blueprint.id, conflict)
       setConflict(undefined)
     },
     dismiss: () => setConflict(undefined),

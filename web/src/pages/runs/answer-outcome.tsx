@@ -27,7 +27,7 @@ export function OutcomeForm({ asked, answering }: AnswerProps) {
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        <Radio.Group label="The server stopped while this step was at work, and it must not happen twice. Look at the other side first." value={action} onChange={(value) => setAction(value as Action)}>
+        <Radio.Group label="It must not happen twice. Look at the other side first." value={action} onChange={(value) => setAction(value as Action)}>
           <Stack gap="xs" mt="xs">{offered.map(({ value, label, description }) => <Radio key={value} value={value} label={label} description={description} />)}</Stack>
         </Radio.Group>
         {action === 'mark-done' && <JsonInput label="Output of the step" description="What later steps get from it, as JSON. Empty: nothing." optional value={output} onChange={setOutput} minRows={3} />}

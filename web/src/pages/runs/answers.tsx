@@ -72,11 +72,17 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
         <div className={classes.prompt}>{asked.prompt}</div>
         {reason
           ? <Text size="sm" c="dimmed"><IconLock size={15} aria-hidden style={{ verticalAlign: '-2px' }} /> {reason}</Text>
-          : <Suspense fallback={<Skeleton h={96} />}><Form asked={asked} run={run} facts={facts} answering={answer} /></Suspense>}
+          : <Suspense fallback={<Skeleton h={heightOf(asked)} />}><Form asked={asked} run={run} facts={facts} answering={answer} /></Suspense>}
         <div ref={note}>
           {failed && code !== 'CONFLICT' && !(asked.kind === 'human' && issues.length > 0) && <><br /><ErrorNote error={answer.error} title={code === 'FORBIDDEN' ? 'This question is for somebody else' : 'The answer was not taken'} /></>}
         </div>
       </div>
     </section>
   )
+}
+
+// About as high as the form that comes: a field takes 84 pixels, the button 52.
+function heightOf({ schema }: Awaiting): number {
+  const properties = (schema as { properties?: object } | null | undefined)?.properties
+  return properties ? 52 + 84 * Math.min(Object.keys(properties).length, 12) : 96
 }

@@ -17,7 +17,7 @@ import { isOver } from './types'
 /** One run: how far it is, what it asks, what each step did. */
 export default function RunPage() {
   const { id = '' } = useParams<{ id: string }>()
-  return <RunView key={id} id={decodeURIComponent(id)} />
+  return <RunView key={id} id={id} />
 }
 
 const crumbs = [{ title: 'Runs', href: '/runs' }]
@@ -37,7 +37,8 @@ function RunView({ id }: { id: string }) {
       </>
     )
   }
-  if (!run) {
+  // All of it at once, or the page would jump with each answer.
+  if (!run || facts.pending) {
     return (
       <>
         <PageHeader title="Run" breadcrumbs={crumbs} />

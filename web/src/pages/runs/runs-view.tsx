@@ -9,7 +9,7 @@ import { isFiltered, noFilters, statuses, times } from './run-filters'
 import { RunTable } from './run-table'
 import classes from './runs.module.css'
 import { useRunList } from './use-run-list'
-import { WaitingRuns } from './waiting-runs'
+import { useWaitingRuns, WaitingRuns } from './waiting-runs'
 import { Time } from '../../parts/time'
 
 type Props = {
@@ -27,8 +27,10 @@ export function RunsView({ blueprintId, begin }: Props) {
   const list = useRunList(filters, blueprintId, () => (head.current?.getBoundingClientRect().top ?? 0) < 40)
   const filtered = isFiltered(blueprintId ? { ...filters, blueprint: '' } : filters)
   const chosenTime = filters.from && filters.to ? { start: Date.parse(filters.from), end: Date.parse(filters.to) } : null
+  // What stands at the head is known at the same time as the rest; until then nothing is shown that it would push down.
+  const heads = useWaitingRuns(blueprintId)
   return (
-    <>
+    <div style={heads.isPending ? { visibility: 'hidden' } : undefined} aria-busy={heads.isPending || undefined}>
       <WaitingRuns blueprintId={blueprintId} onShowAll={() => set({ ...noFilters, status: 'paused' })} />
       <RunChart
         blueprintId={blueprintId} range={range} chosen={filters.from} onRange={(value: Range) => set({ over: value, from: '', to: '' })}
@@ -71,6 +73,6 @@ export function RunsView({ blueprintId, begin }: Props) {
         <ErrorNote error={list.olderError} title="Older runs could not be loaded" />
         {list.list?.next && <Button variant="default" loading={list.isLoadingOlder} onClick={list.loadOlder}>{list.list.searchedUntil ? 'Look further back' : 'Load older'}</Button>}
       </div>
-    </>
+    </div>
   )
 }

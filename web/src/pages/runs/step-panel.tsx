@@ -1,19 +1,20 @@
 import { ActionIcon, Alert, Anchor, CopyButton, Group, Text, Title, Tooltip } from '@mantine/core'
-import { IconAlertTriangle, IconCheck, IconLink, IconX } from '@tabler/icons-react'
+import { IconAlertTriangle, IconCheck, IconLink, IconPencil, IconX } from '@tabler/icons-react'
 import { useMemo } from 'react'
+import { Link } from 'wouter'
 import { Duration, JsonView, KeyValue, StatusBadge, Time } from '../../parts'
 import { hintFor } from './failure-hints'
 import { LogLines } from './run-log'
 import classes from './run-page.module.css'
 import { nameOf } from './step-rows'
-import { around } from './step-tree'
+import { around, nodePathOf } from './step-tree'
 import type { Span } from './time-scale'
 import { ms, type Run, type Step } from './types'
 
-type Props = { run: Run; address: string; whole: Span; onClose?: () => void; onSelect: (address: string) => void }
+type Props = { run: Run; address: string; whole: Span; /** Whose nodes the steps are, when they are those of a blueprint. */ blueprintId?: string; onClose?: () => void; onSelect: (address: string) => void }
 
 /** One step in full: what it got, gave, wrote and why it failed. Of an item of a loop, its steps. */
-export function StepPanel({ run, address, whole, onClose, onSelect }: Props) {
+export function StepPanel({ run, address, whole, blueprintId, onClose, onSelect }: Props) {
   const step = run.steps.find((one) => one.nodeId === address)
   const within = useMemo(() => (step ? [] : run.steps.filter((one) => one.nodeId.startsWith(`${address}/`))), [run.steps, step, address])
   return (
@@ -34,6 +35,11 @@ export function StepPanel({ run, address, whole, onClose, onSelect }: Props) {
               </Tooltip>
             )}
           </CopyButton>
+          {blueprintId && step && (
+            <Tooltip label="Open the node in the editor">
+              <ActionIcon component={Link} href={`/blueprints/${blueprintId}/edit?node=${encodeURIComponent(nodePathOf(address))}`} aria-label="Open the node in the editor"><IconPencil size={17} aria-hidden /></ActionIcon>
+            </Tooltip>
+          )}
           {onClose && <ActionIcon aria-label="Close the step" onClick={onClose}><IconX size={17} aria-hidden /></ActionIcon>}
         </Group>
       </div>

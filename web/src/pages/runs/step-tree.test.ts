@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inSight, neighbour, rowsOf } from './step-rows'
-import { around, placeOf, treeOf } from './step-tree'
+import { around, nodePathOf, placeOf, treeOf } from './step-tree'
 import type { Step } from './types'
 
 function step(nodeId: string, status: Step['status'] = 'completed', from?: number, to?: number): Step {
@@ -14,6 +14,8 @@ const nothing = { toggled: new Map<string, boolean>() }
 test('an address is taken apart from its inner end', () => {
   assert.equal(placeOf('plain'), null)
   assert.deepEqual(placeOf('a[1]/b[2]/c'), { loop: 'a[1]/b', item: 'a[1]/b[2]', index: 2, inner: 'c' })
+  assert.equal(nodePathOf('a[1]/b[2]/c'), 'a/b/c')
+  assert.equal(nodePathOf('odd/id'), 'odd%2Fid')
   assert.deepEqual(around('a[1]/b[2]/c'), ['a', 'a[1]', 'a[1]/b', 'a[1]/b[2]'])
 })
 

@@ -27,6 +27,11 @@ export function around(address: string): string[] {
   return found
 }
 
+/** The node of a step as the editor's address names it: the ids of the loops around it and its own. */
+export function nodePathOf(address: string): string {
+  return address.split(/\[\d+\]\//).map(encodeURIComponent).join('/')
+}
+
 /** The tree of a run's steps, in the order in which they came; items by their number. */
 export function treeOf(steps: Step[]): StepNode[] {
   const nodes = new Map<string, StepNode>(steps.map((step) => [step.nodeId, { step, items: [] }]))

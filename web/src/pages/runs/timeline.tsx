@@ -201,7 +201,7 @@ function LengthLabel({ row, bar, room, last }: { row: Row; bar: { left: number; 
   const end = bar.left + bar.width
   const text = showDuration(row.step?.durationMs ?? last)
   const after = ((100 - end) / 100) * room >= label
-  if (!after && (bar.left / 100) * room < label) return <span className={`${classes.length} ${classes.over}`} style={{ right: `calc(${Math.max(0, 100 - end)}% + 6px)` }}><span>{text}</span></span>
+  if (!after && (bar.left / 100) * room < label) return <span className={`${classes.length} ${classes.over}`} style={{ right: `calc(${Math.max(0, 100 - end)}% + 1px)` }}><span>{text}</span></span>
   const place = after ? { left: `calc(max(${end}%, ${bar.left}% + 4px) + 6px)` } : { right: `calc(${100 - bar.left}% + 6px)` }
   return <span className={classes.length} style={place}>{text}</span>
 }

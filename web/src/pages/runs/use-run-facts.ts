@@ -13,6 +13,8 @@ export type RunFacts = {
   blueprint: Outputs['blueprint']['get'] | null | undefined
   /** The map of the run's version. */
   map: unknown
+  /** The first answers are still to come. */
+  pending: boolean
 }
 
 /** Looks up which blueprint and version a run is of, and its log record. */
@@ -35,6 +37,7 @@ export function useRunFacts(id: string, status: Run['status'] | undefined): RunF
     listed: listed.isError ? null : listed.data,
     record: record.isError || listed.data === null || listed.isError ? null : record.data,
     blueprint: blueprint.isError ? null : blueprint.data,
+    pending: listed.isLoading || blueprint.isLoading || versions.isLoading,
     map: isCurrent ? blueprint.data?.blueprint_map : versions.data ?? undefined,
   }
 }

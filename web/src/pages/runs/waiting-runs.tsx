@@ -10,14 +10,19 @@ import { awaitWord } from './trigger-words'
 
 const shown = 5
 
-/** The runs that wait for somebody, at the head of the page; nothing when there are none. */
-export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; onShowAll: () => void }) {
+/** The newest runs that wait for an answer. */
+export function useWaitingRuns(blueprintId?: string) {
   const organizationId = useOrganizationFilter().id
-  const waiting = useQuery({
+  return useQuery({
     queryKey: ['runs', 'waiting', blueprintId, organizationId],
     queryFn: () => api.execution.listRuns.query({ ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}), status: 'paused', limit: shown }),
     refetchInterval: 10_000,
   })
+}
+
+/** The runs that wait for somebody, at the head of the page; nothing when there are none. */
+export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; onShowAll: () => void }) {
+  const waiting = useWaitingRuns(blueprintId)
   const runs = waiting.data?.runs ?? []
   if (runs.length === 0) return null
   return (

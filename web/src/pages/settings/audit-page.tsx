@@ -73,7 +73,7 @@ export default function AuditPage() {
               : <EmptyState icon={<IconHistory />} title="No entries yet" text="When somebody makes, changes, runs or deletes something, it is noted here." />}
           />
         )}
-        <Pager page={at} pages={pages} onPage={(next) => set({ page: String(next) }, { push: true })} total={list.data?.total} noun="entry" label="Pages of the audit log" />
+        {list.data && <Pager page={at} pages={pages} onPage={(next) => set({ page: String(next) }, { push: true })} total={list.data?.total} noun="entry" label="Pages of the audit log" />}
       </Stack>
     </SettingsFrame>
   )

@@ -15,7 +15,7 @@ const words: Record<string, string | [verb: string, kind: string]> = {
   'category.create': ['made', 'category'], 'category.delete': ['deleted', 'category'],
   'collaborator.remove': 'removed a collaborator',
   'connection.create': ['made', 'connection'], 'connection.update': ['changed', 'connection'], 'connection.delete': ['deleted', 'connection'],
-  'connection.test': 'tested a connection', 'connection.signIn': 'asked for a sign-in to a connection',
+  'connection.test': 'tested a connection', 'connection.signIn': 'asked for a sign-in to a connection', 'connection.signedIn': 'signed in to a connection',
   'organization.create': ['made', 'organization'], 'organization.update': ['renamed', 'organization'], 'organization.removeMember': 'removed a member',
   'user.add': 'was added as a user', 'user.link': 'was given a link to set a password',
   'session.create': 'signed in', 'session.setup': 'set a password by link', 'session.delete': 'signed out', 'session.revoke': 'ended a session', 'session.changePassword': 'changed the password',
@@ -25,6 +25,7 @@ const words: Record<string, string | [verb: string, kind: string]> = {
 export function actionWords({ action, detail }: Entry): string {
   const name = nameOf(detail)
   if (action === 'session.create' && detail.outcome === 'failed') return 'failed to sign in'
+  if (action === 'session.changePassword' && detail.outcome === 'failed') return 'gave a wrong password where it is changed'
   if (action === 'session.delete' && detail.everywhere === true) return 'signed out everywhere'
   if (action === 'user.update') return name === undefined ? 'changed their name' : `changed their name to "${name}"`
   if (action === 'organization.addMember' || action === 'collaborator.add') return member(detail, action === 'collaborator.add')

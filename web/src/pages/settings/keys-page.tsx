@@ -48,11 +48,11 @@ export default function KeysPage() {
     <SettingsFrame title="API keys" text="Programs, scripts and the MCP endpoint prove who they are with a key. This dashboard needs none." actions={rows?.length === 0 ? undefined : begin}>
       {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
         <div>
-          {hidden > 0 && <Switch mb="sm" label={`Show revoked keys (${hidden})`} checked={revoked !== ''} onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')} />}
           <DataTable
             caption="Your API keys" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
             empty={<EmptyState icon={<IconKey />} title="No API keys" text="Make one for each program that calls this server, so that each can be revoked alone." action={begin} />}
           />
+          {hidden > 0 && <Switch mt="sm" label={`Show revoked keys (${hidden})`} checked={revoked !== ''} onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')} />}
         </div>
       )}
       <NewKey opened={creating} onClose={() => setCreating(false)} />

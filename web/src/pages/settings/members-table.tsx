@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { api, type Inputs, type Outputs } from '../../api/client'
 import { type Organization, useSignedIn } from '../../api/session'
 import { type Column, confirm, DataTable, ErrorNote, notifyDone, notifyError, Pager, SearchField } from '../../parts'
-import { givable, mayTouch, type Role, roleTitle } from './roles'
+import { givable, isLastOwner, mayTouch, type Role, roleTitle } from './roles'
 import { Section } from './section'
 import { refreshOrganizations } from './use-organizations'
 
@@ -52,6 +52,7 @@ export function MembersTable({ of }: { of: Organization }) {
     })
   }
 
+  const last = isLastOwner(list.data ?? [], user.id)
   const columns: Column<Row>[] = [
     {
       key: 'name', title: 'Name', primary: true,
@@ -60,14 +61,14 @@ export function MembersTable({ of }: { of: Organization }) {
     { key: 'email', title: 'Email', render: (row) => row.email },
     {
       key: 'role', title: 'Role', width: '150px',
-      render: (row) => (mayTouch(of.role, row.role) && givable(of.role).length > 1
+      render: (row) => (mayTouch(of.role, row.role) && !(last && row.userId === user.id) && givable(of.role).length > 1
         ? <NativeSelect size="xs" aria-label={`Role of ${row.name || row.email}`} data={givable(of.role).map((role) => ({ value: role, label: roleTitle(role) }))} value={change.isPending && change.variables.email === row.email ? change.variables.role : row.role} onChange={(event) => void give(row, event.currentTarget.value as Role)} />
         : roleTitle(row.role)),
     },
     {
       key: 'remove', title: '', name: 'Actions', align: 'end', width: '1%',
       render: (row) => (row.userId === user.id
-        ? <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)}>Leave</Button>
+        ? !last && <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)}>Leave</Button>
         : mayTouch(of.role, row.role) && <Button size="compact-sm" variant="default" onClick={() => void takeOut(row)} aria-label={`Remove ${row.name || row.email}`}>Remove</Button>),
     },
   ]
@@ -76,11 +77,11 @@ export function MembersTable({ of }: { of: Organization }) {
   const pages = Math.max(1, Math.ceil((found?.length ?? 0) / perPage))
   const shown = Math.min(page, pages)
   return (
-    <Section title="Members">
+    <Section title="Members" text={last || (list.isPending && of.role === 'owner') ? 'You are its only owner. To leave, make somebody else an owner first.' : undefined}>
       {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
         <Stack gap="xs">
           {(list.data?.length ?? 0) > 10 && <SearchField label="Search members" value={search} onSearch={(text) => { setSearch(text); setPage(1) }} maw={320} />}
-          <DataTable caption={`Members of ${of.name}`} columns={columns} rows={found?.slice((shown - 1) * perPage, shown * perPage)} rowKey={(row) => row.userId} skeletonRows={2} empty={<Text size="sm" c="dimmed">Nobody here is called so.</Text>} />
+          <DataTable caption={`Members of ${of.name}`} columns={columns} rows={found?.slice((shown - 1) * perPage, shown * perPage)} rowKey={(row) => row.userId} skeletonRows={1} empty={<Text size="sm" c="dimmed">Nobody here is called so.</Text>} />
           {(found?.length ?? 0) > perPage && <Pager page={shown} pages={pages} onPage={setPage} total={found?.length} noun="member" label="Pages of members" />}
         </Stack>
       )}

@@ -50,13 +50,14 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
 function Shown({ secret, onDone }: { secret: string; onDone: () => void }) {
   const info = useQuery({ queryKey: ['server', 'info'], queryFn: () => api.server.getInfo.query(), staleTime: 60_000 })
   const host = info.data?.apiHost ?? location.origin
+  const curl = (key: string) => `curl -H 'Authorization: Bearer ${key}' ${host}/api/trpc/blueprint.list`
   return (
     <Stack>
       <Alert color="amber" icon={<IconAlertTriangle size={20} aria-hidden />} title="It is shown this once">
         The server keeps only a hash of it and its last four characters. Keep it where you keep passwords; if it is lost, revoke it and make another.
       </Alert>
       <CopyField label="API key" value={secret} secret />
-      <CopyField label="Try it" value={`curl -H 'Authorization: Bearer ${secret}' ${host}/api/trpc/blueprint.list`} />
+      <CopyField label="Try it" value={curl(secret)} secret mask={curl('•••')} />
       <Group justify="flex-end"><Button onClick={onDone} data-autofocus>I have kept it</Button></Group>
     </Stack>
   )

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { givable, manages, mayTouch, roleTitle } from './roles.ts'
+import { givable, isLastOwner, manages, mayTouch, roleTitle } from './roles.ts'
+
+test('the last owner stays', () => {
+  const [ada, bo] = [{ userId: 'ada', role: 'owner' }, { userId: 'bo', role: 'admin' }]
+  assert.equal(isLastOwner([ada, bo], 'ada'), true)
+  assert.equal(isLastOwner([ada, bo], 'bo'), false)
+  assert.equal(isLastOwner([ada, { ...bo, role: 'owner' }], 'ada'), false)
+  assert.equal(isLastOwner([], 'ada'), false)
+})
 
 test('who decides about whom', () => {
   const cases: [string, string, boolean][] = [

@@ -24,6 +24,12 @@ export function mayTouch(own: string, other: string): boolean {
   return own === 'owner' || own === 'admin' && other === 'member'
 }
 
+/** Whether of these members one alone is an owner, and so cannot leave or become less. */
+export function isLastOwner(members: { userId: string; role: string }[], userId: string): boolean {
+  const owners = members.filter(({ role }) => role === 'owner')
+  return owners.length === 1 && owners[0]!.userId === userId
+}
+
 /** The roles that somebody with a role may give. */
 export function givable(own: string): Role[] {
   if (own === 'owner') return ['member', 'admin', 'owner']

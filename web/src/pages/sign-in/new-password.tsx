@@ -27,7 +27,7 @@ export function NewPassword({ value, onChange, known, label = 'Password', error,
         value={value} onChange={(event) => onChange(event.currentTarget.value)}
       />
       <div className={classes.meter} data-level={level} aria-hidden><span /><span /><span /><span /></div>
-      <Text id={id} size="xs" c="dimmed" className={classes.strength} aria-live="polite">{word && <Text span fw={600} c="var(--mantine-color-text)" inherit>{word}. </Text>}{advice}</Text>
+      <Text id={id} size="xs" c="dimmed" className={classes.strength} aria-live="polite">{word && <Text span fw={600} c="var(--mantine-color-text)" inherit>{word}. </Text>}{advice !== error && advice}</Text>
     </div>
   )
 }

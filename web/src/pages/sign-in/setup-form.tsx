@@ -6,6 +6,7 @@ import type { Outputs } from '../../api/client'
 import { describeError, issueFor } from '../../api/errors'
 import { useSession, useSetup } from '../../api/session'
 import { ErrorNote, notifyDone, PageHeader } from '../../parts'
+import { expectHeading } from '../../shell/route-focus'
 import { NewPassword } from './new-password'
 import { strengthOf } from './password-strength'
 
@@ -39,6 +40,7 @@ export function SetupForm({ token, link }: Props) {
     if (setup.isPending) return
     setup.mutate({ token, email: email.trim(), name: name.trim(), password }, {
       onSuccess: () => {
+        expectHeading()
         navigate('/blueprints', { replace: true })
         notifyDone('Your password is set and you are signed in.')
       },

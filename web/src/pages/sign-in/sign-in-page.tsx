@@ -4,6 +4,7 @@ import { Redirect, useSearchParams } from 'wouter'
 import { describeError } from '../../api/errors'
 import { useSession, useSignIn } from '../../api/session'
 import { PageHeader } from '../../parts'
+import { expectHeading } from '../../shell/route-focus'
 import { Disclosure } from './disclosure'
 import { Frame } from './frame'
 import { LinkHelp } from './link-help'
@@ -35,7 +36,7 @@ export default function SignInPage() {
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (left === 0 && !signIn.isPending) signIn.mutate({ email: email.trim(), password })
+    if (left === 0 && !signIn.isPending) signIn.mutate({ email: email.trim(), password }, { onSuccess: expectHeading })
   }
   return (
     <Frame below={<Disclosure label="No password yet, or forgotten?"><LinkHelp email={email} /></Disclosure>}>

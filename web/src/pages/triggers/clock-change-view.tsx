@@ -34,7 +34,7 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
   const w = Math.max(width, 280)
   const x = (minute: number) => 22 + ((minute - from) / (to - from)) * (w - 44)
   const at = x(change.at)
-  const many = ticks.length > 40
+  const many = crowded(ticks.map((tick) => x(tick.at)))
   const every = w < 460 ? 120 : 60
   const marks = marksOf(picture, every)
   const notRun = kind === 'gap' || ticks.length === 0 ? [] : touched.map((wall) => wall - change.after).filter((minute) => !ticks.some((tick) => tick.at === minute))
@@ -58,7 +58,7 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
             <>
               <rect x={at - bubble / 2} width={bubble} y={22} height={30} rx={5} className={classes.bubble} />
               <text x={at} y={14} textAnchor="middle" className={classes.note}>{showReading(low)} to {showReading(high)} is skipped</text>
-              {touched.length <= 12
+              {!crowded(touched.map(inBubble))
                 ? touched.map((wall) => <circle key={wall} cx={inBubble(wall)} cy={37} r={4.5} className={classes.silent}><title>{showReading(wall)} does not exist</title></circle>)
                 : touched.map((wall) => <line key={wall} x1={inBubble(wall)} x2={inBubble(wall)} y1={30} y2={44} className={classes.silentThin} />)}
               {moved && <path d={`M ${at} 53 V 84 m -4 -6 l 4 6 l 4 -6`} className={classes.arrow} />}
@@ -85,6 +85,11 @@ function ChangePicture({ picture, zone }: { picture: Picture; zone: string }) {
       </div>
     </>
   )
+}
+
+// Whether dots would touch each other: then they are strokes.
+function crowded(places: number[]): boolean {
+  return places.some((place, index) => index > 0 && place - places[index - 1]! < 12)
 }
 
 function Dot({ name }: { name: 'tick' | 'silent' }) {

@@ -11,10 +11,10 @@ import { Body } from './body'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
 
-type Props = { id: string; trigger: Trigger; onOpen: (id: string) => void; onClose: () => void }
+type Props = { id: string; trigger: Trigger; onOpen: (id: string) => void; onClose: () => void; /** Called once it is gone. */ onClosed: () => void }
 
 /** What became of one delivery and why, what came with it, and the way to have it once more. */
-export function FiringDrawer({ id, trigger, onOpen, onClose }: Props) {
+export function FiringDrawer({ id, trigger, onOpen, onClose, onClosed }: Props) {
   const [last, setLast] = useState(id) // shown while the drawer closes
   const [asking, setAsking] = useState(false) // a question stands over the drawer: Escape and Tab are its own
   if (id && id !== last) setLast(id)
@@ -25,13 +25,13 @@ export function FiringDrawer({ id, trigger, onOpen, onClose }: Props) {
     return yes
   }
   return (
-    <Drawer opened={id !== ''} onClose={onClose} closeOnEscape={!asking} trapFocus={!asking} position="right" size="lg" title="What became of it" returnFocus>
+    <Drawer opened={id !== ''} onClose={onClose} closeOnEscape={!asking} trapFocus={!asking} position="right" size="lg" title="What became of it" returnFocus={false} onExitTransitionEnd={onClosed}>
       {last && <Story key={last} id={last} trigger={trigger} onOpen={onOpen} ask={ask} />}
     </Drawer>
   )
 }
 
-function Story({ id, trigger, onOpen, ask }: Omit<Props, 'onClose'> & { ask: Ask }) {
+function Story({ id, trigger, onOpen, ask }: Omit<Props, 'onClose' | 'onClosed'> & { ask: Ask }) {
   const story = useQuery({ queryKey: ['trigger', trigger.id, 'firing', id], queryFn: () => api.blueprintTriggers.explain.query({ firingId: id }), retry: false })
   if (story.error && !story.data) return <ErrorNote error={story.error} title="It cannot be explained" onRetry={() => void story.refetch()} />
   if (!story.data) return <Stack><Skeleton h={60} /><Skeleton h={160} /><Skeleton h={200} /></Stack>
@@ -53,7 +53,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
           </Group>
         )}
       </Stack>
-      {next && <Alert color={firing.decision === 'refused' ? 'amber' : 'petrol'} icon={<IconArrowRight size={20} aria-hidden />} title="What to do"><Text size="sm" style={{ overflowWrap: 'anywhere' }}>{sentence(next)}</Text></Alert>}
+      {next && <Alert color={firing.decision === 'refused' ? 'amber' : 'petrol'} icon={<IconArrowRight size={20} aria-hidden />} title="What to do"><Text size="sm" style={{ overflowWrap: 'anywhere' }}>{sentence(next)}</Text>{first && <button type="button" className={classes.toggle} style={{ marginTop: 6, fontSize: 'var(--mantine-font-size-sm)' }} onClick={() => onOpen(first)}>Open that delivery</button>}</Alert>}
       <Again story={story} trigger={trigger} onOpen={onOpen} ask={ask} />
       <Part title="Details">
         <dl className={classes.facts}>
@@ -94,6 +94,6 @@ function Part({ title, children }: { title: string; children: ReactNode }) {
 }
 
 function sentence(text: string): string {
-  const upper = text.charAt(0).toUpperCase() + text.slice(1)
+  const upper = /^\S+\.\S/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1) // a name such as blueprintTriggers.fire stays
   return /[.:!?…]$/.test(upper) ? upper : `${upper}.`
 }

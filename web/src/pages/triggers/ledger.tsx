@@ -1,7 +1,7 @@
 import { Anchor, Button, Group, NativeSelect, VisuallyHidden } from '@mantine/core'
 import { IconNotebook, IconRepeat } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../../api/client'
 import { type Column, DataTable, EmptyState, ErrorNote, Pager, SearchField, StatusBadge, Time, useUrlStates } from '../../parts'
@@ -16,6 +16,8 @@ import { sources } from './words'
 /** Everything that came to a trigger, newest first, with the reason for what was decided. */
 export function Ledger({ trigger }: { trigger: Trigger }) {
   const [{ firing, ...filters }, set] = useUrlStates({ ...noFilters, firing: '' })
+  // What stands in the drawer may change while it is open, so the way back is kept here.
+  const opener = useRef<HTMLButtonElement>(null)
   const [several, setSeveral] = useState(false)
   const ahead = useClockAhead()
   const first = filters.page === '1'
@@ -30,7 +32,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
   const columns: Column<Firing>[] = [
     {
       key: 'came', title: 'Came', width: '170px', primary: true,
-      render: (row) => <button type="button" className={classes.toggle} aria-haspopup="dialog" onClick={() => set({ firing: row.id }, { push: true })}><Time at={row.receivedAt} /></button>,
+      render: (row) => <button type="button" className={classes.toggle} aria-haspopup="dialog" onClick={(event) => { opener.current = event.currentTarget; set({ firing: row.id }, { push: true }) }}><Time at={row.receivedAt} /></button>,
     },
     { key: 'source', title: 'Source', width: '110px', render: (row) => sources[row.source] ?? row.source },
     { key: 'decision', title: 'Decision', width: '130px', render: (row) => <StatusBadge status={row.decision} /> },
@@ -58,7 +60,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
         )}
       {list.data && list.data.firings.length > 0 && <Pager page={page} pages={pages} total={list.data.total} noun="firing" label="Pages of the ledger" onPage={(next) => set({ page: String(next) }, { push: true })} />}
       {(list.data?.total ?? 0) > 0 && <Group mt="sm"><Button variant="default" leftSection={<IconRepeat size={17} aria-hidden />} onClick={() => setSeveral(true)}>Deliver several again</Button></Group>}
-      <FiringDrawer id={firing} trigger={trigger} onOpen={(id) => set({ firing: id })} onClose={() => set({ firing: '' })} />
+      <FiringDrawer id={firing} trigger={trigger} onOpen={(id) => set({ firing: id })} onClose={() => set({ firing: '' })} onClosed={() => opener.current?.focus()} />
       <RedeliverSeveral trigger={trigger} opened={several} onClose={() => setSeveral(false)} />
     </>
   )

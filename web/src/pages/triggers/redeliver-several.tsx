@@ -89,7 +89,7 @@ function Counted({ matched, firings, path }: { matched: number; firings: NonNull
   return (
     <Alert color="petrol" title={`${showCount(matched, 'firing')} would be delivered again`}>
       <List size="sm" spacing={2}>
-        {firings.slice(0, 8).map((one) => <List.Item key={one.of}><Anchor href={`${path}?firing=${encodeURIComponent(one.of)}`} target="_blank" rel="noreferrer" inherit>{dayAndTime(timeOfId(one.of), localZone())}</Anchor> <Text span size="xs" c="dimmed">{one.of}</Text></List.Item>)}
+        {firings.slice(0, 8).map((one) => <List.Item key={one.of}><Anchor href={`${path}?firing=${encodeURIComponent(one.of)}`} target="_blank" rel="noreferrer" inherit>{dayAndTime(timeOfId(one.of), localZone())}</Anchor></List.Item>)}
       </List>
       {matched > 8 && <Text size="sm" c="dimmed" mt={4}>and {showCount(matched - Math.min(8, firings.length), 'other')}. They go in steps of a hundred.</Text>}
     </Alert>

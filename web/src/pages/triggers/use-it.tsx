@@ -43,7 +43,8 @@ function Call({ trigger, url }: { trigger: Trigger; url: string }) {
   const fetchText = `const answer = await fetch(${JSON.stringify(url)}, {\n  method: 'POST',\n  headers: {\n    'Authorization': \`Bearer \${process.env.BLUEPRINTD_KEY}\`,\n    'Content-Type': 'application/json',\n    'Idempotency-Key': crypto.randomUUID(),\n  },\n  body: JSON.stringify(${show(body).replaceAll('\n', '\n  ')}),\n})\nconst { executionId } = await answer.json()`
   return (
     <section className={classes.box} aria-label="Call it">
-      <Text size="sm">The body becomes the input of the run. The answer is 202 with the id of the run; the same Idempotency-Key again is answered with that id and starts nothing. You need a key: <Anchor component={Link} href="/settings/keys" inherit underline="always">API keys</Anchor>.</Text>
+      <Text size="sm">The body becomes the input of the run. The answer is 202 with the id of the run; the same Idempotency-Key again is answered with that id and starts nothing. You need a key.</Text>
+      <Anchor component={Link} href="/settings/keys" size="sm">Make a key</Anchor>
       <Stack gap={6}><Title order={2} size="h3">curl</Title><CodeBlock label="curl command" text={curl} /></Stack>
       <Stack gap={6}><Title order={2} size="h3">JavaScript</Title><CodeBlock label="JavaScript sample" text={fetchText} /></Stack>
       <Text size="sm" c="dimmed">Agents find it as a tool at /mcp while it is active and the blueprint is published.</Text>

@@ -1,0 +1,33 @@
+package blueprint
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Disturbs tells of a character that does not belong in a name, which stands in
+// a line with others: it controls a terminal, ends the line, turns the writing
+// round, or is not seen at all. What joins letters and signs to one is none: the
+// zero width joiner and non-joiner, and the tags of flags.
+func Disturbs(r rune) bool {
+	switch {
+	case r == '\u200c', r == '\u200d', r >= 0xe0020 && r <= 0xe007f, unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// OneLine gives a text as it can be shown in a line, also on a terminal: blanks
+// stand for line breaks and tabs, U+FFFD for other characters that Disturbs
+// tells of.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return ' '
+		case Disturbs(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
+}

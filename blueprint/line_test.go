@@ -1,0 +1,29 @@
+package blueprint_test
+
+import (
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+func TestOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"Ada Łovelace, 愛":                    "",
+		"👩\u200d🚀 and 🏴\U000e0067\U000e007f": "",
+		"می\u200cخواهم":                      "",
+		"two\nlines\tand a tab":              "two lines and a tab",
+		"\x1b[2J\a":                          "\ufffd[2J\ufffd",
+		"\u009b31m":                          "\ufffd31m",
+		"a\u202eb\u2066c\u200fd":             "a\ufffdb\ufffdc\ufffdd",
+		"a\u2028b\u2029c\r":                  "a\ufffdb\ufffdc\ufffd",
+		"\ufeffa\u200bb\u2060":               "\ufffda\ufffdb\ufffd",
+		"broken \xff":                        "broken \ufffd",
+	} {
+		if want == "" {
+			want = text
+		}
+		if got := blueprint.OneLine(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf16"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+)
+
+// printJSON prints a value for programs.
+func printJSON(c *cli.Context, value any) error {
+	data, err := indented(value)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.App.Writer, escaped(string(data)))
+	return err
+}
+
+// escaped gives the same JSON without the characters in its texts that would do
+// something to a terminal.
+func escaped(text string) string {
+	if !strings.ContainsFunc(text, disturbsJSON) {
+		return text
+	}
+	var out strings.Builder
+	for _, r := range text {
+		if !disturbsJSON(r) {
+			out.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&out, `\u%04x`, unit)
+		}
+	}
+	return out.String()
+}
+
+// disturbsJSON leaves out the line breaks between the values.
+func disturbsJSON(r rune) bool { return r != '\n' && blueprint.Disturbs(r) }
+
+// printTable prints rows, the first of which is the head.
+func printTable(c *cli.Context, rows [][]string) error {
+	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = blueprint.OneLine(row[i]) // users chose their names
+		}
+		if _, err := fmt.Fprintln(table, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return table.Flush()
+}
