@@ -52,7 +52,7 @@ func TestAuditOfChanges(t *testing.T) {
 				_, err := s.AddMember(ctx, ann, team, "bob@example.com", "member")
 				return err
 			}},
-			{"organization.removeMember", "organization " + team + " team {\"roleBefore\":\"member\",\"userId\":\"" + bob.UserID + "\"}", func(ctx context.Context) error { return s.DropMember(ctx, ann, team, bob.UserID) }},
+			{"organization.removeMember", "organization " + team + " team {\"roleBefore\":\"member\",\"userId\":\"" + bob.UserID + "\",\"userName\":\"bob\"}", func(ctx context.Context) error { return s.DropMember(ctx, ann, team, bob.UserID) }},
 			{"collaborator.add", "blueprint " + b.ID + " team {\"role\":\"editor\",\"roleBefore\":null,\"userId\":\"" + bob.UserID + "\",\"userName\":\"bob\"}", func(ctx context.Context) error {
 				_, err := s.AddCollaborator(ctx, ann, b.ID, "bob@example.com", "editor")
 				return err

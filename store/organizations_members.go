@@ -141,10 +141,16 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 		if before == "" {
 			return blueprint.Errorf(blueprint.CodeNotFound, "organization %s has no member %s", organizationID, userID)
 		}
+		var name string
+		if err := t.row("SELECT name FROM users WHERE id = ?", []any{userID}, &name); err != nil {
+			return err
+		}
 		if err := removeMember(t, organizationID, userID); err != nil {
 			return err
 		}
-		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{"userId": userID, "roleBefore": before}})
+		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{
+			"userId": userID, "userName": name, "roleBefore": before,
+		}})
 	})
 }
 

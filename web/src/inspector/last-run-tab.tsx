@@ -28,7 +28,7 @@ export function LastRunTab({ steps, title, there }: Props) {
         <StatusBadge status={step.status} />
         {typeof step.durationMs === 'number' && <Duration ms={step.durationMs} />}
         {(step.attempt ?? 1) > 1 && <span>attempt {step.attempt}</span>}
-        {step.startTime && <Time at={step.startTime} />}
+        {step.startTime && <Time at={step.startTime} past />}
       </div>
       {step.error && <Alert color="red" p="xs" title={step.error.code}>{step.error.message}</Alert>}
       <h3 className={classes.smallHead}>Input</h3>

@@ -15,6 +15,8 @@ type Props = {
   id?: string
   /** For the editor: no Run button, since its own saves first, and a head of one line. */
   ownRun?: boolean
+  /** What stands where the page will be while the blueprint is read. */
+  waiting?: ReactNode
   /** The word of the tab, for the document's title: `Versions`. */
   tab?: string
   /** The page of the tab; a function gets the blueprint once it is there. */
@@ -22,7 +24,7 @@ type Props = {
 }
 
 /** The head that all pages of a blueprint share, its tabs, and below the page of one tab. */
-export function BlueprintLayout({ id: given, ownRun = false, tab, children }: Props) {
+export function BlueprintLayout({ id: given, ownRun = false, waiting = <Skeleton h={320} />, tab, children }: Props) {
   const params = useParams<{ id?: string }>()
   const id = given ?? params.id ?? ''
   const { data: blueprint, error, refetch } = useBlueprint(id)
@@ -41,9 +43,9 @@ export function BlueprintLayout({ id: given, ownRun = false, tab, children }: Pr
   if (!blueprint) {
     return (
       <>
-        <PageHeader title="Blueprint" breadcrumbs={crumbs} actions={<Skeleton h={36} w={180} />} />
+        <PageHeader title="Blueprint" compact={ownRun} breadcrumbs={crumbs} actions={<Skeleton h={36} w={ownRun ? 78 : 180} />} />
         <Skeleton h={41} mb={18} />
-        <Skeleton h={320} />
+        {waiting}
       </>
     )
   }

@@ -55,7 +55,7 @@ function Try({ of, people }: { of: Connection; people: boolean }) {
     setParams((before) => {
       before.delete('made')
       return before
-    }, { replace: true, state: { keepFocus: true } })
+    }, { replace: true })
     if (!people) mutate()
   }, [made, people, mutate, setParams])
   const { waiting, done } = signIn

@@ -16,8 +16,8 @@ export default function ConnectionsPage() {
   const { id: organizationId } = useOrganizationFilter()
   const [{ search, type }, set] = useUrlStates({ search: '', type: '' })
   const list = useQuery({ queryKey: ['connection', 'list'], queryFn: () => api.connection.list.query() })
-  const uses = useUses()
   const all = list.data
+  const uses = useUses(all !== undefined && all.length > 0)
   const wanted = search.trim().toLowerCase()
   // In one's personal workspace stand those that are one's own.
   const personal = session.organizations.find((one) => one.id === organizationId)?.personal === true

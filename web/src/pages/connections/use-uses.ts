@@ -5,9 +5,9 @@ import { usersOf } from './uses'
 const perPage = 50
 const most = 4 // pages of one's own blueprints, and of shared ones
 
-/** Which blueprints, triggers and connections use a connection, by its id; `whole` unless there were too many to look at. */
-export function useUses() {
-  return useQuery({ queryKey: ['connection', 'uses'], queryFn: look, staleTime: 60_000, retry: false })
+/** Which blueprints, triggers and connections use a connection, by its id; `whole` unless there were too many to look at. It reads many, so ask only when there is a connection. */
+export function useUses(enabled = true) {
+  return useQuery({ enabled, queryKey: ['connection', 'uses'], queryFn: look, staleTime: 60_000, retry: false })
 }
 
 async function look() {

@@ -1,16 +1,16 @@
-import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from 'wouter'
 import { api } from '../../api/client'
 import { ErrorNote } from '../../parts'
 import { BlueprintLayout } from '../blueprints/blueprint-layout'
 import { Editor } from './editor'
+import { EditorSkeleton } from './editor-skeleton'
 import { useNodeTypes } from './use-node-types'
 
 /** /blueprints/:id/edit: the visual editor. */
 export default function EditorPage() {
   const { id = '' } = useParams<{ id: string }>()
-  return <BlueprintLayout id={id} ownRun tab="Edit"><Loaded key={id} id={id} /></BlueprintLayout>
+  return <div data-editor><BlueprintLayout id={id} ownRun tab="Edit" waiting={<EditorSkeleton />}><Loaded key={id} id={id} /></BlueprintLayout></div>
 }
 
 function Loaded({ id }: { id: string }) {
@@ -22,6 +22,6 @@ function Loaded({ id }: { id: string }) {
   const types = useNodeTypes()
   const error = blueprint.error ?? types.error
   if (error && !(blueprint.data && types.data)) return <ErrorNote error={error} title="The editor could not be opened" onRetry={() => { void blueprint.refetch(); void types.refetch() }} />
-  if (!blueprint.data || !types.data) return <Skeleton height="calc(100dvh - 240px)" mih={400} radius="md" role="img" aria-label="The editor is being opened" />
+  if (!blueprint.data || !types.data) return <EditorSkeleton />
   return <Editor key={blueprint.data.id} blueprint={blueprint.data} types={types.data} />
 }

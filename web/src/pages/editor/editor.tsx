@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, Drawer, Group, VisuallyHidden } from '@mantine/c
 import { useMediaQuery } from '@mantine/hooks'
 import { IconHistory, IconSchema } from '@tabler/icons-react'
 import { ReactFlowProvider, type Viewport } from '@xyflow/react'
-import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { useSignedIn } from '../../api/session'
 import { EmptyState, Time } from '../../parts'
 import { useRun } from '../runs/use-run'
@@ -33,6 +33,7 @@ import { useEditor } from './use-editor'
 import { useFollow } from './use-follow'
 import { useGuard } from './use-guard'
 import { type NodeType, useExpressions } from './use-node-types'
+import { useRestOfWindow } from './use-rest-of-window'
 import { type Blueprint, docOf, useSave } from './use-save'
 import { type Located, problemsAt, useValidation } from './use-validation'
 
@@ -151,7 +152,7 @@ function Inside({ blueprint, types }: Props) {
     />
   )
   return (
-    <div className={classes.editor} ref={frame} data-editor>
+    <div className={classes.editor} ref={frame}>
       <Toolbar
         editor={editor} commands={commands} validation={validation} narrow={narrow} folded={folded} saving={saver.saving} onSave={() => void saver.save()}
         onRun={() => void run()} onIssues={() => openPanel('issues')} onVariables={() => openPanel('variables')}
@@ -219,25 +220,4 @@ function Levels({ title, editor }: { title: string; editor: ReturnType<typeof us
       </ol>
     </nav>
   )
-}
-
-// The editor reaches from where it stands to the end of the window.
-function useRestOfWindow(frame: React.RefObject<HTMLDivElement | null>) {
-  useLayoutEffect(() => {
-    const fit = () => {
-      const box = frame.current
-      if (!box) return
-      const footer = document.querySelector<HTMLElement>('footer, .mantine-AppShell-footer')
-      const below = footer && getComputedStyle(footer).display !== 'none' ? footer.getBoundingClientRect().height : 0
-      box.style.height = `${Math.max(400, innerHeight - box.getBoundingClientRect().top - scrollY - below)}px`
-    }
-    fit()
-    addEventListener('resize', fit)
-    const observer = new ResizeObserver(fit)
-    if (frame.current?.parentElement) observer.observe(frame.current.parentElement)
-    return () => {
-      removeEventListener('resize', fit)
-      observer.disconnect()
-    }
-  }, [frame])
 }

@@ -66,7 +66,7 @@ function Answer({ run, asked, facts, onRecord, onStale }: Props & { asked: Await
     <section className={classes.answer} aria-labelledby={`answer-${asked.nodeId}`}>
       <div className={classes.answerHead}>
         <Title order={2} size="h4" id={`answer-${asked.nodeId}`}><IconHandStop size={18} aria-hidden />{titles[asked.kind] ?? 'Needs an answer'}: {titleOf(run, asked)}</Title>
-        <Text size="sm">asked <Time at={asked.requestedAt} />{left && <>, {left}</>}</Text>
+        <Text size="sm">asked <Time at={asked.requestedAt} past />{left && <>, {left}</>}</Text>
       </div>
       <div ref={body} className={classes.answerBody}>
         <div className={classes.prompt}>{asked.prompt}</div>

@@ -21,8 +21,8 @@ export function RunFactsList({ run, facts, id, live }: { run: Run; facts: RunFac
   const pairs: [string, ReactNode][] = [
     ['Blueprint', listed ? <><Anchor component={Link} href={`/blueprints/${listed.blueprintId}`} inherit>{listed.blueprintTitle}</Anchor> version {listed.blueprintVersion}</> : wait(listed)],
     ['Started by', listed ? <StartedBy facts={facts} /> : wait(listed)],
-    ['Started', <Time at={run.startTime} />],
-    [isOver(run.status) ? 'Ended' : 'Going on for', isOver(run.status) ? <Time at={run.endTime} /> : <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />],
+    ['Started', <Time at={run.startTime} past />],
+    [isOver(run.status) ? 'Ended' : 'Going on for', isOver(run.status) ? <Time at={run.endTime} past /> : <Duration ms={Number.isFinite(start) ? Math.max(0, now - start) : null} />],
     ['Duration', isOver(run.status) && Number.isFinite(end - start) ? <Duration ms={end - start} /> : false],
     ['Steps', `${run.completedSteps} of ${run.totalSteps} completed${skipped ? `, ${skipped} skipped` : ''}${run.failedSteps ? `, ${run.failedSteps} failed` : ''}`],
     ['Tokens', record && record.totalTokensUsed > 0 ? record.totalTokensUsed.toLocaleString('en') : false],

@@ -14,7 +14,7 @@ export function RunTable({ runs, ofOneBlueprint, empty }: Props) {
   const columns: Column<ListedRun>[] = [
     { key: 'run', title: 'Run', primary: true, render: (run) => <What run={run} ofOneBlueprint={ofOneBlueprint} /> },
     { key: 'status', title: 'Status', width: '150px', render: (run) => <StatusBadge status={run.error?.startsWith('cancelled') && run.status === 'failed' ? 'cancelled' : run.status} word={run.status === 'paused' ? 'Waiting' : undefined} /> },
-    { key: 'started', title: 'Started', width: '140px', render: (run) => <Time at={run.startTime ?? run.createdAt} /> },
+    { key: 'started', title: 'Started', width: '140px', render: (run) => <Time at={run.startTime ?? run.createdAt} past /> },
     { key: 'duration', title: 'Duration', width: '110px', align: 'end', render: (run) => <Took run={run} /> },
     { key: 'trigger', title: 'Started by', width: '200px', wideOnly: true, render: (run) => <Who run={run} /> },
   ]
@@ -34,7 +34,7 @@ function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean
 }
 
 function Took({ run }: { run: ListedRun }) {
-  const now = useNow()
+  const now = Math.max(useNow(), Date.now())
   if (run.durationMs !== null) return <Duration ms={run.durationMs} />
   const start = ms(run.startTime)
   return Number.isFinite(start) && now > start ? <Text span size="sm" c="dimmed"><Duration ms={now - start} /></Text> : <Duration ms={null} />

@@ -65,7 +65,7 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
         pairs={[
           ['Status', <StatusBadge status={step.status} size="sm" />],
           ['Type', step.nodeType],
-          ['Started', begun ? <Time at={step.startTime} /> : false],
+          ['Started', begun ? <Time at={step.startTime} past /> : false],
           ['Duration', begun && step.durationMs !== null ? <Duration ms={step.durationMs} /> : false],
           ['Attempts', step.attempt > 0 ? String(step.attempt) : false],
           ['Tokens', step.tokensUsed ? step.tokensUsed.toLocaleString('en') : false],

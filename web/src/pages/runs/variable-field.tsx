@@ -21,7 +21,7 @@ export function VariableField({ variable, field, fault, onChange }: Props) {
             onChange={(event) => onChange({ text: '', stored: event.currentTarget.checked })}
           />
         )}
-        {!field.stored && <PasswordInput {...common} autoComplete="off" onChange={(event) => write(event.currentTarget.value)} visibilityToggleButtonProps={{ 'aria-label': `Show ${name}` }} />}
+        {!field.stored && <PasswordInput {...common} aria-invalid={fault !== undefined || undefined} autoComplete="off" onChange={(event) => write(event.currentTarget.value)} visibilityToggleButtonProps={{ 'aria-label': `Show ${name}` }} />}
       </Stack>
     )
   }

@@ -32,7 +32,7 @@ export function WaitingRuns({ blueprintId, onShowAll }: { blueprintId?: string; 
         {runs.map((run) => (
           <li key={run.executionId}>
             <span><strong>{run.blueprintTitle}</strong> {awaitWord(run.awaiting)}</span>
-            <span>started <Time at={run.startTime} /></span>
+            <span>started <Time at={run.startTime} past /></span>
             <Button component={Link} href={`/runs/${run.executionId}`} size="compact-md" variant="default">Look<span style={{ position: 'absolute', clipPath: 'inset(50%)' }}> at {run.blueprintTitle}</span></Button>
           </li>
         ))}

@@ -15,6 +15,8 @@ test('actions in words', () => {
     ['session.create', { outcome: 'signed in' }, 'signed in'],
     ['organization.addMember', { userName: 'Bob', role: 'admin', roleBefore: null }, 'added Bob as admin'],
     ['organization.addMember', { userName: 'Bob', role: 'owner', roleBefore: 'admin' }, 'made Bob owner, who was admin'],
+    ['organization.removeMember', { userName: 'Bob', roleBefore: 'member' }, 'removed Bob'],
+    ['organization.removeMember', { roleBefore: 'member' }, 'removed a member'],
     ['collaborator.add', { role: 'editor' }, 'added a collaborator as collaborator (editor)'],
     ['user.update', { name: 'Ada' }, 'changed their name to "Ada"'],
     ['user.update', {}, 'changed their name'],

@@ -31,7 +31,7 @@ export function SessionsTable() {
     { key: 'ends', title: 'Ends unless used', render: (row) => <Time at={row.expiresAt} /> },
     {
       key: 'end', title: '', name: 'Actions', align: 'end', width: '1%',
-      render: (row) => !row.current && <Button size="compact-sm" variant="default" onClick={() => void end(row)} aria-label={`End the session of ${showAgent(row.agent)}`} style={{ whiteSpace: 'nowrap' }}>End session</Button>,
+      render: (row) => !row.current && <Button size="compact-sm" variant="default" onClick={() => void end(row)} aria-label={`End session of ${showAgent(row.agent)}`} style={{ whiteSpace: 'nowrap' }}>End session</Button>,
     },
   ]
   const rows = list.data && [...list.data].sort((a, b) => Number(b.current) - Number(a.current))

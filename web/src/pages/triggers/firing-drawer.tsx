@@ -44,7 +44,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
   return (
     <Stack gap="lg">
       <Stack gap="xs">
-        <Group gap="xs"><StatusBadge status={firing.decision} /><Text size="sm" c="dimmed"><Time at={firing.receivedAt} absolute /></Text></Group>
+        <Group gap="xs"><StatusBadge status={firing.decision} /><Text size="sm" c="dimmed"><Time at={firing.receivedAt} absolute past /></Text></Group>
         <Text style={{ overflowWrap: 'anywhere' }}>{sentence(summary)}</Text>
         {run && (
           <Group gap="xs">
@@ -68,7 +68,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
             {redeliveries.map((one) => (
               <Group key={one.firingId} gap="xs">
                 <StatusBadge status={one.decision} size="sm" />
-                <button type="button" className={classes.toggle} onClick={() => onOpen(one.firingId)}><Time at={one.receivedAt} /></button>
+                <button type="button" className={classes.toggle} onClick={() => onOpen(one.firingId)}><Time at={one.receivedAt} past /></button>
                 {one.executionId ? <Anchor component={Link} href={`/runs/${one.executionId}`} size="sm">Run …{one.executionId.slice(-8)}</Anchor> : <Text size="sm" c="dimmed">{one.reason}</Text>}
               </Group>
             ))}

@@ -32,7 +32,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
   const columns: Column<Firing>[] = [
     {
       key: 'came', title: 'Came', width: '170px', primary: true,
-      render: (row) => <button type="button" className={classes.toggle} aria-haspopup="dialog" onClick={(event) => { opener.current = event.currentTarget; set({ firing: row.id }, { push: true }) }}><Time at={row.receivedAt} /></button>,
+      render: (row) => <button type="button" className={classes.toggle} aria-haspopup="dialog" onClick={(event) => { opener.current = event.currentTarget; set({ firing: row.id }, { push: true }) }}><Time at={row.receivedAt} past /></button>,
     },
     { key: 'source', title: 'Source', width: '110px', render: (row) => sources[row.source] ?? row.source },
     { key: 'decision', title: 'Decision', width: '130px', render: (row) => <StatusBadge status={row.decision} /> },

@@ -9,7 +9,7 @@ export function SecretField({ label, description, value, onChange, error, genera
   return (
     <div className={classes.row} style={error ? { alignItems: 'center' } : undefined}>
       <PasswordInput
-        label={label} description={description} value={value} error={error} onChange={(event) => onChange(event.currentTarget.value || undefined)} style={{ flex: '4 1 260px' }}
+        label={label} description={description} value={value} error={error} aria-invalid={error !== undefined || undefined} onChange={(event) => onChange(event.currentTarget.value || undefined)} style={{ flex: '4 1 260px' }}
         autoComplete="new-password" spellCheck={false} data-1p-ignore data-lpignore="true" visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
       />
       {generate !== undefined && <Button className={classes.fixed} variant="default" onClick={() => onChange(newSecret(generate))}>Generate</Button>}

@@ -26,7 +26,7 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
           ['Input', type === 'api' && (config.inputSchema ? 'must fit a schema' : 'any JSON object')],
           ['Limit', lane(config.concurrency)],
           ['Failing runs', config.breaker === false && 'never switch it off'],
-          ['Made by', <>{trigger.creator_name}, <Time at={trigger.created_at} /></>],
+          ['Made by', <>{trigger.creator_name}, <Time at={trigger.created_at} past /></>],
         ]}
       />
     </section>

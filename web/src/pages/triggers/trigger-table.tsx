@@ -6,7 +6,7 @@ import { ActiveSwitch } from './active-switch'
 import { kinds } from './kinds'
 import classes from './triggers.module.css'
 import type { Trigger } from './types'
-import { listensTo } from './words'
+import { addressEnd, listensTo } from './words'
 
 type Props = { rows: Trigger[] | undefined; ofOneBlueprint: boolean; stale?: boolean; empty?: ReactNode }
 
@@ -23,12 +23,13 @@ export function TriggerTable({ rows, ofOneBlueprint, stale, empty }: Props) {
 
 function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: boolean }) {
   const kind = kinds[trigger.trigger_type]
+  const end = addressEnd(trigger.url)
   return (
     <div className={classes.what}>
       <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
       <div>
         <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>{listensTo(trigger.trigger_type, trigger.config)}</Anchor>
-        <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}</div>
+        <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}{end && <span className={classes.tail}>, at …{end}</span>}</div>
         {trigger.paused_reason && <div className={classes.paused}>Switched off by the server: {trigger.paused_reason.split(/[,;]/)[0]}</div>}
       </div>
     </div>
@@ -37,5 +38,5 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
 
 function Last({ trigger: { last_firing: last } }: { trigger: Trigger }) {
   if (!last) return <Time at={null} none="nothing came yet" />
-  return <div className={classes.stack} title={last.reason}><StatusBadge status={last.decision} size="sm" /><span className={classes.sub}><Time at={last.receivedAt} /></span></div>
+  return <div className={classes.stack} title={last.reason}><StatusBadge status={last.decision} size="sm" /><span className={classes.sub}><Time at={last.receivedAt} past /></span></div>
 }

@@ -27,6 +27,11 @@ export function listensTo(type: TriggerType, config: Config): string {
   }
 }
 
+/** By what one tells addresses apart that differ in an id alone: its last four letters. Empty where there is none. */
+export function addressEnd(address: string | null): string {
+  return /[\da-f]{4}$/.exec(address ?? '')?.[0] ?? ''
+}
+
 /** `schedule` of the ledger in a word for people. */
 export const sources: Record<string, string> = {
   schedule: 'Schedule', webhook: 'Webhook', api: 'API call', manual: 'By hand', email: 'Mail', slack: 'Slack', event: 'Event', redelivery: 'Redelivery',
