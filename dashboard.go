@@ -124,7 +124,7 @@ func (s *server) fileFor() http.Handler {
 // page answers with what the dashboard consists of, and otherwise that nothing
 // is there.
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
-	if s.misnamed(r) != nil || !web.Serve(w, r, s.ids) {
+	if s.misnamed(r) != nil || !web.Serve(w, r, s.ids) && !web.ServeMissing(w, r, s.ids) {
 		s.nothingHere(w, r)
 	}
 }

@@ -25,13 +25,19 @@ func Serve(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
 		return false
 	}
 	if isPlace(r.URL.Path) {
-		return acceptsHTML(r) && servePage(w, r, random)
+		return acceptsHTML(r) && servePage(w, r, random, http.StatusOK)
 	}
 	name := strings.TrimPrefix(r.URL.Path, "/")
 	if path.Clean(r.URL.Path) != r.URL.Path || name == pageName {
 		return false
 	}
 	return serveFile(w, r, name)
+}
+
+// ServeMissing answers a browser that is at an address where nothing is, with
+// the page, which says so and leads on, and tells whether it was one: 404.
+func ServeMissing(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && acceptsHTML(r) && servePage(w, r, random, http.StatusNotFound)
 }
 
 func isPlace(address string) bool {

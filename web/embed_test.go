@@ -157,3 +157,17 @@ func TestWeight(t *testing.T) {
 		t.Error("several headers are not one")
 	}
 }
+
+func TestMissing(t *testing.T) {
+	for _, test := range []struct {
+		method, accept string
+		page           bool
+	}{{"GET", browser, true}, {"HEAD", browser, true}, {"GET", "*/*", false}, {"GET", "", false}, {"POST", browser, false}} {
+		r := httptest.NewRequest(test.method, "http://here/nowhere", nil)
+		r.Header.Set("Accept", test.accept)
+		answer := httptest.NewRecorder()
+		if got := ServeMissing(answer, r, random); got != test.page || got && (answer.Code != http.StatusNotFound || answer.Header().Get("Content-Security-Policy") == "") {
+			t.Errorf("%s, accepting %q: %t, %d", test.method, test.accept, got, answer.Code)
+		}
+	}
+}

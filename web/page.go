@@ -21,7 +21,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-"
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; manifest-src 'self'"
 
 // servePage answers with the page, which is another one each time.
-func servePage(w http.ResponseWriter, r *http.Request, random *ids.Source) bool {
+func servePage(w http.ResponseWriter, r *http.Request, random *ids.Source, status int) bool {
 	page, err := dist.ReadFile("dist/" + pageName)
 	if err != nil {
 		return false
@@ -35,7 +35,7 @@ func servePage(w http.ResponseWriter, r *http.Request, random *ids.Source) bool 
 	h.Set("Cache-Control", "no-store")
 	h.Add("Vary", "Accept")
 	h.Set("Content-Length", strconv.Itoa(len(page)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
 		_, _ = w.Write(page) // who leaves early needs no answer
 	}
