@@ -34,7 +34,7 @@ const survey = {
 const report = {
   nodes: [
     at(0, 0, node('rows', 'code', { source: 'return Array.from({ length: 12 }, (_, i) => ({ week: i + 1, sold: 40 + (i * 37) % 60 }))' }, { title: 'Read the sales' })),
-    at(320, 0, node('each', 'for-each', { items: '{{input}}', nodes: [node('line', 'template', { text: 'Week {{input.item.week}}: {{input.item.sold}}' })], concurrency: 4 }, { title: 'One line a week' })),
+    at(320, 0, node('each', 'for-each', { items: '{{input}}', nodes: [node('line', 'template', { text: 'Week {{item.week}}: {{item.sold}}' })], concurrency: 4 }, { title: 'One line a week' })),
     at(640, 0, node('mail', 'log', { message: 'The report is ready' }, { title: 'Tell everybody' })),
   ],
   edges: [edge('rows', 'each'), edge('each', 'mail')],
