@@ -4,7 +4,7 @@ import { keyOfWire, toCards, toWires } from './flow'
 import { connectable, handlesOf } from './handles'
 import { type BlueprintMap, freeId, type MapNode, readMap } from './map'
 import { summaryOf } from './summary'
-import { firstView, showsAll, zoomOfAll } from './view'
+import { firstView, showsAll, viewWith, zoomOfAll } from './view'
 
 const node = (id: string, type = 'log', config: object = {}, more: object = {}): MapNode => ({ id, type, title: id.toUpperCase(), config: config as MapNode['config'], position: { x: 0, y: 0 }, ...more })
 
@@ -63,7 +63,7 @@ test('the first view shows everything, or the beginning', () => {
   const wide: BlueprintMap = { nodes: [node('a'), node('b', 'log', {}, { position: { x: 5000, y: 0 } })] }
   assert.equal(firstView({ nodes: [node('a')] }, 800, 600).zoom, 1)
   assert.ok(firstView(wide, 800, 600).zoom >= 0.55)
-  assert.equal(firstView(wide, 360, 600).x, 32)
+  assert.equal(firstView(wide, 360, 600).x, 14)
   assert.deepEqual(firstView({ nodes: [] }, 800, 600), { x: 0, y: 0, zoom: 1 })
 })
 
@@ -76,4 +76,26 @@ test('whether everything shows beside what stands on the canvas', () => {
   assert.equal(showsAll(map, { x: 0, y: 60, zoom: 0.5 }, 400, 300, room), true)
   assert.equal(showsAll(map, { x: 0, y: 40, zoom: 0.5 }, 400, 300, room), false)
   assert.equal(showsAll(map, { x: 30, y: 60, zoom: 0.5 }, 400, 300, room), false)
+})
+
+test('a phone begins with the first node and the next one, whole', () => {
+  const row: BlueprintMap = { nodes: [0, 1, 2, 3].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 40 } })) }
+  const { x, zoom } = firstView(row, 360, 500)
+  assert.ok(x >= 0 && zoom >= 0.55)
+  assert.ok((320 + 224) * zoom + x <= 360)
+})
+
+test('a node comes into view by the shortest way', () => {
+  const room = { top: 20, bottom: 20, side: 30 }
+  const row: BlueprintMap = { nodes: [0, 1, 2, 3, 4, 5, 6].map((index) => node(`n${index}`, 'log', {}, { position: { x: index * 320, y: 0 } })) }
+  const start = { x: 40, y: 200, zoom: 1 }
+  assert.deepEqual(viewWith(row, 'n0', start, 600, 400, room), start, 'what is seen stays')
+  assert.deepEqual(viewWith(row, 'n1', start, 600, 400, room), { x: 600 - 30 - 544, y: 200, zoom: 1 })
+  assert.deepEqual(viewWith(row, 'n0', { ...start, x: -500 }, 600, 400, room), { x: 30, y: 200, zoom: 1 })
+  const two = { ...row, nodes: row.nodes.slice(0, 2) }
+  const fitted = viewWith(two, 'n1', start, 500, 400, room, true)
+  assert.ok(fitted.zoom < 1 && showsAll(two, fitted, 500, 400, room), 'everything, a little smaller')
+  const { zoom, x } = viewWith(row, 'n6', { ...start, x: -1400 }, 620, 400, room, true)
+  assert.equal(zoom, 1)
+  assert.ok(5 * 320 + x >= 30 && 6 * 320 + 224 + x <= 590, 'with the one before it')
 })

@@ -1,15 +1,18 @@
-import { positionOf, type BlueprintMap, type Position } from './map'
+import { edgesOf, isSequential, positionOf, type BlueprintMap, type MapNode, type Position } from './map'
 import { heightOf, WIDTH } from './sizes'
 
 /** Where the canvas looks. */
 export type View = { x: number; y: number; zoom: number }
 
 const margin = 32
+const narrowMargin = 14
 const smallest = 0.55
+
+type Bounds = { left: number; top: number; right: number; bottom: number }
 
 /**
  * The view with which a canvas of a size begins: everything, if that stays readable, else the beginning of the flow
- * at a readable size. Never larger than life.
+ * at a readable size, on a phone the first node and the next one. Never larger than life.
  */
 export function firstView(map: BlueprintMap, width: number, height: number): View {
   const box = boundsOf(map)
@@ -19,9 +22,47 @@ export function firstView(map: BlueprintMap, width: number, height: number): Vie
     const zoom = Math.min(1, fits)
     return { zoom, x: (width - (box.right + box.left) * zoom) / 2, y: (height - (box.bottom + box.top) * zoom) / 2 }
   }
-  const zoom = width < 600 ? 0.85 : 0.8
   const start = firstOf(map)
-  return { zoom, x: margin - box.left * zoom, y: height / 2 - (start.y + 30) * zoom }
+  const narrow = width < 600
+  const next = narrow ? nextOf(map, start) : undefined
+  const begin = boundsOf({ nodes: next ? [start, next] : [start] })!
+  const side = narrow ? narrowMargin : margin
+  const both = (width - 2 * side) / (begin.right - begin.left)
+  const zoom = next && both >= smallest ? Math.min(0.85, both, (height - 2 * margin) / (begin.bottom - begin.top)) : narrow ? 0.7 : 0.8
+  const middle = next && both >= smallest ? (begin.top + begin.bottom) / 2 : placeOf(start).y + 30
+  return { zoom, x: side - box.left * zoom, y: height / 2 - middle * zoom }
+}
+
+/**
+ * The view in which a node is seen whole, by the shortest way from where the canvas looks. With `around`, as for a node
+ * that was just added: everything if that stays readable, else the node with the one before it, if both fit.
+ */
+export function viewWith(map: BlueprintMap, id: string, view: View, width: number, height: number, room: Room, around = false): View {
+  const node = map.nodes.find((each) => each.id === id)
+  if (!node) return view
+  const to = (wanted: MapNode[], zoom = view.zoom) => shifted(boundsOf({ nodes: wanted })!, zoomed(view, zoom, width / 2, height / 2), width, height, room)
+  if (!around) return to([node])
+  const all = zoomOfAll(map, width, height, room)
+  if (all >= Math.min(smallest, view.zoom)) return to(map.nodes, Math.min(view.zoom, all))
+  const before = previousOf(map, node)
+  if (before && zoomOfAll({ nodes: [before, node] }, width, height, room) >= view.zoom) return to([before, node])
+  return to([node])
+}
+
+// The shortest move after which a box lies within the room; what is too large begins at the room's beginning.
+function shifted(box: Bounds, { x, y, zoom }: View, width: number, height: number, room: Room): View {
+  const by = (from: number, to: number, low: number, high: number) => (from < low || to - from > high - low ? low - from : to > high ? high - to : 0)
+  return {
+    zoom,
+    x: x + by(box.left * zoom + x, box.right * zoom + x, room.side, width - room.side),
+    y: y + by(box.top * zoom + y, box.bottom * zoom + y, room.top, height - room.bottom),
+  }
+}
+
+// Another zoom about a point of the canvas.
+function zoomed(view: View, zoom: number, x: number, y: number): View {
+  const by = zoom / view.zoom
+  return { zoom, x: x - (x - view.x) * by, y: y - (y - view.y) * by }
 }
 
 /** Pixels of a canvas that something stands on, on each side. */
@@ -40,11 +81,11 @@ export function showsAll(map: BlueprintMap, { x, y, zoom }: View, width: number,
   return !box || (box.left * zoom + x >= 0 && box.right * zoom + x <= width && box.top * zoom + y >= room.top && box.bottom * zoom + y <= height - room.bottom)
 }
 
-function boundsOf(map: BlueprintMap) {
+function boundsOf(map: BlueprintMap): Bounds | undefined {
   if (map.nodes.length === 0) return undefined
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity]
   for (const node of map.nodes) {
-    const at = positionOf(node) ?? { x: 0, y: 0 }
+    const at = placeOf(node)
     left = Math.min(left, at.x)
     top = Math.min(top, at.y)
     right = Math.max(right, at.x + WIDTH)
@@ -53,6 +94,23 @@ function boundsOf(map: BlueprintMap) {
   return { left, top, right, bottom }
 }
 
-function firstOf(map: BlueprintMap): Position {
-  return map.nodes.map((node) => positionOf(node) ?? { x: 0, y: 0 }).reduce((first, at) => (at.x < first.x ? at : first))
+function firstOf(map: BlueprintMap): MapNode {
+  return map.nodes.reduce((first, node) => (placeOf(node).x < placeOf(first).x ? node : first))
+}
+
+// What a node leads to, or what runs after it in a map without edges.
+function nextOf(map: BlueprintMap, node: MapNode): MapNode | undefined {
+  if (isSequential(map)) return map.nodes[map.nodes.indexOf(node) + 1]
+  const target = edgesOf(map).find((edge) => edge.source === node.id)?.target
+  return map.nodes.find((each) => each.id === target)
+}
+
+function previousOf(map: BlueprintMap, node: MapNode): MapNode | undefined {
+  if (isSequential(map)) return map.nodes[map.nodes.indexOf(node) - 1]
+  const source = edgesOf(map).find((edge) => edge.target === node.id)?.source
+  return map.nodes.find((each) => each.id === source)
+}
+
+function placeOf(node: MapNode): Position {
+  return positionOf(node) ?? { x: 0, y: 0 }
 }

@@ -141,7 +141,7 @@ function Inside({ blueprint, types }: Props) {
   const levelOf = (node: MapNode) => levelsOf(editor.doc.map).find((each) => mapAt(editor.doc.map, each)!.nodes.some((one) => one === node || same(one, node))) ?? []
   const chosenId = after?.id
   useEffect(() => {
-    if (chosenId !== undefined && !small) commands.reveal(chosenId)
+    if (chosenId !== undefined) commands.reveal(chosenId, small)
   }, [chosenId, small]) // only when another node is chosen
   const catalogue = <Catalogue types={types} onAdd={pick} search={search} where={where} draggable={!folded} />
   const panel = (

@@ -1,9 +1,8 @@
 import { useReactFlow } from '@xyflow/react'
 import { useRef, useState } from 'react'
 import { layout, snap } from '../../graph/layout'
-import { edgesOf, isSequential, positionOf, type MapNode, type Position } from '../../graph/map'
-import { heightOf, WIDTH } from '../../graph/sizes'
-import { type Room, showsAll, zoomOfAll } from '../../graph/view'
+import { edgesOf, isSequential, type MapNode, type Position } from '../../graph/map'
+import { type Room, showsAll, viewWith, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
 import { refuse } from './refuse'
@@ -31,18 +30,15 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
   const { nodes: chosen, edges: chosenEdges } = editor.state
   const titled = (id: string) => map.nodes.find((node) => node.id === id)?.title || id
 
-  // Brings a place of the canvas into view, if it is not there yet.
-  const reveal = (at: Position, height: number) => {
+  // Brings a node into view, if it is not there yet.
+  const reveal = (id: string, around = false) => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     if (!box) return
-    const { x, y, zoom } = flow.getViewport()
-    const room = roomOf(box)
-    const [left, top] = [at.x * zoom + x, at.y * zoom + y]
-    if (left >= 0 && top >= room.top && left + WIDTH * zoom <= box.width && top + height * zoom <= box.height - room.bottom) return
-    // Not setCenter: it counts with the size of the canvas before a panel came beside it.
-    const middle = { x: box.width / 2, y: (room.top + box.height - room.bottom) / 2 }
-    void flow.setViewport({ x: middle.x - (at.x + WIDTH / 2) * zoom, y: middle.y - (at.y + height / 2) * zoom, zoom }, motion())
+    const from = flow.getViewport()
+    const to = viewWith(map, id, from, box.width, box.height, roomOf(box), around)
+    if (to.x !== from.x || to.y !== from.y || to.zoom !== from.zoom) void flow.setViewport(to, motion())
   }
+  const added = useRef<{ id: string; around: boolean }>(undefined) // and not shown yet
   const fit = () => {
     const box = document.querySelector('.react-flow')?.getBoundingClientRect()
     if (!box) return
@@ -51,9 +47,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
   }
   /** Gives a node the focus and brings it into view. */
   const focus = (id: string) => {
-    const node = map.nodes.find((each) => each.id === id)
-    const at = node && positionOf(node)
-    if (node && at) reveal(at, heightOf(node))
+    reveal(id)
     let tries = 0
     const find = () => {
       const element = document.querySelector<HTMLElement>(`.react-flow__node[data-id="${CSS.escape(id)}"]`)
@@ -68,8 +62,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     const after = at ? undefined : chosen.size === 1 ? [...chosen][0] : undefined
     const next = edge ? insertInEdge(map, edge, node) : addNode(map, node, after, at)
     edit(`adding ${node.title}`, () => next, { select: [node.id], say: after === undefined ? `Added ${node.title}` : `Added ${node.title} after ${titled(after)}` })
-    const fresh = next.nodes.find((each) => each.id === node.id)!
-    reveal(positionOf(fresh) ?? { x: 0, y: 0 }, heightOf(fresh))
+    added.current = { id: node.id, around: !at } // shown once it is drawn, and with it the panel, which takes room
   }
   const tryConnect = (source: string, handle: string, target: string) => {
     const why = connectProblem(map, source, handle, target)
@@ -110,11 +103,11 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     close: () => setDialog(undefined),
     help: () => setDialog({ kind: 'help' }),
     focus,
-    /** Brings a node into view. */
-    reveal: (id: string) => {
-      const node = map.nodes.find((each) => each.id === id)
-      const at = node && positionOf(node)
-      if (at) reveal(at, heightOf(node))
+    /** Brings a node into view, with what is around it when it was just added; with `freshOnly` no others. */
+    reveal: (id: string, freshOnly = false) => {
+      const fresh = added.current?.id === id ? added.current : undefined
+      added.current = undefined
+      if (fresh || !freshOnly) reveal(id, fresh?.around)
     },
     add: showCatalogue,
     addType: (type: NodeType, at?: Position) => put(newNode(map, type), at),

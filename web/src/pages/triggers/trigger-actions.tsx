@@ -7,6 +7,7 @@ import { api } from '../../api/client'
 import { confirm, notifyDone, notifyError } from '../../parts'
 import { FireDialog } from './fire-dialog'
 import { RotateDialog } from './rotate-dialog'
+import classes from './triggers.module.css'
 import type { Trigger } from './types'
 import { useRefresh, useSwitch } from './use-triggers'
 import { listensTo } from './words'
@@ -36,9 +37,9 @@ export function TriggerActions({ trigger }: { trigger: Trigger }) {
   const active = turn.isPending ? turn.variables.isActive : trigger.is_active
   return (
     <>
-      <Button px="xs" leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setOpen('fire')} disabled={!active} title={active ? undefined : 'Switch it on first'}>Fire</Button>
-      <Button px="xs" variant="default" leftSection={active ? <IconPlayerPause size={17} aria-hidden /> : <IconPower size={17} aria-hidden />} onClick={() => turn.mutate({ triggerId: trigger.id, isActive: !active })} aria-busy={turn.isPending}>{active ? 'Pause' : 'Switch on'}</Button>
-      <Button px="xs" component={Link} href={`/triggers/${trigger.id}/edit`} variant="default" leftSection={<IconPencil size={17} aria-hidden />}>Edit</Button>
+      <Button px="xs" className={classes.act} leftSection={<IconPlayerPlay size={17} aria-hidden />} onClick={() => setOpen('fire')} disabled={!active} title={active ? undefined : 'Switch it on first'}>Fire</Button>
+      <Button px="xs" className={classes.act} variant="default" leftSection={active ? <IconPlayerPause size={17} aria-hidden /> : <IconPower size={17} aria-hidden />} onClick={() => turn.mutate({ triggerId: trigger.id, isActive: !active })} aria-busy={turn.isPending}>{active ? 'Pause' : 'Switch on'}</Button>
+      <Button px="xs" className={classes.act} component={Link} href={`/triggers/${trigger.id}/edit`} variant="default" leftSection={<IconPencil size={17} aria-hidden />}>Edit</Button>
       <Menu position="bottom-end">
         <Menu.Target><ActionIcon variant="default" size={36} aria-label="More actions"><IconDots size={18} aria-hidden /></ActionIcon></Menu.Target>
         <Menu.Dropdown>
