@@ -68,26 +68,7 @@ func describeType(t reflect.Type, input bool, open []reflect.Type) string {
 // what may be absent.
 func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 	var fields []string
-	for i := range t.NumField() {
-		declared := t.Field(i)
-		tag, tagged := declared.Tag.Lookup("json")
-		name, options, _ := strings.Cut(tag, ",")
-		if !tagged && declared.Anonymous {
-			embedded := declared.Type
-			if embedded.Kind() == reflect.Pointer {
-				embedded = embedded.Elem()
-			}
-			if embedded.Kind() == reflect.Struct {
-				fields = append(fields, describeFields(embedded, input, open)...)
-				continue
-			}
-		}
-		if name == "-" || !declared.IsExported() {
-			continue
-		}
-		if name == "" {
-			name = declared.Name
-		}
+	eachField(t, func(declared reflect.StructField, name, options string) {
 		check, each := declared.Tag.Get("check"), declared.Tag.Get("each")
 		words := slices.DeleteFunc(strings.Split(check, ","), func(word string) bool { return word == "" || word == "required" })
 		switch {
@@ -105,6 +86,33 @@ func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
 			text += "(" + strings.Join(words, " ") + ")"
 		}
 		fields = append(fields, text)
-	}
+	})
 	return fields
+}
+
+// eachField goes through the fields of a struct as JSON has them, those of
+// embedded structs in place, with their names and the options of their tags.
+func eachField(t reflect.Type, see func(declared reflect.StructField, name, options string)) {
+	for i := range t.NumField() {
+		declared := t.Field(i)
+		tag, tagged := declared.Tag.Lookup("json")
+		name, options, _ := strings.Cut(tag, ",")
+		if !tagged && declared.Anonymous {
+			embedded := declared.Type
+			if embedded.Kind() == reflect.Pointer {
+				embedded = embedded.Elem()
+			}
+			if embedded.Kind() == reflect.Struct {
+				eachField(embedded, see)
+				continue
+			}
+		}
+		if name == "-" || !declared.IsExported() {
+			continue
+		}
+		if name == "" {
+			name = declared.Name
+		}
+		see(declared, name, options)
+	}
 }

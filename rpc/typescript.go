@@ -133,25 +133,9 @@ func (w typescript) of(t reflect.Type, open []reflect.Type) string {
 	return "number"
 }
 
-// fields writes the fields of a struct, those of embedded ones in place.
+// fields writes the fields of a struct.
 func (w typescript) fields(t reflect.Type, open []reflect.Type) (fields []string) {
-	for i := range t.NumField() {
-		declared := t.Field(i)
-		tag, tagged := declared.Tag.Lookup("json")
-		name, options, _ := strings.Cut(tag, ",")
-		if !tagged && declared.Anonymous {
-			embedded := declared.Type
-			if embedded.Kind() == reflect.Pointer {
-				embedded = embedded.Elem()
-			}
-			if embedded.Kind() == reflect.Struct {
-				fields = append(fields, w.fields(embedded, open)...)
-				continue
-			}
-		}
-		if name == "-" || name == "" || !declared.IsExported() {
-			continue
-		}
+	eachField(t, func(declared reflect.StructField, name, options string) {
 		text := w.of(declared.Type, open)
 		if words := enumOf(declared); words != nil && declared.Type.Kind() == reflect.String {
 			text = union(words)
@@ -167,7 +151,7 @@ func (w typescript) fields(t reflect.Type, open []reflect.Type) (fields []string
 			text += " | null"
 		}
 		fields = append(fields, name+": "+text)
-	}
+	})
 	return fields
 }
 
