@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/front"
 )
 
@@ -46,11 +47,11 @@ func (s *server) sendToTLS(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if r.URL.Opaque != "" {
-		http.Error(w, "the address names no path", http.StatusBadRequest)
+		http.Error(w, "the address names no path", blueprint.CodeBadRequest.HTTPStatus())
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		http.Error(w, "this port only leads to "+host+": write that in the address", http.StatusBadRequest)
+		http.Error(w, "this port only leads to "+host+": write that in the address", blueprint.CodeBadRequest.HTTPStatus())
 		return
 	}
 	to := r.URL.EscapedPath()

@@ -51,6 +51,10 @@ type pagination struct {
 	TotalPages int `json:"totalPages"`
 }
 
+func paginationOf(page, limit, total int) pagination {
+	return pagination{page, limit, total, (total + limit - 1) / limit}
+}
+
 func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprintList) (blueprintPage, error) {
 	found, total, err := s.Store.ListBlueprints(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Page: in.Page, Limit: in.Limit})
 	if err != nil {
@@ -59,7 +63,7 @@ func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprin
 	if found == nil {
 		found = []blueprint.Blueprint{}
 	}
-	return blueprintPage{Data: found, Pagination: pagination{in.Page, in.Limit, total, (total + in.Limit - 1) / in.Limit}}, nil
+	return blueprintPage{Data: found, Pagination: paginationOf(in.Page, in.Limit, total)}, nil
 }
 
 type blueprintID struct {

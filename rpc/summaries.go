@@ -60,10 +60,6 @@ func (s *Service) blueprintSummaries(ctx context.Context, caller *Caller, in sum
 	return summaryPage{found, paginationOf(in.Page, in.Limit, total)}, err
 }
 
-func paginationOf(page, limit, total int) pagination {
-	return pagination{page, limit, total, (total + limit - 1) / limit}
-}
-
 // mostTags is how many tags are listed.
 const mostTags = 200
 
