@@ -24,6 +24,9 @@ type StartRequest struct {
 	Events []Event
 	// Lane bounds the runs of the trigger; nil = it does not.
 	Lane *Lane
+	// Record keeps what the run, and those that it starts, exchange with other
+	// services; see Exchange.
+	Record bool
 }
 
 // TriggerContext is what a run knows of its trigger.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/outbound"
 	"blueprintd/secret"
 )
 
@@ -31,6 +32,7 @@ type attempt struct {
 	uses   []use
 	tokens int64
 	models int64
+	tape   *outbound.Tape // nil unless the run is recorded
 }
 
 // startNode begins an attempt of a node. r.mu is held.
@@ -69,6 +71,9 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, a.node.Timeout, errTimeout)
 		defer cancel()
+	}
+	if a.node.kind.Effect != blueprint.EffectPure {
+		ctx = a.outbound(ctx)
 	}
 	result, err = a.node.kind.Run(ctx, a.task())
 	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
@@ -186,7 +191,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	now := r.engine.Clock.Now()
 	e := &entry{
 		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
-		Servers: result.MCPServers, Uses: a.uses, weight: a.weight,
+		Servers: result.MCPServers, Uses: a.uses, Exchanges: a.exchanges(), weight: a.weight,
 	}
 	var pause *blueprint.Pause
 	if errors.As(err, &pause) && r.canceled == nil {

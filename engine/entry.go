@@ -59,6 +59,8 @@ type entry struct {
 	Most    int                 `json:"most,omitempty"`  // items at work at once
 	Raise   *blueprint.Budget   `json:"raise,omitempty"` // added to the budget
 
+	Exchanges []blueprint.Exchange `json:"x,omitempty"` // of a run that is recorded
+
 	weight int // of Output when it is known, else 0
 }
 
@@ -83,6 +85,8 @@ type begin struct {
 	Hidden  []string          `json:"hidden,omitempty"` // secrets of connections that the reused steps may hold
 	// Lane bounds the runs of its trigger.
 	Lane *turnout `json:"lane,omitempty"`
+	// Record keeps the exchanges with other services.
+	Record bool `json:"record,omitempty"`
 	// Flow is the trigger that all began with, of a run that another started.
 	Flow string `json:"flow,omitempty"`
 	// Chain is how many events led to all that, and Cause the key of the first of

@@ -14,19 +14,22 @@ import (
 // from which every view of the run is made. Inputs, and outputs that are
 // inputs, are not copied but named by where they came from.
 type stored struct {
-	Version  int                                 `json:"version"`
-	Status   blueprint.Status                    `json:"status"`
-	Begin    begin                               `json:"begin"`
-	Steps    []step                              `json:"steps"`
-	Logs     []blueprint.LogEntry                `json:"logs,omitempty"`
-	Ends     []string                            `json:"ends,omitempty"`
-	Failed   string                              `json:"failed,omitempty"` // the node that stopped the run
-	Canceled *string                             `json:"cancelled,omitempty"`
-	Acted    bool                                `json:"acted,omitempty"`  // a node of an item that began anew did what must not be done twice, and has no step
-	Hidden   []string                            `json:"hidden,omitempty"` // secrets of connections; in the true account alone
-	Awaiting map[string]*blueprint.AwaitingInput `json:"-"`
-	secrets  []string                            // names of the secret variables
-	room     int                                 // for the inputs and outputs that are shown
+	Version  int                  `json:"version"`
+	Status   blueprint.Status     `json:"status"`
+	Begin    begin                `json:"begin"`
+	Steps    []step               `json:"steps"`
+	Logs     []blueprint.LogEntry `json:"logs,omitempty"`
+	Ends     []string             `json:"ends,omitempty"`
+	Failed   string               `json:"failed,omitempty"` // the node that stopped the run
+	Canceled *string              `json:"cancelled,omitempty"`
+	Acted    bool                 `json:"acted,omitempty"`  // a node of an item that began anew did what must not be done twice, and has no step
+	Hidden   []string             `json:"hidden,omitempty"` // secrets of connections; in the true account alone
+	// Exchanges are those of a run that is recorded, in the order in which their
+	// nodes settled.
+	Exchanges []blueprint.Exchange                `json:"exchanges,omitempty"`
+	Awaiting  map[string]*blueprint.AwaitingInput `json:"-"`
+	secrets   []string                            // names of the secret variables
+	room      int                                 // for the inputs and outputs that are shown
 }
 
 // recordVersion is the form of stored that is written.
@@ -65,7 +68,7 @@ type step struct {
 
 // account gives the run as it stands. r.mu is held.
 func (r *run) account() *stored {
-	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
+	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Exchanges: slices.Clip(r.exchanges), Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
 	s.Begin.Reuse, s.Begin.Hidden, s.Hidden = nil, nil, r.hidden
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())
@@ -182,6 +185,7 @@ func (s *stored) mask(m *secret.Masker) *stored {
 		at := &out.Logs[i]
 		at.Message, at.Data = m.Text(at.Message), m.Value(at.Data)
 	}
+	out.Exchanges = maskedExchanges(m, s.Exchanges)
 	out.Awaiting = maps.Clone(s.Awaiting)
 	for address, a := range out.Awaiting {
 		masked := *a

@@ -82,34 +82,35 @@ type run struct {
 	id       string
 	flushing gate
 
-	mu       sync.Mutex
-	row      blueprint.ExecutionRow
-	ledger   ledger
-	begin    *begin
-	program  *program
-	root     *frame
-	steps    int              // of items, whatever became of them
-	ready    []*frame         // walks that may have nodes to start
-	weight   int              // of begin.InputData
-	memory   int              // that it takes, which counts in engine.held
-	counted  bool             // in engine.held
-	total    int              // weight of all outputs
-	count    [phases]int      // nodes in each phase; that of idle is not kept
-	again    []*nodeRun       // started nodes that are due for another attempt
-	reused   map[string]*step // by address: what an earlier run had finished, until it is settled
-	bound    map[string]any   // variables by declaration and caller
-	sealed   bool             // it has secrets: what is stored of it is encrypted
-	masker   atomic.Pointer[secret.Masker]
-	keeper   atomic.Pointer[secret.Masker] // of the secrets of connections alone
-	secrets  []any                         // the values of its secret variables
-	hidden   []string                      // secrets of the connections that it opened, sorted
-	budget   budget
-	logs     []blueprint.LogEntry
-	respond  *blueprint.Response
-	orphans  []string // runs that nobody waits for any more, to be cancelled
-	napping  bool     // it is at rest, and stays in memory
-	stopped  *nodeRun // the node of an item that failed the run at once
-	canceled *string
+	mu        sync.Mutex
+	row       blueprint.ExecutionRow
+	ledger    ledger
+	begin     *begin
+	exchanges []blueprint.Exchange // of a run that is recorded
+	program   *program
+	root      *frame
+	steps     int              // of items, whatever became of them
+	ready     []*frame         // walks that may have nodes to start
+	weight    int              // of begin.InputData
+	memory    int              // that it takes, which counts in engine.held
+	counted   bool             // in engine.held
+	total     int              // weight of all outputs
+	count     [phases]int      // nodes in each phase; that of idle is not kept
+	again     []*nodeRun       // started nodes that are due for another attempt
+	reused    map[string]*step // by address: what an earlier run had finished, until it is settled
+	bound     map[string]any   // variables by declaration and caller
+	sealed    bool             // it has secrets: what is stored of it is encrypted
+	masker    atomic.Pointer[secret.Masker]
+	keeper    atomic.Pointer[secret.Masker] // of the secrets of connections alone
+	secrets   []any                         // the values of its secret variables
+	hidden    []string                      // secrets of the connections that it opened, sorted
+	budget    budget
+	logs      []blueprint.LogEntry
+	respond   *blueprint.Response
+	orphans   []string // runs that nobody waits for any more, to be cancelled
+	napping   bool     // it is at rest, and stays in memory
+	stopped   *nodeRun // the node of an item that failed the run at once
+	canceled  *string
 
 	units   int
 	pending []*entry      // applied, not durable

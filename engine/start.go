@@ -36,7 +36,7 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 	}
 	b := &begin{
 		UserID: request.Principal.UserID, CanManage: request.CanManage,
-		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget,
+		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget, Record: request.Record,
 	}
 	if request.Lane != nil {
 		b.Lane = &turnout{Lane: *request.Lane}

@@ -18,6 +18,7 @@ import (
 type Source struct {
 	mu     sync.Mutex
 	random io.Reader
+	seed   string // what everything follows from; "" = chance
 }
 
 // New takes the source of randomness; nil means crypto/rand.

@@ -32,6 +32,9 @@ type Options struct {
 	// RootCAs are the authorities that servers may have their certificates
 	// from; nil means the system's.
 	RootCAs *x509.CertPool
+	// Instead stands in for the network: nothing real is dialled, and so nothing
+	// is refused for where it leads. Nil means the network itself.
+	Instead Network
 }
 
 // MaxHeaderBytes is how much the headers of an answer may take.
@@ -44,6 +47,7 @@ var ErrHeaders = errors.New("the headers of the answer are too large")
 // number of goroutines.
 type Client struct {
 	guard     *guard
+	instead   Network // nil = the network itself
 	dialer    *net.Dialer
 	transport *http.Transport
 	http      *http.Client
@@ -51,7 +55,7 @@ type Client struct {
 
 // New makes a client. It opens no connection and starts nothing.
 func New(options Options) *Client {
-	c := &Client{guard: newGuard(options.Allow)}
+	c := &Client{guard: newGuard(options.Allow), instead: options.Instead}
 	c.dialer = &net.Dialer{
 		Timeout:        orDefault(options.DialTimeout, 10*time.Second),
 		KeepAlive:      30 * time.Second,
@@ -72,7 +76,11 @@ func New(options Options) *Client {
 		// not. And a new one is never found closed.
 		DisableKeepAlives: true,
 	}
-	c.http = &http.Client{Transport: &roundTripper{c.transport}, CheckRedirect: checkRedirect}
+	var base http.RoundTripper = c.transport
+	if options.Instead != nil {
+		base = options.Instead
+	}
+	c.http = &http.Client{Transport: &roundTripper{base}, CheckRedirect: checkRedirect}
 	return c
 }
 
@@ -125,6 +133,9 @@ func (c *Client) DialContext(ctx context.Context, network, address string) (net.
 	}
 	if refused := checkSpelling(host); refused != nil {
 		return nil, refused
+	}
+	if c.instead != nil {
+		return c.instead.DialContext(ctx, network, address)
 	}
 	conn, err := c.dialer.DialContext(ctx, network, address)
 	var refused *RefusedError

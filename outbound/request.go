@@ -19,10 +19,10 @@ var ErrRedirects = errors.New("too many redirects")
 
 // roundTripper sends one request, be it the first or one that a redirect asks
 // for.
-type roundTripper struct{ base *http.Transport }
+type roundTripper struct{ base http.RoundTripper }
 
 // RoundTrip checks the address as far as it can be before it is looked up,
-// sends the request and records it.
+// sends the request and records it: without its credentials.
 func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 	hop := recordOf(request.Context()).begin(request.URL)
 	if refused := checkURL(request.URL); refused != nil {
@@ -37,7 +37,11 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) { hop.sent() },
 	})
-	response, err := r.base.RoundTrip(sent.WithContext(ctx))
+	response, err := taped(request.WithContext(ctx), func(copied *http.Request) (*http.Response, error) {
+		sent := sent.WithContext(ctx)
+		sent.Body = copied.Body
+		return r.base.RoundTrip(sent)
+	})
 	if err != nil {
 		return nil, err
 	}
