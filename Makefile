@@ -84,8 +84,15 @@ mutants: ## open 1,000 damaged databases, each as a server does
 fuzz: ## each fuzz target for FUZZTIME, one worker each
 	@FUZZTIME=$(FUZZTIME) .ci/fuzz
 
+clients: ## the npm package of clients/typescript, as it is published, in dist/
+	mkdir -p dist
+	cd clients/typescript && npm ci --loglevel=error && npm pack --loglevel=error --pack-destination ../../dist
+
 release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
 	go run ./release -version "$(VERSION)"
+
+image: ## what packaging/Containerfile makes an image of, in dist/image
+	packaging/image.sh dist/image
 
 release-check: ## a release built twice has the same checksums
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
@@ -110,4 +117,4 @@ e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debia
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: oracle e2e-mail e2e-browser web-check mutants sweep sweep-short powercut sim sim-check release release-check unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+.PHONY: image oracle e2e-mail e2e-browser web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

@@ -9,7 +9,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/expression"
 	"blueprintd/engine/nodes"
-	"blueprintd/triggers"
 )
 
 // fileReader turns a document into a blueprint and gathers what is wrong.
@@ -22,7 +21,7 @@ func (r *fileReader) wrong(severity, message string, path ...any) {
 	r.issues = append(r.issues, blueprint.Issue{Path: path, Message: message, Severity: severity})
 }
 
-var fileMembers = []string{"title", "description", "tags", "environment_variables", "blueprint_map", "triggers", "status", "visibility", "owner", "organization"}
+var fileMembers = []string{"title", "description", "tags", "environment_variables", "blueprint_map", "triggers", "status", "visibility", "budget", "owner", "organization"}
 
 func (r *fileReader) read() {
 	object, ok := r.b.document.Value.(map[string]any)
@@ -32,7 +31,8 @@ func (r *fileReader) read() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(fileMembers, name) {
-			r.wrong(blueprint.SeverityWarning, "is no member of a blueprint file", name)
+			r.wrong(blueprint.SeverityWarning, "is no member of a blueprint file"+blueprint.DidYouMean(name, fileMembers), name)
+			r.last().Spot.Name = true
 		}
 	}
 	r.b.title = r.text(object, "title", true, 500)
@@ -55,12 +55,14 @@ func (r *fileReader) read() {
 			r.wrong(blueprint.SeverityError, "must be an array", "environment_variables")
 		}
 	}
+	r.secretDefaults()
 	if value, given := object["blueprint_map"]; !given {
 		r.wrong(blueprint.SeverityError, "required", "blueprint_map")
 	} else {
 		r.b.m = value
 		r.issues = append(r.issues, blueprint.Validate(value, r.b.variables, catalogue(), checkConfig)...)
 	}
+	r.readSettings(object)
 	r.readTriggers(object["triggers"])
 }
 
@@ -109,11 +111,8 @@ func (r *fileReader) readTriggers(value any) {
 				r.wrong(blueprint.SeverityError, "must be true or false", "triggers", i, "isActive")
 			}
 		}
-		for _, issue := range triggers.Check(blueprint.TriggerType(t.kind), t.config) {
-			if !leftOut(t.config, issue.Path) {
-				r.wrong(blueprint.SeverityError, issue.Message, append([]any{"triggers", i, "config"}, issue.Path...)...)
-			}
-		}
+		r.checkTrigger(&t, i)
+		r.misspeltTrigger(object, i)
 		r.readSecrets(&t, i)
 		r.b.triggers = append(r.b.triggers, t)
 	}

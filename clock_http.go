@@ -16,7 +16,7 @@ import (
 func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
 	virtual, ok := s.options.clock.(*clock.Virtual)
 	if !ok {
-		return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server runs on real time; start it with --clock virtual"}
+		return errRealClock
 	}
 	data, err := clockBody(w, r)
 	if err != nil {
@@ -35,8 +35,31 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Cal
 	if err := virtual.Advance(r.Context(), to); err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
 	}
+	w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 	return writeJSON(w, http.StatusOK, map[string]any{"now": blueprint.TimeOf(virtual.Now()), "fired": s.triggers.Started() - before})
 }
+
+// clockState answers GET /clock: {"now", "next"?}, where the virtual clock stands
+// and the next instant at which something is due.
+func (s *server) clockState(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "/clock takes GET; POST /clock/advance moves the clock")
+	}
+	virtual, ok := s.options.clock.(*clock.Virtual)
+	if !ok {
+		return errRealClock
+	}
+	virtual.Settled(r.Context(), settleFor)()
+	state := map[string]any{"now": blueprint.TimeOf(virtual.Now())}
+	if next, ok := virtual.Next(); ok {
+		state["next"] = blueprint.TimeOf(next)
+	}
+	return writeJSON(w, http.StatusOK, state)
+}
+
+// errRealClock says that there is no clock to look at or to move.
+var errRealClock = &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server runs on real time; start it with --clock virtual"}
 
 // clockBody reads the little that moves a clock.
 func clockBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {

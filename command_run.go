@@ -1,25 +1,18 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
-	"time"
 	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/engine"
-	"blueprintd/engine/nodes"
+	"blueprintd/cassette"
 	"blueprintd/ids"
-	"blueprintd/outbound"
 	"blueprintd/sandbox"
-	"blueprintd/secret"
 )
 
 func commandRun() *cli.Command {
@@ -30,6 +23,8 @@ func commandRun() *cli.Command {
 		Flags: []cli.Flag{
 			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable, as in `NAME=VALUE`; may be repeated, and is never split, but for the commas of its environment variable"}},
 			&cli.StringFlag{Name: "input", Usage: "the input data, as `JSON`", Value: "{}"},
+			&cli.StringFlag{Name: "record", Usage: "write what the run exchanges with other services to `FILE`, a cassette that tests can replay"},
+			&cli.StringFlag{Name: "clock", Value: "real", Usage: "the `CLOCK`: real, or virtual[=RFC3339], which jumps to the next instant at which something is due"},
 			allowNetFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -63,87 +58,53 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	m, _ := blueprint.ParseMap(b.m)
-	source := ids.New(nil)
-	definition := &blueprint.Definition{BlueprintID: source.UUID(), Title: b.title, Version: blueprint.InitialVersion, Map: m, Variables: declared}
-	sealer, err := secret.NewSealer(secret.NewKey())
+	ticking, err := parseClock(given(c, "clock"), c.String("clock"))
 	if err != nil {
 		return err
 	}
 	scripts := sandbox.New(sandbox.Options{})
 	defer runScripts(scripts)()
-	journal := newMemoryJournal(definition)
-	runner := engine.New(engine.Options{
-		Catalogue: catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: allow}), Scripts: scripts, Clock: clock.Real{}}),
-		Journal:   journal, Clock: clock.Real{}, IDs: source, Sealer: sealer, Logger: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: slog.LevelError})),
-		Drain: time.Second,
-	})
+	source := ids.New(nil)
+	progress := newProgress(c.App.ErrWriter)
+	local := &localRun{
+		definition: newDefinition(source.UUID(), b), variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
+		errors: c.App.ErrWriter, allow: allow, record: c.String("record") != "",
+	}
+	if progress != nil {
+		local.show = progress.show
+	}
 	interrupted, release := untilInterrupted(c.Context)
 	defer release()
-	ctx, stop := context.WithCancel(c.Context)
-	ended := make(chan error, 1)
-	started := make(chan struct{})
-	go func() { ended <- runner.Run(ctx, func() { close(started) }) }()
-	<-started
-	outcome, err := follow(interrupted, c.App.ErrWriter, runner, journal, &blueprint.StartRequest{
-		Definition: definition, Principal: blueprint.Principal{UserID: source.UUID()}, CanManage: true, Variables: variables, InputData: input,
-	})
-	stop()
-	if ended := <-ended; err == nil {
-		err = ended
+	recording, err := local.run(interrupted)
+	var known *blueprint.Error
+	if errors.As(err, &known) && known.Code == blueprint.CodeBadRequest {
+		return usage(inputHintFor(known), "%s", known.Message)
 	}
 	if err != nil {
 		return err
 	}
-	return printOutcome(c.App.Writer, outcome, c.Args().First())
+	if progress != nil {
+		progress.show(recording.Execution)
+		progress.end()
+	}
+	if local.record {
+		if err := writeCassette(c.String("record"), recording); err != nil {
+			return err
+		}
+	}
+	return printOutcome(c.App.Writer, recording.Execution, c.Args().First())
 }
 
-// follow runs a request to its end, showing on a terminal how far it is. An
-// interrupt cancels the run.
-func follow(ctx context.Context, out io.Writer, runner *engine.Engine, journal *memoryJournal, request *blueprint.StartRequest) (*blueprint.Execution, error) {
-	handle, err := runner.Start(request, engine.AtEnd)
+// writeCassette writes what a run exchanged with other services.
+func writeCassette(name string, recording *blueprint.Recording) error {
+	data, err := cassette.New(recording.Exchanges, nil).Bytes()
 	if err != nil {
-		var known *blueprint.Error
-		if errors.As(err, &known) && known.Code == blueprint.CodeBadRequest {
-			return nil, usage(inputHintFor(known), "%s", known.Message)
-		}
-		return nil, err
+		return err
 	}
-	changes, stop := runner.Watch(handle.ID)
-	defer stop()
-	progress := newProgress(out)
-	rested := make(chan struct{})
-	var outcome *blueprint.Execution
-	go func() {
-		defer close(rested)
-		outcome, err = handle.Wait(context.WithoutCancel(ctx))
-	}()
-	interrupted := ctx.Done()
-	for {
-		select {
-		case <-changes:
-			if progress != nil {
-				stored, failure := journal.Load(ctx, handle.ID)
-				if failure != nil { // at work, and nothing of it stored yet
-					stored = &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: handle.ID, Status: blueprint.StatusRunning}}
-				}
-				if view, failure := runner.View(ctx, stored); failure == nil {
-					progress.show(view)
-				}
-			}
-		case <-interrupted:
-			interrupted = nil
-			if err := runner.Cancel(context.WithoutCancel(ctx), handle.ID, "interrupted"); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
-				return nil, err
-			}
-		case <-rested:
-			if progress != nil && err == nil {
-				progress.show(outcome)
-				progress.end()
-			}
-			return outcome, err
-		}
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
 	}
+	return nil
 }
 
 // printOutcome writes the status record with its output, and gives the exit

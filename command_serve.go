@@ -24,14 +24,17 @@ func commandServe() *cli.Command {
 	return &cli.Command{
 		Name: "serve", Usage: "run the server",
 		Description: "With no flags it listens on 127.0.0.1:8787 and keeps everything in ./blueprintd.db.\nEvery flag has an environment variable, BLUEPRINTD_<FLAG>.",
-		Flags: append(append(append(append(databaseFlags(), historyFlags()...), mailFlags()...), tlsFlags()...),
+		Flags: append(append(append(append(databaseFlags(), historyFlags()...), mailFlags()...), append(tlsFlags(), sandboxFlags()...)...),
 			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free one, an empty host is 127.0.0.1"),
 			&cli.BoolFlag{Name: "ephemeral", Usage: "keep everything in memory, nothing on disk"},
 			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
 			text("public-url", "", "the `URL` under which others reach this server; webhook addresses begin with it"),
 			trustedProxyFlag(),
-			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid"),
+			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid; - is a line on standard output"),
+			&cli.BoolFlag{Name: "until-eof", Usage: "stop when standard input ends, so that whoever started the server and holds its other end leaves none behind, even when killed"},
 			text("clock", "real", "the `CLOCK`: real, or virtual[=RFC3339], which stands still until POST /clock/advance moves it"),
+			seedIDsFlag(),
+			seedFlag(),
 			allowNetFlag(),
 			&cli.DurationFlag{Name: "sync-timeout", Value: 30 * time.Second, Usage: "how long blueprint.execute and waiting webhooks wait for a run"},
 			text("max-body", "5MiB", "the largest request body, in `BYTES` or as 10MiB"),
@@ -72,6 +75,9 @@ type options struct {
 	resolver       mail.Resolver // of who sent a mail; nil = the machine's
 	metricsAddr    string        // "" = metrics are on addr
 	clock          clock.Clock
+	seed           *seedFile       // what the server begins with; nil = nothing
+	seedIDs        *int64          // what ids, keys and chance follow from; nil = nothing
+	sandbox        *sandboxOptions // nil = the server reaches the world
 	allowNet       []string
 	syncTimeout    time.Duration
 	maxBody        int64
@@ -92,6 +98,7 @@ type options struct {
 	keepAudit      store.Keep
 	logger         *slog.Logger
 	out            io.Writer
+	untilEOF       io.Reader // the server stops when it ends; nil = it does not look
 
 	tlsFiles *certificateFiles // nil = no certificate was named
 	acme     *acmeOptions      // nil = none is obtained
@@ -99,6 +106,8 @@ type options struct {
 
 // serve runs a server until it is told to stop.
 func serve(ctx context.Context, o options) error {
+	ctx, stopReading := untilEnd(ctx, o.untilEOF)
+	defer stopReading()
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
 	limitMemory()
@@ -110,5 +119,8 @@ func serve(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	return s.run(ctx)
+	if err := s.run(ctx); err != nil {
+		return err
+	}
+	return s.unmet()
 }

@@ -46,7 +46,7 @@ func serveOptions(c *cli.Context) (o options, err error) {
 		return o, err
 	}
 	o.allowNetworkFS = c.Bool("allow-network-fs")
-	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, checkReadyFile} {
+	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, chooseSandbox, checkReadyFile, chooseEnd, chooseSeedIDs, chooseSeed} {
 		if err := check(c, &o); err != nil {
 			return o, err
 		}
@@ -100,14 +100,15 @@ func chooseLog(c *cli.Context, o *options) error {
 	return nil
 }
 
-// checkPlace refuses to forget what was to be kept. A flag on the command line
-// goes before a place that the environment names for every start.
+// checkPlace refuses to forget what was to be kept. A place that the environment
+// names is one for every start, such as a container image's, and goes behind the
+// word of who wants nothing kept at this one.
 func checkPlace(c *cli.Context, o *options) error {
 	if !o.ephemeral {
 		return checkDatabase(c)
 	}
 	for _, name := range []string{"db", "master-key-file"} {
-		if c.IsSet(name) && (onLine(c, name) || !onLine(c, "ephemeral")) {
+		if onLine(c, name) {
 			return usage("leave one of them out", "%s keeps everything in memory, and %s names a file to keep it in", given(c, "ephemeral"), given(c, name))
 		}
 	}
@@ -172,7 +173,7 @@ func checkLimits(c *cli.Context, o *options) error {
 // checkReadyFile makes sure that the ready file can be written, by writing
 // another one beside it.
 func checkReadyFile(c *cli.Context, o *options) error {
-	if !c.IsSet("ready-file") {
+	if !c.IsSet("ready-file") || o.readyFile == readyOnOutput {
 		return nil
 	}
 	refuse := func(reason any) error {

@@ -124,7 +124,7 @@ func keyCreate(c *cli.Context) error {
 		if err != nil {
 			return hinted(err, "blueprintd user list shows who there is")
 		}
-		key := newKey()
+		key := newKey(ids.New(nil))
 		if _, err := s.CreateKey(ctx, user.ID, c.String("name"), key); err != nil {
 			return err
 		}
@@ -134,7 +134,7 @@ func keyCreate(c *cli.Context) error {
 }
 
 // newKey makes an API key.
-func newKey() string { return rpc.KeyPrefix + ids.New(nil).Token(rpc.KeyLength) }
+func newKey(source *ids.Source) string { return rpc.KeyPrefix + source.Token(rpc.KeyLength) }
 
 func keyList(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {

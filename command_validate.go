@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,8 +17,16 @@ func commandValidate() *cli.Command {
 	return &cli.Command{
 		Name: "validate", Usage: "tell what is wrong with blueprint files, without running them", ArgsUsage: "FILE...",
 		Description: "Prints a line for each problem to standard output: file:line:column: message. What is only dubious is marked\n" +
-			"\"warning:\". Exits with 1 when there is an error; warnings alone leave it at 0. A FILE of - is standard input.",
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print an array of {file, line, column, path, message, severity}"}},
+			"\"warning:\". Exits with 1 when there is an error; warnings alone leave it at 0. A FILE of - is standard input;\n" +
+			"of a folder all files named *.blueprint.yaml, *.test.yaml and *.seed.yaml (or .json) are taken, also in\n" +
+			"folders within. A file of tests or a seed is known by such a name, any other is taken for a blueprint.\n" +
+			"On a terminal the place is shown beneath each line; that goes to standard error.",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "print an array of {file, line, column, endColumn?, path, message, severity}"},
+			&cli.BoolFlag{Name: "strict", Usage: "exit with 1 for warnings too"},
+			&cli.BoolFlag{Name: "caret", Usage: "show the place of each problem, on standard error, also without a terminal"},
+			&cli.BoolFlag{Name: "no-caret", Usage: "never show it"},
+		},
 		Action: validate,
 	}
 }
@@ -25,21 +35,31 @@ func validate(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usage("blueprintd validate my.blueprint.yaml", "name at least one file")
 	}
+	if c.Bool("caret") && c.Bool("no-caret") {
+		return usage("leave one of them out", "--caret and --no-caret say different things")
+	}
+	names, err := filesToCheck(c.Args().Slice())
+	if err != nil {
+		return err
+	}
+	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && isTerminal(c.App.Writer) && isTerminal(c.App.ErrWriter)
 	in := &inputs{stdin: c.App.Reader}
 	all := []problem{}
 	bad := false
-	for _, name := range c.Args().Slice() {
-		found, err := problems(in, name)
+	for _, name := range names {
+		found, err := checkerOf(name)(in, name)
 		if err != nil {
 			return err
 		}
 		for _, p := range found {
-			bad = bad || p.Severity == blueprint.SeverityError
-			if c.Bool("json") {
-				continue
+			bad = bad || c.Bool("strict") || p.Severity == blueprint.SeverityError
+			if !c.Bool("json") {
+				if _, err := fmt.Fprintln(c.App.Writer, p.line); err != nil {
+					return err
+				}
 			}
-			if _, err := fmt.Fprintln(c.App.Writer, p.line); err != nil {
-				return err
+			if carets {
+				fmt.Fprint(c.App.ErrWriter, p.excerpt())
 			}
 		}
 		all = append(all, found...)
@@ -57,30 +77,54 @@ func validate(c *cli.Context) error {
 
 // problem is one thing that is wrong with a file.
 type problem struct {
-	File     string `json:"file"`
-	Line     int    `json:"line"`
-	Column   int    `json:"column"`
-	Path     []any  `json:"path"`
-	Message  string `json:"message"`
-	Severity string `json:"severity"`
-	line     string // for people
+	File      string `json:"file"`
+	Line      int    `json:"line"`
+	Column    int    `json:"column"`
+	EndColumn int    `json:"endColumn,omitempty"` // just behind; 0 = unknown, or on another line
+	Path      []any  `json:"path"`
+	Message   string `json:"message"`
+	Severity  string `json:"severity"`
+
+	line    string        // for people
+	excerpt func() string // the line of the file, with a caret beneath
 }
 
-// problems tells what is wrong with one file. An error means that it could not
-// be read.
+// problems tells what is wrong with one blueprint file. An error means that it
+// could not be read.
 func problems(in *inputs, name string) ([]problem, error) {
 	b, issues, err := readBlueprint(in, name)
+	return problemsOf(b.documentOrNil(), issues, err)
+}
+
+// documentOrNil is for what could not be parsed.
+func (b *blueprintFile) documentOrNil() *file.Document {
+	if b == nil {
+		return nil
+	}
+	return b.document
+}
+
+// problemsOf gives the issues of a document, in the order of its text, or what
+// keeps it from being parsed. Any other error is given back.
+func problemsOf(document *file.Document, issues []blueprint.Issue, err error) ([]problem, error) {
 	var syntax *file.SyntaxError
 	if errors.As(err, &syntax) {
-		return []problem{{syntax.Name, syntax.Line, syntax.Column, []any{}, syntax.Message, blueprint.SeverityError, syntax.Error()}}, nil
+		return []problem{{
+			File: syntax.Name, Line: syntax.Line, Column: syntax.Column, Path: []any{}, Message: syntax.Message,
+			Severity: blueprint.SeverityError, line: syntax.Error(), excerpt: syntax.Excerpt,
+		}}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	var found []problem
 	for _, issue := range issues {
-		at := b.document.At(issue.Path)
-		p := problem{b.document.Name, at.Line, at.Column, issue.Path, issue.Message, blueprint.SeverityError, b.document.Point(issue)}
+		span := document.SpanOf(issue)
+		p := problem{
+			File: document.Name, Line: span.Start.Line, Column: span.Start.Column, EndColumn: span.End.Column, Path: issue.Path,
+			Message: issue.Message, Severity: blueprint.SeverityError, line: document.Point(issue),
+		}
+		p.excerpt = func() string { return document.ExcerptOf(issue, issues...) }
 		if issue.Severity == blueprint.SeverityWarning {
 			p.Severity = blueprint.SeverityWarning
 		}
@@ -89,6 +133,9 @@ func problems(in *inputs, name string) ([]problem, error) {
 		}
 		found = append(found, p)
 	}
+	slices.SortStableFunc(found, func(a, b problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	return found, nil
 }
 
@@ -96,14 +143,19 @@ func problems(in *inputs, name string) ([]problem, error) {
 // them on its way.
 const mostPointed = 10
 
-// pointOut shows the first problems of a file.
+// pointOut shows the first problems of a file; on a terminal with their places
+// in it.
 func pointOut(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
+	carets := isTerminal(out)
 	for i, issue := range issues {
 		if i == mostPointed {
 			fmt.Fprintf(out, "%s: and %d more; blueprintd validate shows all\n", b.document.Name, len(issues)-i)
 			return
 		}
 		fmt.Fprintln(out, b.document.Point(issue))
+		if carets {
+			fmt.Fprint(out, b.document.ExcerptOf(issue, issues...))
+		}
 	}
 }
 
@@ -116,6 +168,7 @@ type blueprintFile struct {
 	variables   []any
 	m           any // the map
 	triggers    []triggerEntry
+	settings
 }
 
 type triggerEntry struct {

@@ -12,7 +12,7 @@ import (
 // it wakes, is there before anybody can sign in.
 func (s *server) newConnections(way *outbound.Client) *connections.Service {
 	return connections.New(connections.Options{
-		Store: s.store, HTTP: way, Clock: s.options.clock, IDs: s.ids, APIHost: s.apiHost, Logger: s.options.logger,
+		Store: s.store, HTTP: way, Clock: s.options.clock, IDs: s.ids.Stream("connections"), APIHost: s.apiHost, Logger: s.options.logger,
 		Resume: func(ctx context.Context, executionID, address string) error {
 			return s.engine.SignedIn(ctx, executionID, address)
 		},

@@ -45,21 +45,29 @@ func checkDatabase(c *cli.Context) error {
 // openTool opens the database for a command line tool, beside a server or
 // without one. An existing database is required unless create is set.
 func openTool(c *cli.Context, create bool) (*store.Store, error) {
+	s, _, err := openSealed(c, create)
+	return s, err
+}
+
+// openSealed is openTool for who has to open what is encrypted, too.
+func openSealed(c *cli.Context, create bool) (s *store.Store, opens *secret.Sealer, err error) {
 	if err := checkDatabase(c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	path := c.String("db")
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
-		return nil, failed("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
+		return nil, nil, failed("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
 	}
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
 	key, err := openMasterKey(path, c.String("master-key-file"), logger)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+	s, err = key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+		opens = sealer
 		return store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
 	})
+	return s, opens, err
 }
 
 // withTool opens the database for the time of use. What is changed meanwhile is

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,6 +26,7 @@ type welcome struct {
 	keyless bool   // the first user has no key to use
 	setup   string // link with which the first user sets a password; "" when somebody has one
 	account blueprint.User
+	seeded  *seeded // what the seed file made or found; nil = there is none
 }
 
 // firstStart makes the first user, a key and the sample blueprint where there
@@ -34,8 +34,26 @@ type welcome struct {
 // the link with which they set a password as long as nobody has one. The audit log
 // has no lines of it: nobody did it.
 func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
-	if w, err = s.firstKey(ctx); err != nil {
+	var sower *sower
+	if s.options.seed != nil {
+		sower = newSower(s)
+		if err := sower.check(ctx); err != nil {
+			return w, err
+		}
+		_, first := s.store.FirstUser(ctx)
+		w.fresh = blueprint.CodeOf(first) == blueprint.CodeNotFound
+		if err := sower.sowUsers(ctx); err != nil {
+			return w, sower.failed(err)
+		}
+	}
+	if w, err = s.firstKey(ctx, w, sower); err != nil {
 		return w, err
+	}
+	if sower != nil {
+		if err := sower.sow(ctx); err != nil {
+			return w, sower.failed(err)
+		}
+		w.seeded = sower.done
 	}
 	some, err := s.store.AnyPassword(ctx)
 	if err == nil && !some {
@@ -44,7 +62,9 @@ func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
 	return w, err
 }
 
-func (s *server) firstKey(ctx context.Context) (w welcome, err error) {
+// firstKey makes the first user, unless there is one, and their key at the first
+// start, unless the seed has given them one.
+func (s *server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcome, err error) {
 	w.account, err = s.store.FirstUser(ctx)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 		w.fresh = true
@@ -53,11 +73,18 @@ func (s *server) firstKey(ctx context.Context) (w welcome, err error) {
 	if err != nil {
 		return w, err
 	}
+	given := ""
+	if from != nil {
+		given = from.keyOf(w.account.Email)
+	}
 	switch {
 	case s.options.apiKey != "":
 		w.apiKey = s.options.apiKey
+	case given != "":
+		w.apiKey = given
+		return w, nil
 	case w.fresh:
-		w.apiKey, w.made = newKey(), true
+		w.apiKey, w.made = newKey(s.ids.Stream("first key")), true
 	default:
 		keys, err := s.store.Keys(ctx, blueprint.Principal{UserID: w.account.ID})
 		w.keyless = !slices.ContainsFunc(keys, func(key blueprint.APIKey) bool { return key.RevokedAt == 0 })
@@ -66,7 +93,7 @@ func (s *server) firstKey(ctx context.Context) (w welcome, err error) {
 	if _, err := s.store.CreateKey(ctx, w.account.ID, "first key", w.apiKey); err != nil {
 		return w, err
 	}
-	if w.made && !s.options.ephemeral {
+	if w.made && !s.options.ephemeral && from == nil {
 		w.hook, err = s.addSample(ctx, w.account)
 	}
 	return w, err
@@ -95,6 +122,9 @@ func (s *server) addSample(ctx context.Context, owner blueprint.User) (string, e
 // announce says where things are and what to paste next, and writes the ready
 // file.
 func (s *server) announce() error {
+	if s.options.readyFile == readyOnOutput {
+		return s.announceToProgram()
+	}
 	host, w := s.apiHost(), s.welcome
 	var text strings.Builder
 	say := func(format string, args ...any) { fmt.Fprintf(&text, format+"\n", args...) }
@@ -119,6 +149,9 @@ func (s *server) announce() error {
 	if at := s.smtpAddress(); at != "" {
 		say("  mail      SMTP on %s, for addresses @%s", at, s.mailDomain())
 	}
+	if s.fakes != nil {
+		say("  SANDBOX   nothing real is reached: fakes answer all that goes out; see %s/sandbox/calls", host)
+	}
 	if danger := s.exposed(); danger != "" {
 		say("  WARNING   %s; %s", danger, exposedHint)
 	}
@@ -131,6 +164,9 @@ func (s *server) announce() error {
 			keyFile = absolute(keyFile)
 		}
 		say("  API key   %s has none yet; make one: %s", w.account.Email, keyCommand(w.account.Email, absolute(s.options.db), keyFile))
+	}
+	if w.seeded != nil {
+		say("%s", w.seeded.table(s.options.seed.name))
 	}
 	if w.hook != "" {
 		say("\nTry the sample blueprint:\n")
@@ -149,39 +185,4 @@ func absolute(path string) string {
 		return full
 	}
 	return path
-}
-
-// writeReadyFile tells programs that wait for the server where it is.
-func (s *server) writeReadyFile() error {
-	if s.options.readyFile == "" {
-		return nil
-	}
-	ready := struct {
-		BaseURL      string `json:"baseUrl"`
-		APIHost      string `json:"apiHost"`
-		DashboardURL string `json:"dashboardUrl"`
-		SMTPAddr     string `json:"smtpAddr,omitempty"`
-		APIKey       string `json:"apiKey,omitempty"`
-		PID          int    `json:"pid"`
-	}{s.apiHost() + "/api/trpc", s.apiHost(), s.apiHost() + "/", s.smtpAddress(), s.welcome.apiKey, os.Getpid()}
-	data, err := indented(ready)
-	if err != nil {
-		return err
-	}
-	if err := writeFile(s.options.readyFile, data, false); err != nil {
-		return failed("name a file in a folder that exists", "the ready file %s cannot be written: %s", s.options.readyFile, cause(err))
-	}
-	return nil
-}
-
-// removeReadyFile takes the ready file away at the end, unless another server
-// has written its own there meanwhile.
-func (s *server) removeReadyFile() {
-	if s.options.readyFile == "" {
-		return
-	}
-	data, err := readFile(s.options.readyFile, 1<<16)
-	if err == nil && strings.Contains(string(data), fmt.Sprintf("\"pid\": %d\n", os.Getpid())) {
-		os.Remove(s.options.readyFile)
-	}
 }

@@ -22,17 +22,24 @@ var rooms = map[string][]string{
 	"blueprint/expression": {"blueprint"},
 	"blueprint/file":       {"blueprint"},
 	"blueprint/schema":     {"blueprint"},
+	"blueprintdtest":       {}, // for the tests of other programs: it knows the program from outside only
 	"clock":                {},
+	"fakes":                {"blueprint", "clock", "ids", "outbound", "smtpsink"},
+	"folder":               {"blueprint", "clock"},
 	"front":                {"blueprint", "clock"},
 	"ids":                  {},
 	"llm":                  {"blueprint", "clock", "outbound"},
 	"mail":                 {"blueprint", "clock"},
 	"mcp":                  {"blueprint", "outbound"},
 	"metrics":              {},
-	"outbound":             {"blueprint", "clock"},
+	"outbound":             {"blueprint", "clock", "secret"},
 	"planted":              {},
+	"runfile":              {"blueprint", "blueprint/file", "secret"},
 	"sandbox":              {"blueprint"},
 	"secret":               {"blueprint"},
+	"smtpsink":             {},
+	"cassette":             {"blueprint", "outbound", "smtpsink"},
+	"trial":                {"blueprint", "blueprint/file", "cassette", "outbound", "smtpsink"},
 	"connections":          {"blueprint", "small"},
 	"engine":               {"blueprint", "small"},
 	"engine/nodes":         {"blueprint", "small"},
@@ -52,7 +59,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "clock", "ids", "llm", "mcp", "metrics", "outbound", "planted", "sandbox", "secret"}
+var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "clock", "ids", "llm", "mcp", "metrics", "outbound", "planted", "runfile", "sandbox", "secret"}
 
 const module = "blueprintd"
 

@@ -76,9 +76,9 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints and chooses the code
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{
-			commandServe(), commandUser(), commandKey(), commandRun(), commandValidate(), commandExport(), commandImport(), commandDoctor(), commandWhy(), commandAudit(),
+			commandServe(), commandUser(), commandKey(), commandRun(), commandTest(), commandReplay(), commandValidate(), commandExport(), commandExportRun(), commandOpen(), commandImport(), commandSync(), commandDev(), commandConvert(), commandDoctor(), commandWhy(), commandAudit(),
 			commandBackup(), commandRestore(), commandMasterKey(),
-			commandVersion(),
+			commandSchema(), commandHealth(), commandVersion(),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {

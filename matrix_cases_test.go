@@ -72,6 +72,8 @@ var (
 		"malformed": "nnn nn nnn n",
 	}
 	// Firings: whoever can manage their trigger's blueprint.
+	// Exports hold the blueprint: whoever can manage it.
+	runExported   = runReached.with("viewed", "nfn .. ... .").with("deleted", "nnn nn nnn f")
 	firingReached = runReached.with("deleted", "nnn nn nnn n").with("viewed", "nnn .. ... .")
 	// A deleted blueprint's runs were cancelled with it.
 	runChanged = runReached.with("deleted", "nnn nn nnn c")
@@ -174,6 +176,9 @@ var matrix = []row{
 	{name: "blueprint.update", how: "visibility", grid: managedSeen.with("ours", "fff fs fss s").with("public", "fff fs fss s"), input: func(x *target, _ string) object {
 		return object{"id": x.blueprint, "visibility": map[bool]string{true: "private", false: "public"}[x.kind == "public"]}
 	}, spoils: true},
+	{name: "blueprint.update", how: "source", grid: managedSeen, input: func(x *target, column string) object {
+		return object{"id": x.blueprint, "source": "sync:matrix:" + x.blueprint + ":" + column}
+	}},
 	{name: "blueprint.delete", grid: administered, input: byID, spoils: true},
 	{name: "blueprint.validate", grid: anybody, keeps: true, input: func(*target, string) object { return object{"blueprint_map": object{"nodes": []any{}}} }},
 	{name: "blueprint.execute", grid: executed, input: byID},
@@ -184,6 +189,9 @@ var matrix = []row{
 	})},
 	{name: "execution.getExecutionStatus", grid: runStatus, input: byRun},
 	{name: "execution.getRecord", grid: runReached, input: byRun},
+	{name: "execution.getExchanges", grid: runReached, input: byRun},
+	{name: "execution.export", grid: runExported, input: byRun},
+	{name: "execution.exportTest", grid: runExported, input: byRun},
 	{name: "execution.subscribe", grid: runReached, input: byRun},
 	{name: "execution.getExecutionLogs", input: byBlueprint, fresh: true, grid: grid{
 		"ours":      "fff xx xxx x",

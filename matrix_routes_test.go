@@ -22,13 +22,15 @@ var (
 		"GET /oauth/callback":             http.StatusBadRequest, // without a state
 		"GET /healthz":                    http.StatusOK,
 		"GET /readyz":                     http.StatusOK,
-		"GET /metrics":                    http.StatusOK,       // to who asks on this machine
+		"GET /metrics":                    http.StatusOK, // to who asks on this machine
+		"GET /openapi.json":               http.StatusOK,
+		"GET /schemas/{file}":             http.StatusNotFound, // of a file that does not exist
 		"/webhooks/blueprint/{triggerId}": http.StatusNotFound, // of a trigger that does not exist
 		"/webhooks/slack/{triggerId}":     http.StatusNotFound,
 		"/webhooks/":                      http.StatusNotFound,
 		"/":                               http.StatusNotFound,
 	}
-	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock/advance", "/files/{id}"}
+	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock", "/clock/advance", "/files/{id}", "/sandbox", "/sandbox/calls", "/sandbox/rules", "/sandbox/expectations", "/sandbox/verify", "/sandbox/send"}
 )
 
 // TestOpenRoutes finds every route that is mounted and asks it without a key.

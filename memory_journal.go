@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"blueprintd/blueprint"
@@ -11,12 +12,29 @@ import (
 // long as the process.
 type memoryJournal struct {
 	definition *blueprint.Definition
+	others     map[string]*blueprint.Definition // by id
 	mu         sync.Mutex
 	runs       map[string]*blueprint.StoredExecution
+	order      []string // the ids of the runs, in the order in which they were stored
 }
 
-func newMemoryJournal(definition *blueprint.Definition) *memoryJournal {
-	return &memoryJournal{definition: definition, runs: map[string]*blueprint.StoredExecution{}}
+func newMemoryJournal(definition *blueprint.Definition, others map[string]*blueprint.Definition) *memoryJournal {
+	return &memoryJournal{definition: definition, others: others, runs: map[string]*blueprint.StoredExecution{}}
+}
+
+// ids gives the runs, the first first.
+func (j *memoryJournal) ids() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.order)
+}
+
+// Runnable gives a blueprint that a node runs.
+func (j *memoryJournal) Runnable(_ context.Context, _, id string) (*blueprint.Definition, bool, error) {
+	if definition := j.others[id]; definition != nil {
+		return definition, true, nil
+	}
+	return nil, false, blueprint.Errorf(blueprint.CodeNotFound, "there is no blueprint %s here", id)
 }
 
 // Commit keeps what a database would store.
@@ -27,6 +45,7 @@ func (j *memoryJournal) Commit(_ context.Context, c *blueprint.JournalCommit) er
 	if stored == nil {
 		stored = &blueprint.StoredExecution{}
 		j.runs[c.Row.ID] = stored
+		j.order = append(j.order, c.Row.ID)
 	}
 	stored.Row = c.Row
 	stored.Entries = append(stored.Entries, c.Entries...)
@@ -54,7 +73,10 @@ func (j *memoryJournal) Unfinished(context.Context) ([]blueprint.ExecutionRow, e
 	return nil, nil
 }
 
-// DefinitionVersion gives the one blueprint that there is.
-func (j *memoryJournal) DefinitionVersion(context.Context, string, string) (*blueprint.Definition, error) {
+// DefinitionVersion gives one of the blueprints that there are.
+func (j *memoryJournal) DefinitionVersion(_ context.Context, id, _ string) (*blueprint.Definition, error) {
+	if other := j.others[id]; other != nil {
+		return other, nil
+	}
 	return j.definition, nil
 }

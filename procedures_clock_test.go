@@ -139,3 +139,24 @@ func TestTickOfASchedule(t *testing.T) {
 	expect(t, "ledger", history, fmt.Sprintf(`{"firings": [{"id": %q, "triggerId": %q, "source": "schedule", "key": "<text>", "dueAt": %q, "receivedAt": %[3]q, "decision": "started", "reason": "<text>", "executionId": %q}], "total": 1}`,
 		at(record, "executionMetadata.firingId"), trigger, tick, at(record, "executionData.executionId")))
 }
+
+// Where the clock stands can be read, and when something is due.
+func TestClockState(t *testing.T) {
+	s := newService(t, atNoon)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "ticks", node("a", "template", object{"text": "{{now}}"}))
+	ada.ok(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "scheduled", "config": object{"cron": "*/5 * * * *"}})
+	answer := ada.send(t, http.MethodGet, "/clock", "")
+	expect(t, "the clock", answer.value, `{"now": "2030-05-01T12:00:00.000Z", "next": "2030-05-01T12:05:00.000Z"}`)
+	if date := answer.header.Get("Date"); date != "Wed, 01 May 2030 12:00:00 GMT" {
+		t.Errorf("answered on %s", date)
+	}
+	s.advance(t, "5m") // the instant at the end is included
+	expect(t, "the clock", ada.send(t, http.MethodGet, "/clock", "").value, `{"now": "2030-05-01T12:05:00.000Z", "next": "2030-05-01T12:10:00.000Z"}`)
+	if answer := ada.send(t, http.MethodPost, "/clock", "{}"); answer.status != 405 || answer.header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("by POST: %d %s", answer.status, answer.text)
+	}
+	if answer := newService(t).root.send(t, http.MethodGet, "/clock", ""); answer.status != 404 {
+		t.Errorf("on real time: %d %s", answer.status, answer.text)
+	}
+}

@@ -10,19 +10,24 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-// TestRouterType compares the type that the dashboard knows the procedures by
-// with the procedures that there are.
+// TestRouterType compares the types that TypeScript programs know the procedures
+// by with the procedures that there are: the dashboard's with all of them, those
+// of the package for others with what an API key opens.
 func TestRouterType(t *testing.T) {
-	const name = "web/src/api/router.gen.ts"
 	s := &rpc.Service{}
-	want := rpc.TypeScript(append(s.Procedures(), s.SessionProcedures()...))
-	if *update {
-		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
+	for name, procedures := range map[string][]rpc.Procedure{
+		"web/src/api/router.gen.ts":            append(s.Procedures(), s.SessionProcedures()...),
+		"clients/typescript/src/router.gen.ts": s.Procedures(),
+	} {
+		want := rpc.TypeScript(procedures)
+		if *update {
+			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	got, err := os.ReadFile(name)
-	if err != nil || string(got) != want {
-		t.Errorf("%s is not what the procedures are (%v); go test -run RouterType -update .", name, err)
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is not what the procedures are (%v); go test -run RouterType -update .", name, err)
+		}
 	}
 }

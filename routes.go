@@ -20,12 +20,21 @@ func (s *server) routes() http.Handler {
 	mux.Handle("/v1/triggers/{triggerId}/fire", s.rpc.Authenticated(s.fireAPI))
 	mux.Handle("/mcp", s.mcpRoute())
 	mux.Handle("/clock/advance", s.rpc.AuthenticatedUnlimited(post(s.clockAdvance)))
+	mux.Handle("/clock", s.rpc.AuthenticatedUnlimited(s.clockState))
 	mux.Handle("/files/{id}", s.fileFor())
+	mux.Handle("/sandbox", s.rpc.AuthenticatedUnlimited(s.sandboxClear()))
+	mux.Handle("/sandbox/calls", s.rpc.AuthenticatedUnlimited(s.sandboxCalls()))
+	mux.Handle("/sandbox/rules", s.rpc.AuthenticatedUnlimited(s.sandboxRules()))
+	mux.Handle("/sandbox/expectations", s.rpc.AuthenticatedUnlimited(s.sandboxExpectations()))
+	mux.Handle("/sandbox/verify", s.rpc.AuthenticatedUnlimited(s.sandboxVerify()))
+	mux.Handle("/sandbox/send", s.rpc.AuthenticatedUnlimited(s.sandboxSend()))
 	mux.HandleFunc("GET /oauth/start", s.connections.Start)
 	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("GET /openapi.json", s.serveOpenAPI)
+	mux.HandleFunc("GET /schemas/{file}", s.serveSchema)
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,6 +47,7 @@ func (s *server) routes() http.Handler {
 			s.rpc.ServeHTTP(w, r)
 		case s.dashboard.Serves(r):
 			s.serveDashboard(w, r)
+		case s.misbehave(w, r):
 		default:
 			mux.ServeHTTP(w, r)
 		}
@@ -66,6 +76,7 @@ func (s *server) index(w http.ResponseWriter, r *http.Request) {
 		"API trigger  " + host + "/v1/triggers/{triggerId}/fire",
 		"MCP server   " + host + "/mcp",
 		"files        " + host + "/files/{id}",
+		"description  " + host + "/openapi.json",
 		"mail         " + s.mailIndex(),
 		"health       " + host + "/healthz  " + host + "/readyz", "",
 	}, "\n")))

@@ -137,13 +137,20 @@ CREATE TABLE blueprints (
   deleted_at       INTEGER,
   -- Sums over ratings, kept here so that a list need not add them up.
   rating_sum       REAL NOT NULL DEFAULT 0 CHECK (rating_sum >= 0),
-  rating_count     INTEGER NOT NULL DEFAULT 0 CHECK (rating_count >= 0)
+  rating_count     INTEGER NOT NULL DEFAULT 0 CHECK (rating_count >= 0),
+  -- Where it is kept outside, as "sync:NAME:PATH" of a file in a folder, and the
+  -- version that was last made from there. NULL = nowhere.
+  source           TEXT CHECK (source <> ''),
+  synced_version   TEXT,
+  CHECK ((source IS NULL) = (synced_version IS NULL))
 ) STRICT;
 
 CREATE INDEX blueprints_creator ON blueprints (created_by, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_home ON blueprints (created_by, organization_id) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_organization ON blueprints (organization_id, created_at) WHERE deleted_at IS NULL;
 CREATE INDEX blueprints_public ON blueprints (created_at) WHERE deleted_at IS NULL AND visibility = 'public';
+-- No two blueprints of an organization are kept in the same place.
+CREATE UNIQUE INDEX blueprints_source ON blueprints (organization_id, source) WHERE deleted_at IS NULL AND source IS NOT NULL;
 
 -- Every version that a blueprint ever had. Runs are pinned to one.
 CREATE TABLE blueprint_versions (

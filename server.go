@@ -20,6 +20,7 @@ import (
 	"blueprintd/connections"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
+	"blueprintd/fakes"
 	"blueprintd/front"
 	"blueprintd/ids"
 	"blueprintd/mail"
@@ -53,8 +54,9 @@ type server struct {
 	dashboard   *rpc.Handler
 	accounts    *accounts.Service
 	http        *http.Server
-	mail        *mail.Server  // nil = none is received
-	decoding    chan struct{} // has room for each file that may be decoded now
+	mail        *mail.Server   // nil = none is received
+	fakes       *fakes.Sandbox // in the place of the network; nil = the network itself
+	decoding    chan struct{}  // has room for each file that may be decoded now
 	doors       *front.Connections
 	bodies      *front.Bodies
 	ids         *ids.Source
@@ -79,7 +81,7 @@ type server struct {
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
 // port is taken: who connects from now on is answered once run is called.
 func newServer(ctx context.Context, o options) (_ *server, err error) {
-	s := &server{options: o, ids: ids.New(nil), draining: make(chan struct{}), opened: make(chan struct{}), lost: make(chan struct{}), decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.logger), up: metrics.Begin(), began: clock.Real{}.Now()}
+	s := &server{options: o, ids: sourceOf(o.seedIDs), draining: make(chan struct{}), opened: make(chan struct{}), lost: make(chan struct{}), decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	if s.listener, err = listen(o.addr); err != nil {
 		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
 	}
@@ -110,7 +112,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	}
 	s.store, err = key.open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{
-			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBlueprints: o.maxBlueprints,
+			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids.Stream("store"), Logger: o.logger, MaxBlueprints: o.maxBlueprints,
 			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, KeepAudit: o.keepAudit, MaxDisk: o.maxDisk,
 			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree, MailDomain: o.mailDomain, OnEvents: s.raised,
 		})
@@ -118,40 +120,44 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.readyFile != "" {
+	if o.readyFile != "" && o.readyFile != readyOnOutput {
 		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
 	}
-	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Failed: s.store.NoteWrongPassword})
+	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids.Stream("accounts"), Sealer: key.sealer, Failed: s.store.NoteWrongPassword})
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
-	way := outbound.New(outbound.Options{Allow: allow})
+	if s.fakes, err = s.newFakes(); err != nil {
+		return nil, err
+	}
+	way := outbound.New(s.boxed(outbound.Options{Allow: allow}))
 	s.scripts = sandbox.New(sandbox.Options{Logger: o.logger})
 	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
-		Catalogue: catalogue, Journal: s.store, Clock: o.clock, IDs: s.ids, Sealer: key.sealer, Logger: o.logger,
+		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.sealer, Logger: o.logger, Turn: s.turn(),
 		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
 		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
 	})
 	runner := runner{s.engine, o.syncTimeout}
 	s.triggers = triggers.New(triggers.Options{
-		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids, Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
+		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids.Stream("triggers"), Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
 		Relimit: s.engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
-	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids, APIHost: s.apiHost, Connections: s.connections}
+	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids.Stream("procedures"), APIHost: s.apiHost, Connections: s.connections}
 	started := o.clock.Now()
 	service.Info = func() rpc.ServerInfo { return s.info(started) }
 	limiter := rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)
 	s.dashboard = s.newDashboard(service, limiter)
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
-		Authenticator: s.store, Limiter: limiter, MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger, CountWith: s.dashboard,
+		Authenticator: s.store, Limiter: limiter, MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger, CountWith: s.dashboard, Fault: s.fault(),
 	})
 	s.doors = front.NewConnections(s.listener, o.maxConnections)
 	s.doors.Dispersed = debug.FreeOSMemory
+	s.doors.Alone = o.untilEOF != nil
 	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
-	s.http = s.newHTTP(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes())))))
+	s.http = s.newHTTP(s.repeatable(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes()))))))
 	if err = s.secure(); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,10 @@ func checkPassword(password, email string) error {
 	return nil
 }
 
+// CheckPassword says why a text cannot be the password of an account:
+// CodeBadRequest about the field password.
+func CheckPassword(password, email string) error { return checkPassword(password, email) }
+
 // CheckEmail says why a text cannot be an email address: CodeBadRequest about
 // the field email. Whether mail arrives there is nobody's promise.
 func CheckEmail(email string) error {

@@ -51,9 +51,13 @@ type Blueprint struct {
 	EnvironmentVariables []any    `json:"environment_variables"`
 	BlueprintMap         any      `json:"blueprint_map"`
 	Budget               *Budget  `json:"budget,omitempty"`
-	AverageRating        float64  `json:"average_rating"`
-	RatingCount          int      `json:"rating_count"`
-	UserRating           *float64 `json:"user_rating,omitempty"`
+	// Source is where it is kept outside, such as a file of a folder; "" = nowhere,
+	// and to who may not manage it. SyncedVersion was last made from there.
+	Source        string   `json:"source,omitempty"`
+	SyncedVersion string   `json:"synced_version,omitempty"`
+	AverageRating float64  `json:"average_rating"`
+	RatingCount   int      `json:"rating_count"`
+	UserRating    *float64 `json:"user_rating,omitempty"`
 }
 
 // Label is a category or an organization as a blueprint shows it.

@@ -17,6 +17,7 @@ type BlueprintFilter struct {
 	Scope  Scope  // "" = ScopeOwn
 	Status string // "" = any
 	Search string // a part of title or description, whatever its letter case; "" = any
+	Source string // how the source begins; "" = any, and none
 	Page   int
 	Limit  int
 }
@@ -33,6 +34,9 @@ type NewBlueprint struct {
 	Budget      *Budget // of each run; nil = none
 	// OrganizationID is where it belongs; "" = the caller's personal workspace.
 	OrganizationID string
+	// Source is where it is kept outside; no other blueprint of the organization
+	// may have the same: CodeConflict. "" = nowhere.
+	Source string
 }
 
 // BlueprintPatch changes a blueprint; nil leaves a member as it is.
@@ -46,6 +50,9 @@ type BlueprintPatch struct {
 	Variables   *[]any  // secrets as KeepSecrets takes them
 	Budget      *Budget // without limits = none
 	Version     *string // a higher one than the present
+	// Source says that the blueprint is now as it is there; "" = it is kept nowhere.
+	// By itself it makes no version.
+	Source *string
 }
 
 // Opinions is what users think of a blueprint, and the caller's own part in it.

@@ -1,9 +1,12 @@
 package blueprint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"slices"
 	"time"
 )
 
@@ -48,6 +51,13 @@ var codes = map[Code]struct{ number, status int }{
 	CodeUnavailable:        {-32603, 503},
 }
 
+// Codes lists the codes by their HTTP status, then by name.
+func Codes() []Code {
+	return slices.SortedFunc(maps.Keys(codes), func(a, b Code) int {
+		return cmp.Or(cmp.Compare(a.HTTPStatus(), b.HTTPStatus()), cmp.Compare(a, b))
+	})
+}
+
 // Number gives the JSON-RPC number of a code, HTTPStatus its HTTP status. A
 // code outside the list counts as CodeInternal.
 func (c Code) Number() int { return c.row().number }
@@ -76,6 +86,19 @@ type Issue struct {
 	Message string `json:"message"`
 	// Severity is "error" or "warning"; empty where only errors can stand.
 	Severity string `json:"severity,omitempty"`
+	// Spot says where in the value the issue is, for those who can point at it.
+	Spot Spot `json:"-"`
+}
+
+// Spot is what of a value an issue is about; the zero Spot is all of it.
+type Spot struct {
+	// Name tells that it is the key of the value in its object.
+	Name bool
+	// Line and Column, from 1 and in characters, are a place in the value, a
+	// string; 0 = none. Length is how many characters are meant, 0 = unknown.
+	Line, Column, Length int
+	// Secret tells that what is meant must not be shown.
+	Secret bool
 }
 
 // Error is the one error type that may reach a user. Message is shown to the

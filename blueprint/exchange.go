@@ -31,6 +31,8 @@ type ExchangeRequest struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names
 	Body    any               `json:"body,omitempty"`    // as BodyValue gives it
+	// Cut tells that the body was longer than what is kept of one.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // ExchangeResponse is what came back. For a mail it is the server's reply, 250.
@@ -38,7 +40,8 @@ type ExchangeResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers,omitempty"` // lower-case names
 	Body    any               `json:"body,omitempty"`    // as BodyValue gives it
-	// Cut tells that the body was longer than what is kept of one.
+	// Cut tells that the body was longer than what is kept of one, or was not
+	// read to its end.
 	Cut bool `json:"cut,omitempty"`
 }
 

@@ -29,6 +29,10 @@ type NodeType struct {
 	// Expressions lists the config keys whose strings are expressions; a key
 	// of an array's elements is written as in "cases[].when".
 	Expressions []string
+	// References lists what these expressions refer to, and what other keys that
+	// are kept from the templates use of variables; of malformed ones nothing.
+	// Nil for types that have none.
+	References func(config map[string]any) []Reference
 	// Body gives the blueprint_map that the node runs for each item, from its
 	// config as it was written, and the path below config where it stands, nil
 	// when nobody wrote it. Nil for types that run none.
@@ -89,6 +93,8 @@ type Task struct {
 	// Emit raises an event, once for each IdempotencyKey, and tells how many
 	// triggers it started. Nil where there are none.
 	Emit func(ctx context.Context, event string, data any) (delivered int, err error)
+	// Seed is what the chance of code follows from; 0 = it is chance.
+	Seed uint64
 	// State is that of the Pause with which the node paused; nil at first.
 	State any
 }

@@ -19,6 +19,7 @@ type Reference struct {
 	Name     string // top level
 	NodeID   string // of nodes.<id>; "" for other names
 	Optional bool   // it has a default
+	Spot     Spot   // where in the string at Path
 }
 
 // ConfigChecker compiles the templates of a config without running them and
@@ -29,7 +30,7 @@ type ConfigChecker func(config map[string]any, untouched func(path []any) bool) 
 // it runs. Errors keep the blueprint, or one node of it, from working; paths
 // start at "blueprint_map" or "environment_variables".
 func Validate(value any, variables []any, catalogue Catalogue, check ConfigChecker) []Issue {
-	v := &validator{catalogue: catalogue, check: check, known: map[string]bool{}, found: &findings{}, under: []any{"blueprint_map"}}
+	v := &validator{catalogue: catalogue, check: check, known: map[string]bool{}, found: &findings{}, used: &usage{names: map[string]bool{}}, under: []any{"blueprint_map"}}
 	declared, issues := ParseVariables(variables)
 	for _, issue := range issues {
 		v.found.add(issue, "environment_variables")
@@ -40,19 +41,21 @@ func Validate(value any, variables []any, catalogue Catalogue, check ConfigCheck
 	for _, name := range ReservedNames {
 		v.known[name] = true
 	}
-	v.validate(value)
+	if v.validate(value) && issues == nil && v.found.more == "" {
+		v.variables(variables, declared)
+	}
 	return v.found.all()
 }
 
 // validate looks at one map: that of the blueprint, or one that stands in the
-// config of a node.
-func (v *validator) validate(value any) {
+// config of a node. It tells whether all of its nodes could be looked at.
+func (v *validator) validate(value any) (known bool) {
 	m, issues := ParseMap(value)
 	for _, issue := range issues {
 		v.add(issue)
 	}
 	if m == nil {
-		return
+		return false
 	}
 	v.index = make(map[string]int, len(m.Nodes))
 	for i := range m.Nodes {
@@ -61,7 +64,7 @@ func (v *validator) validate(value any) {
 	if v.graph, issues = Compile(m); issues != nil {
 		v.add(issues[0])
 	}
-	if len(m.Nodes) == 0 {
+	if len(m.Nodes) == 0 && v.outer == nil {
 		v.add(Issue{Path: []any{"nodes"}, Message: "is empty: there is nothing to run", Severity: SeverityWarning})
 	}
 	// What set nodes write is known too, whichever of them runs first.
@@ -85,8 +88,10 @@ func (v *validator) validate(value any) {
 	for i := range m.Nodes {
 		v.node(i, &m.Nodes[i], &found[i])
 	}
-	v.handles(m)
+	v.edges(m)
+	v.habits(m)
 	v.addresses(m)
+	return !v.found.strange
 }
 
 // addresses finds ids that could not be told from the address of an item's node.
@@ -106,6 +111,7 @@ type validator struct {
 	catalogue Catalogue
 	check     ConfigChecker
 	found     *findings
+	used      *usage
 	under     []any           // where the map stands
 	outer     *validator      // of the map that this one stands in; nil for the blueprint's own
 	at        int             // the node of outer in whose config it stands
@@ -117,8 +123,10 @@ type validator struct {
 
 // findings are what is wrong or doubtful.
 type findings struct {
-	issues []Issue
-	more   string // the severity of what was left out
+	issues  []Issue
+	more    string // the severity of what was left out
+	strange bool   // a node of a type that is not known: nobody can tell what it uses
+	hints   int    // names that were compared with all that are known
 }
 
 // all gives what was found, with a last issue for what was left out.
@@ -156,6 +164,10 @@ type checkedConfig struct {
 func (v *validator) config(node *Node) (found checkedConfig) {
 	if kind := v.catalogue[node.Type]; kind != nil {
 		found.references, found.issues = v.check(node.Config, kind.Untouched)
+		if kind.References != nil {
+			found.references = append(found.references, kind.References(node.Config)...)
+		}
+		v.used.note(found.references)
 	}
 	return found
 }
@@ -209,7 +221,8 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 			known = append(known, name)
 		}
 		slices.Sort(known)
-		add(Issue{Message: fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", "))}, "type")
+		v.found.strange = true
+		add(Issue{Message: fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")) + DidYouMean(node.Type, known)}, "type")
 		return
 	}
 	if kind.Check != nil {
@@ -227,9 +240,10 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 	for _, ref := range found.references {
 		if message, severity := v.reference(i, ref); message != "" && !warned[message] {
 			warned[message] = true
-			add(Issue{Path: ref.Path, Message: message, Severity: severity}, "config")
+			add(Issue{Path: ref.Path, Message: message, Severity: severity, Spot: ref.Spot}, "config")
 		}
 	}
+	v.secrets(i, node)
 	if kind.Body != nil {
 		v.body(i, node, kind)
 	}
@@ -253,8 +267,41 @@ func (v *validator) body(i int, node *Node, kind *NodeType) {
 		v.found.add(Issue{NodeID: node.ID, Message: fmt.Sprintf("%s nodes stand in each other more than %d deep", node.Type, maxNested)}, under...)
 		return
 	}
-	inner := &validator{catalogue: v.catalogue, check: v.check, found: v.found, under: under, outer: v, at: i, known: maps.Clone(v.known)}
+	inner := &validator{catalogue: v.catalogue, check: v.check, found: v.found, under: under, outer: v, at: i, used: v.used, known: map[string]bool{}}
 	inner.validate(raw)
+}
+
+// knows tells whether a name is there without being passed.
+func (v *validator) knows(name string) bool {
+	for ; v != nil; v = v.outer {
+		if v.known[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// maxHints is for how many names a nearer one is looked for.
+const maxHints = 50
+
+// meant is DidYouMean for the name of a variable, meantNode for that of a node.
+func (v *validator) meant(name string) string {
+	if v.found.hints++; v.found.hints > maxHints {
+		return ""
+	}
+	var known []string
+	for o := v; o != nil; o = o.outer {
+		known = slices.AppendSeq(known, maps.Keys(o.known))
+	}
+	slices.Sort(known)
+	return DidYouMean(name, known)
+}
+
+func (v *validator) meantNode(id string) string {
+	if v.found.hints++; v.found.hints > maxHints {
+		return ""
+	}
+	return DidYouMean(id, slices.Sorted(maps.Keys(v.index)))
 }
 
 // reference tells what is doubtful about something that node i refers to.
@@ -263,54 +310,16 @@ func (v *validator) reference(i int, ref Reference) (message, severity string) {
 		return v.outer.reference(v.at, ref) // what leads to the node that runs this map leads here
 	}
 	switch to, exists := v.index[ref.NodeID]; {
-	case !v.known[ref.Name] && !ref.Optional:
-		return fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", ref.Name), SeverityWarning
+	case !v.knows(ref.Name) && !ref.Optional:
+		return fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", ref.Name) + v.meant(ref.Name), SeverityWarning
 	case ref.NodeID == "":
 		return "", ""
 	case !exists && ref.Optional:
-		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityWarning
+		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityWarning
 	case !exists:
-		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID), SeverityError
+		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityError
 	case v.graph != nil && !v.leads(to, i):
 		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never there", ref.NodeID), SeverityWarning
 	}
 	return "", ""
-}
-
-// handles warns of edges that wait for a handle which their source never chooses.
-func (v *validator) handles(m *Map) {
-	cases := map[*Node]map[string]bool{} // the handles of each node's cases
-	for i, edge := range m.Edges {
-		source := &m.Nodes[v.index[edge.Source]]
-		kind := v.catalogue[source.Type]
-		switch {
-		case edge.Handle == "" || kind == nil:
-		case edge.Handle == ErrorHandle:
-			if source.OnError != OnErrorBranch {
-				v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: `is never taken: the source does not have "onError": "branch"`, Severity: SeverityWarning})
-			}
-		case slices.Contains(kind.Handles, edge.Handle) || slices.Contains(kind.Handles, "*"):
-		default:
-			if cases[source] == nil {
-				cases[source] = caseHandles(source)
-			}
-			if cases[source][edge.Handle] {
-				continue
-			}
-			v.add(Issue{Path: []any{"edges", i, "sourceHandle"}, NodeID: source.ID, Message: fmt.Sprintf("is never taken: %q has no handle %q", source.Type, edge.Handle), Severity: SeverityWarning})
-		}
-	}
-}
-
-// caseHandles gives the handles that the cases of a node choose.
-func caseHandles(node *Node) map[string]bool {
-	handles := map[string]bool{}
-	list, _ := node.Config["cases"].([]any)
-	for _, element := range list {
-		object, _ := element.(map[string]any)
-		if handle, ok := object["handle"].(string); ok {
-			handles[handle] = true
-		}
-	}
-	return handles
 }

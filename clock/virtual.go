@@ -21,6 +21,9 @@ type Virtual struct {
 	rest   chan struct{} // closed when held falls to 0; nil while nobody waits
 	timers timers
 	seq    uint64
+
+	turns   []func() // that wait until nobody holds the clock
+	hurried int      // how many ask for turns not to wait
 }
 
 // NewVirtual starts at an instant, cut to milliseconds.
@@ -47,7 +50,7 @@ func (v *Virtual) Hold() (release func()) {
 func (v *Virtual) letGo() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.held--; v.held == 0 && v.rest != nil {
+	if v.held--; v.held == 0 && !v.nextTurn() && v.rest != nil {
 		close(v.rest)
 		v.rest = nil
 	}

@@ -68,7 +68,7 @@ func (r *run) apply(e *entry) {
 			r.reuse(n.frame) // what stood behind it waited for it
 		}
 	}
-	r.exchanges = append(r.exchanges, e.Exchanges...)
+	r.keep(e)
 	n.calls = append(n.calls, e.Calls...)
 	n.tokens += e.Tokens
 	n.models += e.Models

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/ids"
 	"blueprintd/outbound"
 	"blueprintd/secret"
 )
@@ -135,8 +137,16 @@ func (a *attempt) task() *blueprint.Task {
 		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: a.address, Attempt: a.number,
 		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: a.at.frame.body.graph.Sequential(),
 		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log, Scope: a.scope.collect,
-		Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,
+		Seed: a.seed(), Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,
 	}
+}
+
+// seed gives what the chance of code follows from; 0 for chance itself.
+func (a *attempt) seed() uint64 {
+	if !a.run.engine.IDs.IsSeeded() {
+		return 0
+	}
+	return max(1, binary.BigEndian.Uint64(a.run.engine.IDs.Stream("chance", a.run.id, a.address, strconv.Itoa(a.number)).Bytes(8)))
 }
 
 func (r *run) idempotencyKey(address string) string { return r.id + "/" + address }
@@ -191,8 +201,9 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	now := r.engine.Clock.Now()
 	e := &entry{
 		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
-		Servers: result.MCPServers, Uses: a.uses, Exchanges: a.exchanges(), weight: a.weight,
+		Servers: result.MCPServers, Uses: a.uses, weight: a.weight,
 	}
+	a.exchanges(e)
 	var pause *blueprint.Pause
 	if errors.As(err, &pause) && r.canceled == nil {
 		result, err = blueprint.Result{Await: &pause.Await}, nil
@@ -217,7 +228,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 		}
 		a.at.signedIn = false
 	case result.Run != nil:
-		e.Kind, e.Call, e.Child = entryCall, result.Run, r.engine.IDs.ExecutionID(now)
+		e.Kind, e.Call, e.Child = entryCall, result.Run, a.seeded(now).ExecutionID(now)
 		r.record(e)
 		a.note("info", "started the run "+e.Child+" and waits for it", nil)
 	case result.Each != nil:
@@ -230,6 +241,11 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	if a.node.effect != blueprint.EffectPure {
 		r.soon(Soon) // so that a crash leaves little in doubt
 	}
+}
+
+// seeded gives what the attempt draws its chance from.
+func (a *attempt) seeded(now time.Time) *ids.Source {
+	return a.run.engine.IDs.At(now, "attempt", a.run.id, a.address, strconv.Itoa(a.number))
 }
 
 // complete records the end of a node that did its work. r.mu is held.

@@ -222,7 +222,8 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
 		return nil, err
 	}
-	handle, err := e.launch(e.IDs.ExecutionID(e.Clock.Now()), p, &b, ledger{}, AtOnce)
+	b.Taped = old.reusedExchanges(b.Reuse)
+	handle, err := e.launch(e.newID(nil), p, &b, ledger{}, AtOnce)
 	var full *blueprint.LaneFullError
 	if errors.As(err, &full) {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())

@@ -22,6 +22,7 @@ func (e *Engine) drive(r *run) {
 	for {
 		r.mu.Lock()
 		attempts := r.take()
+		r.driven = r.driven && len(attempts) > 0
 		r.units += max(0, len(attempts)-1)
 		r.mu.Unlock()
 		if len(attempts) == 0 {
@@ -58,11 +59,15 @@ func (r *run) take() []*attempt {
 	if r.broken != nil || r.engine.stopping.Load() {
 		return nil
 	}
+	most := maxParallel
+	if r.engine.Turn != nil {
+		most = 1
+	}
 	var attempts []*attempt
-	for len(r.again) > 0 && r.count[working] < maxParallel {
+	for len(r.again) > 0 && r.count[working] < most {
 		attempts = append(attempts, r.startNode(r.again[0]))
 	}
-	for r.count[working] < maxParallel {
+	for r.count[working] < most {
 		n := r.first()
 		if n == nil {
 			break
@@ -127,7 +132,7 @@ func (e *Engine) leave(r *run) {
 // release unlocks a run that acquire gave, and hands on the caller's unit to
 // the work that the run can do now, if there is any.
 func (e *Engine) release(r *run) {
-	work := r.startable() && e.mayBegin(r)
+	work := !r.driven && r.startable() && e.mayBegin(r)
 	r.mu.Unlock()
 	if work {
 		e.work(r)

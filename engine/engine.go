@@ -39,7 +39,7 @@ type Blueprints interface {
 }
 
 // Options are what an Engine needs. All but Connections, Blueprints, Emit, Lane, MaxRunning,
-// MaxQueued, Drain, Lost and Limits are required.
+// MaxQueued, Drain, Lost, Turn and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
 	Journal   Journal
@@ -70,6 +70,10 @@ type Options struct {
 	Drain time.Duration
 	// Lost closes when the journal has failed for good; nil = it never does.
 	Lost <-chan struct{}
+	// Turn calls f when it is its turn, which keeps the order of all that runs
+	// the same each time: one run after the other, one node of a run after the
+	// other. Nil = nobody waits.
+	Turn func(f func())
 	// Limits bound a single run; what is 0 has its default.
 	Limits Limits
 }

@@ -59,7 +59,8 @@ type entry struct {
 	Most    int                 `json:"most,omitempty"`  // items at work at once
 	Raise   *blueprint.Budget   `json:"raise,omitempty"` // added to the budget
 
-	Exchanges []blueprint.Exchange `json:"x,omitempty"` // of a run that is recorded
+	Exchanges []blueprint.Exchange `json:"x,omitempty"`     // of a run that is recorded
+	Dropped   bool                 `json:"xfull,omitempty"` // some of them had no room, and none has from now on
 
 	weight int // of Output when it is known, else 0
 }
@@ -87,6 +88,8 @@ type begin struct {
 	Lane *turnout `json:"lane,omitempty"`
 	// Record keeps the exchanges with other services.
 	Record bool `json:"record,omitempty"`
+	// Taped are those of the reused steps.
+	Taped []blueprint.Exchange `json:"taped,omitempty"`
 	// Flow is the trigger that all began with, of a run that another started.
 	Flow string `json:"flow,omitempty"`
 	// Chain is how many events led to all that, and Cause the key of the first of

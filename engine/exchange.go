@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -23,60 +24,176 @@ func (a *attempt) outbound(ctx context.Context) context.Context {
 	return ctx
 }
 
-// exchanges gives what was noted of the attempt.
-func (a *attempt) exchanges() []blueprint.Exchange {
+// exchanges puts what was noted of the attempt into its entry, as far as there
+// is room. r.mu is held.
+func (a *attempt) exchanges(e *entry) {
 	if a.tape == nil {
-		return nil
+		return
 	}
-	return a.tape.List()
+	r := a.run
+	if r.tapeFull {
+		return
+	}
+	list, full := a.tape.List()
+	room := r.engine.Limits.Tape - r.taped
+	for i := range list {
+		if room -= heft(&list[i]); room < 0 {
+			list, full = list[:i], true
+			break
+		}
+	}
+	e.Exchanges, e.Dropped = list, full
+	if full {
+		a.note("warn", fmt.Sprintf("the recording of this run is full at %d KiB or %d calls of a node; the rest is dropped", r.engine.Limits.Tape>>10, outbound.MaxTapedCalls), nil)
+	}
+}
+
+// keep takes over the exchanges of an entry. r.mu is held.
+func (r *run) keep(e *entry) {
+	for i := range e.Exchanges {
+		r.taped += heft(&e.Exchanges[i])
+	}
+	r.exchanges = append(r.exchanges, e.Exchanges...)
+	r.tapeFull = r.tapeFull || e.Dropped
+}
+
+// heft gives about how many bytes of JSON an exchange takes.
+func heft(x *blueprint.Exchange) int {
+	size := 300 + len(x.Request.URL) + len(x.Error)
+	for name, value := range x.Request.Headers {
+		size += 6 + len(name) + len(value)
+	}
+	body, _ := weigh(x.Request.Body, tooHeavy)
+	size += body
+	if x.Response != nil {
+		for name, value := range x.Response.Headers {
+			size += 6 + len(name) + len(value)
+		}
+		body, _ = weigh(x.Response.Body, tooHeavy)
+		size += body
+	}
+	return size
 }
 
 // Exchanges gives what a recorded run exchanged with other services, secrets
 // masked, in the order in which its nodes settled, and tells whether it is
-// recorded at all.
+// recorded at all. Of one at work it is what the disk knows.
 func (e *Engine) Exchanges(ctx context.Context, execution *blueprint.StoredExecution) (list []blueprint.Exchange, recorded bool, err error) {
-	if execution.Row.Status.Terminal() {
-		s, err := e.decodeRecord(execution, false)
-		if err != nil {
-			return nil, false, err
-		}
-		return s.Exchanges, s.Begin.Record, nil
-	}
-	stored, err := e.Journal.Load(ctx, execution.Row.ID)
+	recording, err := e.Recording(ctx, execution)
 	if err != nil {
 		return nil, false, err
 	}
+	return recording.Exchanges, recording.Recorded, nil
+}
+
+// Recording gives a run with all that others need to have it before them: the
+// record that readers see, what it exchanged, and what began it. Of one at work
+// it is what the disk knows. The map is that of the run when it ran another than
+// the stored one, else nil.
+func (e *Engine) Recording(ctx context.Context, execution *blueprint.StoredExecution) (*blueprint.Recording, error) {
+	stored, err := e.Journal.Load(ctx, execution.Row.ID)
+	if err != nil {
+		return nil, err
+	}
 	if stored.Row.Status.Terminal() {
-		return e.Exchanges(ctx, stored)
+		s, err := e.decodeRecord(stored, false)
+		if err != nil {
+			return nil, err
+		}
+		out := s.recording(&stored.Row)
+		if out.Recorded && stored.State != nil {
+			whole, err := e.decodeRecord(stored, true)
+			if err != nil {
+				return nil, err
+			}
+			out.Exchanges = whole.Exchanges
+		}
+		return out, nil
 	}
 	r := e.newRun(stored.Row.ID)
 	defer r.cancel(context.Canceled)
 	if err := e.fold(ctx, r, stored); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return maskedExchanges(r.masker.Load(), r.exchanges), r.begin.Record, nil
+	masker := r.masker.Load()
+	account := r.account().mask(masker)
+	row := r.row
+	row.Status = r.status()
+	out := account.recording(&row)
+	out.Exchanges = maskedExchanges(masker, r.exchanges)
+	return out, nil
 }
 
-// maskedExchanges takes the secrets out of exchanges.
+// recording gives the run without its exchanges.
+func (s *stored) recording(row *blueprint.ExecutionRow) *blueprint.Recording {
+	out := &blueprint.Recording{Execution: s.expand(row), Recorded: s.Begin.Record, Trigger: s.Begin.Trigger, Map: s.Begin.Map}
+	for i := range s.Steps {
+		for _, used := range s.Steps[i].Uses {
+			if !slices.ContainsFunc(out.Connections, func(c blueprint.UsedConnection) bool { return c.ID == used.Connection }) {
+				out.Connections = append(out.Connections, blueprint.UsedConnection{ID: used.Connection, Type: used.Type})
+			}
+		}
+		if at := &s.Steps[i]; at.Handle != "" {
+			if out.Handles == nil {
+				out.Handles = map[string]string{}
+			}
+			out.Handles[at.Node] = at.Handle
+		}
+	}
+	return out
+}
+
+// reusedExchanges are those of steps that a retry keeps.
+func (s *stored) reusedExchanges(kept []step) (list []blueprint.Exchange) {
+	nodes := make(map[string]bool, len(kept))
+	for i := range kept {
+		nodes[kept[i].Node] = true
+	}
+	for _, x := range s.Exchanges {
+		if nodes[x.NodeID] {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// maskedExchanges takes the secrets out of exchanges. Of a text that was cut the
+// end is left out, which may be the beginning of one.
 func maskedExchanges(m *secret.Masker, list []blueprint.Exchange) []blueprint.Exchange {
 	list = slices.Clone(list)
+	if m == nil {
+		return list
+	}
 	for i := range list {
 		x := &list[i]
-		x.Request.URL, x.Request.Headers, x.Request.Body = m.Text(x.Request.URL), maskedHeaders(m, x.Request.Headers), m.Value(x.Request.Body)
+		x.Request.URL, x.Request.Headers, x.Request.Body = m.Address(x.Request.URL), maskedHeaders(m, x.Request.Headers), maskedBody(m, x.Request.Body, x.Request.Cut)
 		x.Error = m.Text(x.Error)
 		if x.Response != nil {
 			answer := *x.Response
-			answer.Headers, answer.Body = maskedHeaders(m, answer.Headers), m.Value(answer.Body)
+			answer.Headers, answer.Body = maskedHeaders(m, answer.Headers), maskedBody(m, answer.Body, answer.Cut)
 			x.Response = &answer
 		}
 	}
 	return list
 }
 
+func maskedBody(m *secret.Masker, body any, cut bool) any {
+	text, ok := body.(string)
+	switch {
+	case ok && cut:
+		return m.Cut(text)
+	case ok:
+		return m.Address(text) // or a form, whose fields are like those of a query
+	case cut:
+		return m.CutValue(body)
+	}
+	return m.Value(body)
+}
+
 func maskedHeaders(m *secret.Masker, headers map[string]string) map[string]string {
 	headers = maps.Clone(headers)
 	for name, value := range headers {
-		headers[name] = m.Text(value)
+		headers[name] = m.Address(value)
 	}
 	return headers
 }

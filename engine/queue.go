@@ -95,6 +95,8 @@ func (e *Engine) work(r *run) {
 	now := !waits && e.takeTurn(r)
 	e.mu.Unlock()
 	switch {
+	case now && e.Turn != nil:
+		e.inTurn(r)
 	case now:
 		go e.drive(r)
 	case waits: // the unit that the queue holds will do

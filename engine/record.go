@@ -25,7 +25,8 @@ type stored struct {
 	Acted    bool                 `json:"acted,omitempty"`  // a node of an item that began anew did what must not be done twice, and has no step
 	Hidden   []string             `json:"hidden,omitempty"` // secrets of connections; in the true account alone
 	// Exchanges are those of a run that is recorded, in the order in which their
-	// nodes settled.
+	// nodes settled, without secrets. They are kept in the account of a run that is
+	// over which readers of its record do not load: they may be large.
 	Exchanges []blueprint.Exchange                `json:"exchanges,omitempty"`
 	Awaiting  map[string]*blueprint.AwaitingInput `json:"-"`
 	secrets   []string                            // names of the secret variables
@@ -68,8 +69,8 @@ type step struct {
 
 // account gives the run as it stands. r.mu is held.
 func (r *run) account() *stored {
-	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Exchanges: slices.Clip(r.exchanges), Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
-	s.Begin.Reuse, s.Begin.Hidden, s.Hidden = nil, nil, r.hidden
+	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
+	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.hidden
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())
 		if n.phase == awaiting {
@@ -185,7 +186,6 @@ func (s *stored) mask(m *secret.Masker) *stored {
 		at := &out.Logs[i]
 		at.Message, at.Data = m.Text(at.Message), m.Value(at.Data)
 	}
-	out.Exchanges = maskedExchanges(m, s.Exchanges)
 	out.Awaiting = maps.Clone(s.Awaiting)
 	for address, a := range out.Awaiting {
 		masked := *a
@@ -213,7 +213,8 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	commit.Record = record
 	commit.Events = append(commit.Events, r.ending(r.final, now)...)
 	commit.Cancelled = r.canceled != nil
-	if r.sealed {
+	if r.sealed || r.begin.Record {
+		account.Exchanges = maskedExchanges(r.masker.Load(), r.exchanges)
 		truth, err := blueprint.Encode(account)
 		if err != nil {
 			return nil, err

@@ -87,6 +87,8 @@ type run struct {
 	ledger    ledger
 	begin     *begin
 	exchanges []blueprint.Exchange // of a run that is recorded
+	taped     int                  // bytes of JSON that they take
+	tapeFull  bool                 // no more of them are kept
 	program   *program
 	root      *frame
 	steps     int              // of items, whatever became of them
@@ -109,6 +111,7 @@ type run struct {
 	respond   *blueprint.Response
 	orphans   []string // runs that nobody waits for any more, to be cancelled
 	napping   bool     // it is at rest, and stays in memory
+	driven    bool     // somebody who takes turns works on it, or will
 	stopped   *nodeRun // the node of an item that failed the run at once
 	canceled  *string
 
@@ -173,6 +176,7 @@ func (r *run) setUp(p *program, b *begin) error {
 	}
 	r.program, r.begin, r.bound, r.weight, r.memory = p, b, bound, weight, footprint(b.InputData)
 	r.root = newFrame(&p.body, nil, 0, 0)
+	r.keep(&entry{Exchanges: b.Taped})
 	for _, name := range p.secrets {
 		if bound[name] != nil {
 			r.secrets = append(r.secrets, bound[name])

@@ -44,7 +44,33 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 	if request.AdHoc {
 		b.Map = request.Definition.Map.Raw
 	}
-	return e.launch(e.IDs.ExecutionID(e.Clock.Now()), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events}, urgency)
+	return e.launch(e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events}, urgency)
+}
+
+// newID makes the id of a run that nobody waits for: of one that a firing starts
+// by that.
+func (e *Engine) newID(firing *blueprint.Firing) string {
+	now, cause := e.Clock.Now(), ""
+	if firing != nil {
+		cause = firing.ID
+	}
+	return e.IDs.At(now, "execution", cause).ExecutionID(now)
+}
+
+// inTurn has a run driven when its turn comes; until then it does not hold the
+// clock. The unit is that of drive.
+func (e *Engine) inTurn(r *run) {
+	r.mu.Lock()
+	unhold := r.unhold
+	r.unhold, r.driven = func() {}, true
+	r.mu.Unlock()
+	e.Turn(func() {
+		r.mu.Lock()
+		r.unhold = e.Clock.Hold()
+		r.mu.Unlock()
+		e.drive(r)
+	})
+	unhold()
 }
 
 // program gives the compiled form of a definition; an ad hoc one is not kept.
@@ -67,7 +93,7 @@ func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgen
 	}
 	definition, at := p.definition, blueprint.TimeOf(now)
 	r.row = blueprint.ExecutionRow{
-		ID: r.id, LogID: e.IDs.ULID(now), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
+		ID: r.id, LogID: e.IDs.Stream("log", r.id).ULID(now), BlueprintID: definition.BlueprintID, BlueprintVersion: definition.Version,
 		OrganizationID: definition.OrganizationID, UserID: b.UserID, ParentExecutionID: b.Parent,
 		Status: blueprint.StatusRunning, CreatedAt: at, UpdatedAt: at, StartTime: at,
 	}
@@ -97,6 +123,12 @@ func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgen
 		go r.flush()
 	case as == stands:
 		go e.leave(r)
+	case e.Turn != nil:
+		if r.flush() != nil {
+			go e.leave(r)
+		} else {
+			e.inTurn(r)
+		}
 	case urgency == AtOnce:
 		go e.drive(r)
 	default:

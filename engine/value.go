@@ -27,10 +27,13 @@ type Limits struct {
 	// Family is how many runs one may lead to, itself and through those that it
 	// starts, as long as it goes on and the engine does; 0 = 20,000.
 	Family int
+	// Tape is for what a run that is recorded exchanges with other services; what
+	// comes after is left out, and the log says so. 0 = 16 MiB.
+	Tape int
 }
 
 func (l Limits) orDefaults() Limits {
-	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20), Family: cmp.Or(l.Family, 20_000)}
+	return Limits{Value: cmp.Or(l.Value, 32<<20), Outputs: cmp.Or(l.Outputs, 128<<20), Record: cmp.Or(l.Record, 64<<20), Held: cmp.Or(l.Held, 64<<20), Family: cmp.Or(l.Family, 20_000), Tape: cmp.Or(l.Tape, 16<<20)}
 }
 
 // maxDepth bounds how deeply what a node hands on may nest: a little more than

@@ -35,6 +35,10 @@ type Connections struct {
 	// quarters of at least a thousand connections have gone: what they held is
 	// worth giving back. It is set before the first Accept.
 	Dispersed func()
+	// Alone says that who stops the server is the only one who calls it: at the
+	// end nobody is on the way in, and Leave waits for nobody. It is set before
+	// the first Accept.
+	Alone bool
 }
 
 // leastCrowd is how many connections are many.

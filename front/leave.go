@@ -70,12 +70,20 @@ func (c *Connections) endRests() int {
 // when there are no more it closes the listener.
 func (c *Connections) lastAccepts() (net.Conn, error) {
 	if listener, ok := c.Listener.(interface{ SetDeadline(time.Time) error }); ok {
-		_ = listener.SetDeadline(clock.Real{}.Now().Add(lastSteps))
+		_ = listener.SetDeadline(clock.Real{}.Now().Add(c.atMost(lastSteps)))
 		if conn, err := c.Listener.Accept(); err == nil {
 			return conn, nil
 		}
 	}
 	return nil, errors.Join(net.ErrClosed, c.Close())
+}
+
+// atMost gives how long to wait for who may be on the way.
+func (c *Connections) atMost(patience time.Duration) time.Duration {
+	if c.Alone {
+		return min(patience, lastLook)
+	}
+	return patience
 }
 
 // Close closes the listener. When it is closed already, that is no error: two
@@ -111,7 +119,7 @@ func (c *connection) endRest() bool {
 // server stops and no request is under way. c.mu is held.
 func (c *connection) wait() error {
 	until := c.deadline
-	if end := c.resting.Add(restPatience); !c.resting.IsZero() && c.all.leaving.Load() && (until.IsZero() || end.Before(until)) {
+	if end := c.resting.Add(c.all.atMost(restPatience)); !c.resting.IsZero() && c.all.leaving.Load() && (until.IsZero() || end.Before(until)) {
 		until = end
 	}
 	return c.Conn.SetReadDeadline(until)

@@ -125,6 +125,27 @@ func TestLeaveEndsConnectionsAtRest(t *testing.T) {
 	}
 }
 
+// Where nobody else calls the server, leaving takes no time, and requests end all
+// the same.
+func TestLeaveAloneWaitsForNobody(t *testing.T) {
+	s := newStand(t)
+	s.doors.Alone = true
+	s.serve()
+	conn, in := s.dial()
+	s.send(conn)
+	s.hear(in)
+	close(s.draining)
+	began := time.Now()
+	s.doors.Leave(t.Context())
+	if took := time.Since(began); took > lastSteps { // with patience it takes twice that
+		t.Errorf("leaving took %s", took)
+	}
+	if _, err := in.ReadByte(); err != io.EOF {
+		t.Errorf("a connection at rest: %v", err)
+	}
+	<-s.served
+}
+
 // A request that is under way keeps its connection.
 func TestLeaveLeavesRequestsAlone(t *testing.T) {
 	s := newStand(t)

@@ -19,6 +19,7 @@ type Source struct {
 	mu     sync.Mutex
 	random io.Reader
 	seed   string // what everything follows from; "" = chance
+	turns  turns  // of At
 }
 
 // New takes the source of randomness; nil means crypto/rand.

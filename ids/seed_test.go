@@ -3,7 +3,8 @@ package ids
 import "testing"
 
 func TestASeedGivesTheSameIDs(t *testing.T) {
-	if Seeded(7).UUID() != Seeded(7).UUID() || Seeded(7).UUID() == Seeded(8).UUID() {
+	one, other := Seeded(7), Seeded(7)
+	if first := one.UUID(); first != other.UUID() || first == Seeded(8).UUID() {
 		t.Error("a seed does not tell what follows")
 	}
 	s := Seeded(7)

@@ -5,25 +5,17 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
-// redacted stands for the value of a header that may be a credential.
-const redacted = "***"
-
-// credentials are the headers whose values nobody may keep.
-var credentials = map[string]bool{
-	"authorization": true, "proxy-authorization": true, "cookie": true, "set-cookie": true, "x-api-key": true, "api-key": true, "x-auth-token": true,
-	"x-access-token": true, "x-csrf-token": true, "private-token": true,
-}
-
 // RequestOf gives a request, whose body was read, as an exchange keeps it: the
-// values of headers that hold credentials are "***", and a name and
-// password in the address are left out.
+// values of headers that may be credentials are "***", and so are parameters of
+// the address with telling names, and a name and password in it.
 func RequestOf(request *http.Request, body []byte) blueprint.ExchangeRequest {
 	address := *request.URL
 	address.User = nil
 	return blueprint.ExchangeRequest{
-		Method: request.Method, URL: address.String(), Headers: headersOf(request.Header), Body: blueprint.BodyValue(request.Header.Get("Content-Type"), body),
+		Method: request.Method, URL: secret.RedactText(address.String()), Headers: headersOf(request.Header), Body: blueprint.BodyValue(request.Header.Get("Content-Type"), body),
 	}
 }
 
@@ -39,10 +31,11 @@ func headersOf(header http.Header) map[string]string {
 	out := make(map[string]string, len(header))
 	for name, values := range header {
 		name = strings.ToLower(name)
-		out[name] = strings.Join(values, ", ")
-		if credentials[name] {
-			out[name] = redacted
+		if secret.TellingHeader(name) {
+			out[name] = secret.Mask
+			continue
 		}
+		out[name] = secret.RedactText(strings.Join(values, ", "))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,7 +39,7 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		GotConn: func(httptrace.GotConnInfo) { hop.sent() },
 	})
 	response, err := taped(request.WithContext(ctx), func(copied *http.Request) (*http.Response, error) {
-		sent := sent.WithContext(ctx)
+		sent := sent.WithContext(context.WithValue(ctx, bareKey{}, request))
 		sent.Body = copied.Body
 		return r.base.RoundTrip(sent)
 	})
@@ -48,6 +49,17 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	hop.answered(response.StatusCode)
 	response.Request = request // not the copy, which holds credentials
 	return response, nil
+}
+
+type bareKey struct{}
+
+// Bare gives the request that a Network was asked with as it was before it got
+// its credentials; the body is not to be read.
+func Bare(sent *http.Request) *http.Request {
+	if request, ok := sent.Context().Value(bareKey{}).(*http.Request); ok {
+		return request
+	}
+	return sent
 }
 
 func closeBody(request *http.Request) {

@@ -1,30 +1,40 @@
 package outbound
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
 	"sync"
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // MaxTaped is how much of one body, and MaxTape of all bodies together, a Tape
-// keeps, in bytes.
+// keeps, in bytes. MaxTapedCalls is how many exchanges it keeps.
 const (
-	MaxTaped = 1 << 20
-	MaxTape  = 8 << 20
+	MaxTaped      = 1 << 20
+	MaxTape       = 8 << 20
+	MaxTapedCalls = 10_000
 )
 
-// Tape collects what goes out under a context and what comes back. It may be
-// used by any number of goroutines.
+// Tape collects what goes out under a context and what comes back, without what
+// looks like a credential; see secret.Redact. It may be used by any number of
+// goroutines.
 type Tape struct {
 	now  func() time.Time
 	mu   sync.Mutex
-	list []*blueprint.Exchange
+	list []*taping
 	room int
+	full bool // exchanges were left out
+}
+
+// taping is an exchange that may still be under way.
+type taping struct {
+	blueprint.Exchange
+	answer *copied // nil once it is whole, and while none has begun
+	status int
+	header http.Header
 }
 
 type tapeKey struct{}
@@ -37,6 +47,12 @@ func WithTape(ctx context.Context, now func() time.Time) (context.Context, *Tape
 	return context.WithValue(ctx, tapeKey{}, t), t
 }
 
+// Untaped gives a context like another one, but that nothing under it is noted:
+// for requests that are made to get credentials.
+func Untaped(ctx context.Context) context.Context {
+	return context.WithValue(ctx, tapeKey{}, (*Tape)(nil))
+}
+
 // Note adds an exchange of another protocol than HTTP to the tape of a context,
 // if it has one. At and the caller are filled in.
 func Note(ctx context.Context, x blueprint.Exchange) {
@@ -45,28 +61,45 @@ func Note(ctx context.Context, x blueprint.Exchange) {
 		return
 	}
 	at := tape.begin(ctx)
+	if at == nil {
+		return
+	}
 	tape.mu.Lock()
 	defer tape.mu.Unlock()
 	at.Request, at.Response, at.Error = x.Request, x.Response, x.Error
+	if text, ok := x.Request.Body.(string); ok {
+		kept, cut := tape.keep([]byte(text))
+		at.Request.Body, at.Request.Cut = secret.RedactText(string(kept)), x.Request.Cut || cut
+	}
 }
 
-// List gives what is on the tape, in the order in which it began. What is still
-// under way has neither an answer nor an error.
-func (t *Tape) List() []blueprint.Exchange {
+// List gives what is on the tape, in the order in which it began, and tells
+// whether exchanges had no room. What is still under way has what has come so
+// far, and says that it was cut.
+func (t *Tape) List() (list []blueprint.Exchange, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []blueprint.Exchange
 	for _, x := range t.list {
-		out = append(out, *x)
+		out := x.Exchange
+		if x.answer != nil {
+			answer := t.answered(x, x.answer.body, false)
+			out.Response = &answer
+		}
+		list = append(list, out)
 	}
-	return out
+	return list, t.full
 }
 
-func (t *Tape) begin(ctx context.Context) *blueprint.Exchange {
+// begin gives the place of an exchange, nil when there is no room for it.
+func (t *Tape) begin(ctx context.Context) *taping {
 	caller := CallerOf(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	x := &blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}
+	if len(t.list) >= MaxTapedCalls {
+		t.full = true
+		return nil
+	}
+	x := &taping{Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
 	t.list = append(t.list, x)
 	return x
 }
@@ -78,6 +111,15 @@ func (t *Tape) keep(body []byte) (kept []byte, cut bool) {
 	return body[:most], most < len(body)
 }
 
+// answered gives an answer whose body was read so far. t.mu is held.
+func (t *Tape) answered(x *taping, body []byte, whole bool) blueprint.ExchangeResponse {
+	body, plain := readable(x.header, body)
+	kept, cut := t.keep(body)
+	answer := ResponseOf(x.status, x.header, kept)
+	answer.Body, answer.Cut = secret.Redact(answer.Body), cut || !whole || !plain
+	return answer
+}
+
 // taped sends a request by next and notes it.
 func taped(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	tape, _ := request.Context().Value(tapeKey{}).(*Tape)
@@ -85,64 +127,39 @@ func taped(request *http.Request, next func(*http.Request) (*http.Response, erro
 		return next(request)
 	}
 	x := tape.begin(request.Context())
-	var sent bytes.Buffer
+	if x == nil {
+		return next(request)
+	}
+	tape.mu.Lock()
+	x.Request = RequestOf(request, nil)
+	tape.mu.Unlock()
+	sent := &copied{tape: tape}
 	if request.Body != nil && request.Body != http.NoBody {
 		copied := *request
-		copied.Body = &tee{ReadCloser: request.Body, into: &sent}
+		sent.ReadCloser = request.Body
+		copied.Body = sent
 		request = &copied
 	}
 	response, err := next(request)
 	tape.mu.Lock()
-	body, _ := tape.keep(sent.Bytes())
-	x.Request = RequestOf(request, body)
+	defer tape.mu.Unlock()
+	body, plain := readable(request.Header, sent.body)
+	kept, cut := tape.keep(body)
+	early := int64(len(sent.body)) < min(request.ContentLength, MaxTaped) // the answer came before all was sent
+	x.Request.Body, x.Request.Cut = secret.Redact(blueprint.BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
 	if err != nil {
-		x.Error = err.Error()
-	}
-	tape.mu.Unlock()
-	if err != nil {
+		x.Error = secret.RedactText(err.Error())
 		return nil, err
 	}
 	if response.Body == nil {
 		response.Body = http.NoBody // a Network may forget it
 	}
-	response.Body = &tee{ReadCloser: response.Body, into: &bytes.Buffer{}, done: func(body []byte, whole bool) {
-		tape.mu.Lock()
-		defer tape.mu.Unlock()
-		kept, cut := tape.keep(body)
-		answer := ResponseOf(response.StatusCode, response.Header, kept)
-		answer.Cut = cut || !whole
-		x.Response = &answer
-	}}
+	x.status, x.header = response.StatusCode, response.Header.Clone()
+	x.answer = &copied{ReadCloser: response.Body, tape: tape}
+	x.answer.done = func(whole bool) {
+		answer := tape.answered(x, x.answer.body, whole)
+		x.Response, x.answer = &answer, nil
+	}
+	response.Body = x.answer
 	return response, nil
-}
-
-// tee is a body of which a copy is kept, up to one byte more than MaxTaped.
-type tee struct {
-	io.ReadCloser
-	into *bytes.Buffer
-	done func(body []byte, whole bool)
-	once sync.Once
-}
-
-// Read reads on, and tells done when the end is reached.
-func (t *tee) Read(p []byte) (int, error) {
-	n, err := t.ReadCloser.Read(p)
-	t.into.Write(p[:min(n, MaxTaped+1-t.into.Len())])
-	if err != nil {
-		t.end(err == io.EOF)
-	}
-	return n, err
-}
-
-// Close tells done that nobody reads on.
-func (t *tee) Close() error {
-	err := t.ReadCloser.Close()
-	t.end(false)
-	return err
-}
-
-func (t *tee) end(whole bool) {
-	if t.done != nil {
-		t.once.Do(func() { t.done(t.into.Bytes(), whole) })
-	}
 }

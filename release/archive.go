@@ -18,6 +18,11 @@ type member struct {
 	mode int64
 }
 
+// documents are the schemas for editors.
+var documents = []string{
+	"schemas/blueprint.schema.json", "schemas/cassette.schema.json", "schemas/run.schema.json", "schemas/seed.schema.json", "schemas/test.schema.json",
+}
+
 // pack puts a program with what belongs to it into an archive, and gives its
 // name. Everything is in one folder, so that unpacking litters nothing.
 func pack(p platform, version, program, out string, at time.Time) (string, error) {
@@ -25,6 +30,10 @@ func pack(p platform, version, program, out string, at time.Time) (string, error
 	members := []member{
 		{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}, {p.program(), program, 0o755},
 	}
+	for _, path := range documents {
+		members = append(members, member{path, path, 0o644})
+	}
+	members = append(members, member{"openapi.json", "clients/openapi.json", 0o644})
 	if p.system == "linux" {
 		members = append(members, member{"INSTALL.md", "packaging/README.md", 0o644}, member{"blueprintd.service", "packaging/blueprintd.service", 0o644})
 	}

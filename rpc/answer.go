@@ -115,6 +115,9 @@ func (c *call) finish(header http.Header) {
 func setRetryAfter(header http.Header, calls []*call) {
 	seconds := int64(0)
 	for _, c := range calls {
+		if c.fault != nil && c.fault.Header.Get("Retry-After") != "" {
+			return // as it was told
+		}
 		if c.failure != nil && (c.failure.Code == blueprint.CodeTooManyRequests || c.failure.Code == blueprint.CodeUnavailable) {
 			seconds = max(seconds, retrySeconds(c.failure.RetryAfter))
 		}

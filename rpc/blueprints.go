@@ -37,6 +37,7 @@ type blueprintList struct {
 	Status string `json:"status" check:"enum=draft|published"`
 	Search string `json:"search" check:"max=500"`
 	Scope  string `json:"scope" check:"enum=own|shared|public,default=own"`
+	Source string `json:"source" check:"max=1000"`
 }
 
 type blueprintPage struct {
@@ -56,7 +57,7 @@ func paginationOf(page, limit, total int) pagination {
 }
 
 func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprintList) (blueprintPage, error) {
-	found, total, err := s.Store.ListBlueprints(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Page: in.Page, Limit: in.Limit})
+	found, total, err := s.Store.ListBlueprints(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Source: in.Source, Page: in.Page, Limit: in.Limit})
 	if err != nil {
 		return blueprintPage{}, err
 	}
@@ -87,10 +88,11 @@ type blueprintCreate struct {
 	Variables      variablesInput `json:"environment_variables" check:"max=1000"`
 	OrganizationID string         `json:"organization_id" check:"uuid"`
 	Budget         budgetInput    `json:"budget"`
+	Source         string         `json:"source" check:"max=1000"`
 }
 
 func (s *Service) blueprintCreate(ctx context.Context, caller *Caller, in blueprintCreate) (blueprint.Blueprint, error) {
-	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID, Budget: in.Budget.budget()}
+	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID, Budget: in.Budget.budget(), Source: in.Source}
 	if in.Map != nil {
 		created.Map = map[string]any(in.Map)
 	}
@@ -129,6 +131,7 @@ type blueprintUpdate struct {
 	Variables   *variablesInput `json:"environment_variables" check:"max=1000"`
 	Version     *string         `json:"version"`
 	Budget      budgetInput     `json:"budget"`
+	Source      *string         `json:"source" check:"max=1000"`
 }
 
 // budgetInput is a budget of runs; nil when none is given.
@@ -149,7 +152,7 @@ func (b budgetInput) budget() *blueprint.Budget {
 }
 
 func (s *Service) blueprintUpdate(ctx context.Context, caller *Caller, in blueprintUpdate) (blueprint.Blueprint, error) {
-	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: (*[]any)(in.Variables), Version: in.Version, Budget: in.Budget.budget()}
+	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: (*[]any)(in.Variables), Version: in.Version, Budget: in.Budget.budget(), Source: in.Source}
 	if in.Map != nil {
 		var m any = map[string]any(in.Map)
 		patch.Map = &m

@@ -19,6 +19,7 @@ type call struct {
 	// The outcome: an encoded payload, or a failure fit for the caller.
 	payload []byte
 	failure *blueprint.Error
+	fault   *Fault // nil unless the server is told to misbehave
 }
 
 // check refuses a call for what the request line alone tells.
@@ -75,6 +76,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	if ready {
 		h.readInputs(r)
 	}
+	h.faults(w.Header(), r)
 	discardBody(r.Request, 2*h.options.MaxBody)
 	setRetryAfter(w.Header(), r.calls)
 }
@@ -95,7 +97,8 @@ func (h *Handler) deny(r *request, err error) {
 
 // run makes one call that prepare let through.
 func (h *Handler) run(r *request, c *call) {
-	if c.failure != nil {
+	c.wait(r.Context())
+	if c.failure != nil || c.answered() {
 		return
 	}
 	watch := metrics.Begin()

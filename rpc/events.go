@@ -77,7 +77,8 @@ func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
 	if out.write("connected", h.clientOptions(), "") != nil {
 		return
 	}
-	if c.failure == nil {
+	c.wait(r.Context())
+	if c.failure == nil && !c.answered() {
 		c.failure = h.subscribe(ctx, cancel, r, c, out)
 	}
 	switch {

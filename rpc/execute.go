@@ -11,6 +11,7 @@ type blueprintExecute struct {
 	ID        string         `json:"id" check:"required,uuid"`
 	Variables map[string]any `json:"variables"`
 	InputData any            `json:"inputData"`
+	Record    bool           `json:"record"`
 }
 
 type executed struct {
@@ -38,7 +39,9 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 	if definition.Map == nil || len(definition.Map.Nodes) == 0 {
 		return executed{}, errNoNodes
 	}
-	id, outcome, err := s.Runner.Execute(ctx, startRequest(caller, definition, access, in.Variables, in.InputData))
+	request := startRequest(caller, definition, access, in.Variables, in.InputData)
+	request.Record = in.Record
+	id, outcome, err := s.Runner.Execute(ctx, request)
 	if id != "" {
 		caller.note("execution", id, map[string]any{"blueprintId": in.ID})
 		caller.noted.organization = definition.OrganizationID
@@ -71,6 +74,7 @@ type executeWithLoggingOptions struct {
 	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
 	Variables   map[string]any `json:"variables"`
 	InputData   any            `json:"inputData"`
+	Record      bool           `json:"record"`
 	Budget      budgetInput    `json:"budget"`
 }
 
@@ -107,7 +111,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 		return started{}, errNoNodes
 	}
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
-	request.Budget = in.Options.Budget.budget()
+	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record
 	if !runsAlike(definition.Map, m, in.Edges != nil) {
 		if access < blueprint.AccessManage {
 			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")

@@ -29,6 +29,7 @@ type Options struct {
 	Ping          time.Duration              // real time between signs of life in a subscription; 15 seconds when zero
 	Draining      <-chan struct{}            // when it closes, subscriptions end and tell their clients to come back
 	Logger        *slog.Logger               // nil logs nothing
+	Fault         Misbehaviour               // of calls that may be made; nil is none
 	CountWith     *Handler                   // whose Stats tell of this one too, and which has all its procedures; nil is none
 }
 
@@ -115,6 +116,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		return
 	}
+	if aborts(err) {
+		panic(http.ErrAbortHandler)
+	}
 	unwanted := h.failure(&request{Request: r, id: id}, "", err)
 	tracked.abort(err)
 	writeJSON(tracked, unwanted.Code.HTTPStatus(), errorEnvelope(unwanted, nil))
@@ -152,6 +156,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
 	}
 	h.prepare(w, parsed)
 	defer h.counts.ended(parsed)
+	h.cut(w, parsed)
 	switch {
 	case parsed.stream:
 		h.serveLines(w, parsed)

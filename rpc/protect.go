@@ -29,10 +29,15 @@ func protect(f func() error) (err error) {
 // abort ends the connection when an answer has begun, since half of one must
 // not look whole, and when a handler asks for that itself.
 func (t *answerTracker) abort(err error) {
-	var crashed *panicError
-	if t.started || errors.As(err, &crashed) && crashed.value == http.ErrAbortHandler {
+	if t.started || aborts(err) {
 		panic(http.ErrAbortHandler)
 	}
+}
+
+// aborts tells whether a handler asked for the end of its connection.
+func aborts(err error) bool {
+	var crashed *panicError
+	return errors.As(err, &crashed) && crashed.value == http.ErrAbortHandler
 }
 
 // answerTracker knows whether an answer has begun.

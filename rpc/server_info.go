@@ -13,6 +13,7 @@ type ServerInfo struct {
 	Now        blueprint.Time `json:"now"`
 	APIHost    string         `json:"apiHost"`
 	Ephemeral  bool           `json:"ephemeral"`
+	Sandbox    bool           `json:"sandbox"` // nothing real is reached
 	Clock      string         `json:"clock" words:"real|virtual"`
 	MailDomain *string        `json:"mailDomain"` // nil = no mail is received
 	Limits     ServerLimits   `json:"limits"`

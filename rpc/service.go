@@ -25,6 +25,9 @@ type Service struct {
 	// Accounts and SessionCookie are for SessionProcedures alone.
 	Accounts      Accounts
 	SessionCookie SessionCookie
+	// Frozen is what every procedure of Procedures that changes something gives
+	// instead, on a server that only shows something; nil on all others.
+	Frozen error
 	// Info tells of the server what does not depend on the caller.
 	Info func() ServerInfo
 }
@@ -34,6 +37,7 @@ type Service struct {
 type Store interface {
 	blueprintStore
 	executionStore
+	exportStore
 	triggerStore
 	keyStore
 	sessionStore
@@ -59,6 +63,8 @@ type Runner interface {
 	// Gist gives the errorSummary of a run that has ended, and what a paused one
 	// waits for first; nil where there is none or it cannot be read.
 	Gist(ctx context.Context, stored *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind)
+	// Recording gives a run with what it exchanged, as far as the disk knows it.
+	Recording(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Recording, error)
 	Watch(id string) (changes <-chan struct{}, stop func())
 	Control
 }
@@ -83,7 +89,7 @@ type ResumeAnswer struct {
 
 // Triggers starts runs by trigger and knows what a trigger's config must be.
 type Triggers interface {
-	Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any) (executionID, firingID string, err error)
+	Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any, record bool) (executionID, firingID string, err error)
 	Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue
 	Preview(cron, timezone string, count int) ([]string, error)
 	Redeliver(ctx context.Context, principal blueprint.Principal, firingID string) (executionID, newID string, err error)
@@ -100,7 +106,20 @@ func (s *Service) Procedures() []Procedure {
 		s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit()} {
 		all = append(all, part...)
 	}
+	if s.Frozen != nil {
+		return frozen(all, s.Frozen)
+	}
 	return s.audited(all)
+}
+
+// frozen puts a refusal in the place of all that changes something.
+func frozen(procedures []Procedure, refusal error) []Procedure {
+	for i := range procedures {
+		if procedures[i].Kind == Mutation {
+			procedures[i].call = func(context.Context, *Caller, rawInput) (any, error) { return nil, refusal }
+		}
+	}
+	return procedures
 }
 
 // succeeded is the answer of what has nothing else to say.

@@ -46,12 +46,20 @@ func (c SessionCookie) set(caller *Caller, token string) {
 
 func (c SessionCookie) clear(caller *Caller) { c.write(caller, "", -1) }
 
+// Keep is set for an answer that no procedure gives.
+func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token string) {
+	http.SetCookie(w, c.of(r, token, int(blueprint.SessionLife/time.Second)))
+}
+
 func (c SessionCookie) write(caller *Caller, token string, seconds int) {
-	cookie := http.Cookie{
-		Name: c.name(caller.request), Value: token, Path: "/", MaxAge: seconds,
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(caller.request),
+	caller.Header.Set("Set-Cookie", c.of(caller.request, token, seconds).String())
+}
+
+func (c SessionCookie) of(r *http.Request, token string, seconds int) *http.Cookie {
+	return &http.Cookie{
+		Name: c.name(r), Value: token, Path: "/", MaxAge: seconds,
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(r),
 	}
-	caller.Header.Set("Set-Cookie", cookie.String())
 }
 
 // deviceOf gives what the browser of a call kept when somebody had signed in

@@ -124,6 +124,7 @@ func (s *Service) triggerDelete(ctx context.Context, caller *Caller, in triggerI
 type triggerFire struct {
 	ID        string         `json:"triggerId" check:"required,uuid"`
 	InputData map[string]any `json:"inputData"`
+	Record    bool           `json:"record"`
 }
 
 type fired struct {
@@ -136,7 +137,7 @@ func (s *Service) triggerFire(ctx context.Context, caller *Caller, in triggerFir
 	if in.InputData == nil {
 		in.InputData = map[string]any{}
 	}
-	executionID, firingID, err := s.Triggers.Fire(ctx, caller.Principal, in.ID, in.InputData)
+	executionID, firingID, err := s.Triggers.Fire(ctx, caller.Principal, in.ID, in.InputData, in.Record)
 	if err != nil {
 		return fired{}, err
 	}

@@ -59,6 +59,6 @@
 // BigInt in the result is written with all its digits.
 //
 // Date begins at Script.Now and runs on from there, or stands still with
-// Script.Still; the time zone is UTC. Math.random is random, and nothing makes
-// it repeat itself.
+// Script.Still; the time zone is UTC. Math.random is random, and nothing makes it
+// repeat itself but Script.Seed, from which it then follows.
 package sandbox

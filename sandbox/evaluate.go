@@ -99,7 +99,7 @@ func (m *machine) script(q *request, prelude, values []byte) *answer {
 	}
 	defer script.Free()
 	m.patience()
-	if _, err := start.Call(quickjs.UndefinedValue, script, unsafe.String(unsafe.SliceData(values), len(values)), float64(q.Now), q.Still); err != nil {
+	if _, err := start.Call(quickjs.UndefinedValue, script, unsafe.String(unsafe.SliceData(values), len(values)), float64(q.Now), q.Still, float64(q.Seed>>32), float64(uint32(q.Seed))); err != nil {
 		return m.failed()
 	}
 	for inTime := true; ; {

@@ -70,6 +70,19 @@
     hidden(globalThis, 'Date', Shifted)
   }
 
+  // Chance that follows from a seed of two times 32 bits: numbers of 53 bits.
+  const setChance = (a, b) => {
+    const { imul } = Math
+    const next = () => {
+      a = a + 0x9e3779b9 | 0
+      b = imul(b ^ b >>> 15, 0x2c1b3c6d) + a | 0
+      let mixed = imul(b ^ b >>> 16, 0x21f0aaad)
+      mixed = imul(mixed ^ mixed >>> 15, 0x735a2d97)
+      return (mixed ^ mixed >>> 15) >>> 0
+    }
+    hidden(Math, 'random', () => ((next() >>> 5) * 0x4000000 + (next() >>> 6)) / 0x20000000000000)
+  }
+
   const cut = text => typeof text === 'string' ? slice(text, 0, most.thrown) : ''
 
   const caught = error => {
@@ -112,12 +125,13 @@
     },
   }
 
-  return (script, values, now, still) => {
+  return (script, values, now, still, seedHigh, seedLow) => {
     if (script === undefined) {
       return '{"ended":' + state.ended + ',"tooLarge":' + state.tooLarge + ',"result":' + state.result + ',"log":[' + state.log + ']' +
         (state.output === '' ? '' : ',"output":' + state.output) + (state.thrown === '' ? '' : ',"thrown":' + state.thrown) + '}'
     }
     setClock(now, still)
+    if (seedHigh !== 0 || seedLow !== 0) setChance(seedHigh, seedLow)
     const seen = parse(values)
     const denied = seen.denied ?? []
     for (let i = 0; i < denied.length; i++) {

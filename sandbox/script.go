@@ -55,6 +55,8 @@ type Script struct {
 	// Now is the instant at which Date begins. With Still it stays there.
 	Now   time.Time
 	Still bool
+	// Seed is what Math.random follows from; 0 = it is random.
+	Seed uint64
 }
 
 // Values are what a script sees.

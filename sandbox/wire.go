@@ -24,6 +24,7 @@ type request struct {
 	Memory  int64         `json:"memory"`
 	Now     int64         `json:"now"` // in milliseconds since 1970
 	Still   bool          `json:"still"`
+	Seed    uint64        `json:"seed,omitempty"`
 }
 
 // answer is what became of a script.

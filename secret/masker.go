@@ -26,6 +26,7 @@ const shortest = 6
 // for concurrent use.
 type Masker struct {
 	replacer *strings.Replacer
+	longest  int             // bytes of the longest form
 	whole    map[string]bool // strings too short to search for, masked when they stand alone
 }
 
@@ -48,6 +49,9 @@ func NewMasker(values []any) *Masker {
 	}
 	// The longest first, so that no form leaves the tail of a longer one behind.
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	if len(forms) > 0 {
+		m.longest = len(forms[0])
+	}
 	pairs := make([]string, 0, 2*len(forms))
 	for _, form := range forms {
 		pairs = append(pairs, form, Mask)

@@ -147,7 +147,7 @@ func (w *world) fire() {
 		if again {
 			id, _, err = p.triggers.Redeliver(context.Background(), owner, first.ID)
 		} else {
-			id, _, err = p.triggers.Fire(context.Background(), owner, w.api, map[string]any{"by": "hand"})
+			id, _, err = p.triggers.Fire(context.Background(), owner, w.api, map[string]any{"by": "hand"}, false)
 		}
 		return func() {
 			if err != nil {

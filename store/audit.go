@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"blueprintd/blueprint"
+	"blueprintd/ids"
 )
 
 const (
@@ -41,6 +42,12 @@ const (
 	insertAudit = intoAudit + auditValues
 )
 
+// drawn gives what the id of something new is drawn from; the names tell it from
+// whatever others make at the same instant.
+func (s *Store) drawn(names ...string) *ids.Source {
+	return s.options.IDs.At(s.options.Clock.Now(), names...)
+}
+
 // audit writes the line of a change into the transaction that makes it, for who
 // makes it; what happens by itself has none.
 func (s *Store) audit(ctx context.Context, t *transaction, about subject) error {
@@ -50,7 +57,7 @@ func (s *Store) audit(ctx context.Context, t *transaction, about subject) error 
 	}
 	actor.Note()
 	now := s.options.Clock.Now()
-	_, err := t.exec(insertAudit, s.options.IDs.ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, about.organization,
+	_, err := t.exec(insertAudit, s.drawn("line", actor.UserID, actor.Action, about.id).ULID(now), int64(blueprint.TimeOf(now)), actor.UserID, about.organization,
 		actor.Action, about.kind, about.id, actor.Via, encodeDetail(about.detail))
 	return err
 }

@@ -51,6 +51,7 @@ func changesOf(before, after *blueprint.Blueprint) map[string]any {
 	differs("status", before.Status != after.Status)
 	differs("visibility", before.Visibility != after.Visibility)
 	differs("tags", !reflect.DeepEqual(before.Tags, after.Tags))
+	differs("source", before.Source != after.Source)
 	differs("budget", !reflect.DeepEqual(before.Budget, after.Budget))
 	differs("blueprint_map", !blueprint.Equal(before.BlueprintMap, after.BlueprintMap))
 	differs("environment_variables", !blueprint.Equal(before.EnvironmentVariables, after.EnvironmentVariables))

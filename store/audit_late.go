@@ -43,7 +43,7 @@ var scopeOf = map[string]string{
 func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	now := s.options.Clock.Now()
 	line := lateLine{entry: *entry, detail: encodeDetail(entry.Detail), release: s.options.Clock.Hold()}
-	line.entry.ID, line.entry.At = s.options.IDs.ULID(now), blueprint.TimeOf(now)
+	line.entry.ID, line.entry.At = s.drawn("late line", entry.ActorID, entry.Action, entry.TargetID).ULID(now), blueprint.TimeOf(now)
 	s.audits.mu.Lock()
 	s.audits.late = append(s.audits.late, line)
 	s.audits.waiting.Add(1)

@@ -10,6 +10,7 @@ import (
 // blueprintColumns selects a blueprint as user ?1 sees it, for scanBlueprint.
 const blueprintColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by,
 	b.organization_id, b.created_at, b.updated_at, b.rating_sum, b.rating_count, mine.rating,
+	coalesce(b.source, ''), coalesce(b.synced_version, ''),
 	v.content_version, v.budget, content.map, content.variables, content.sealed_variables, ` + accessLevel + ` AS access`
 
 // blueprintTables joins what blueprintColumns selects from.
@@ -30,7 +31,7 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 	var tags, budget, mapText, variables, sealed []byte
 	into := []any{
 		&row.ID, &row.Title, &row.Description, &row.Status, &row.Visibility, &row.Version, &tags, &row.CreatedBy,
-		&row.OrganizationID, &row.CreatedAt, &row.UpdatedAt, &ratingSum, &row.RatingCount, &row.UserRating,
+		&row.OrganizationID, &row.CreatedAt, &row.UpdatedAt, &ratingSum, &row.RatingCount, &row.UserRating, &row.Source, &row.SyncedVersion,
 		&row.contentVersion, &budget, &mapText, &variables, &sealed, &row.access,
 	}
 	if err := scan(append(into, more...)...); err != nil {
@@ -51,6 +52,7 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 func (row *blueprintRow) seen() blueprint.Blueprint {
 	if row.access < blueprint.AccessManage {
 		row.EnvironmentVariables = blueprint.RedactVariables(row.EnvironmentVariables)
+		row.Source, row.SyncedVersion = "", ""
 	}
 	return row.Blueprint
 }

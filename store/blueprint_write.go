@@ -12,10 +12,10 @@ import (
 
 // CreateBlueprint makes a private blueprint of version 1.0.0. CodeForbidden
 // when the principal is not a member of the organization, known or not;
-// CodeBadRequest when the principal has as many blueprints as the plan allows.
+// CodeConflict when another blueprint there has the source; CodeBadRequest when the principal has as many blueprints as the plan allows.
 func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Principal, given blueprint.NewBlueprint) (made blueprint.Blueprint, err error) {
 	defer wrap(&err, "create blueprint for user %s", principal.UserID)
-	id := s.options.IDs.UUID()
+	id := s.drawn("blueprint", principal.UserID).UUID()
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	if given.Status == "" {
 		given.Status = blueprint.StatusDraft
@@ -37,6 +37,9 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		_, err = t.exec(insert, id, given.Title, fold(given.Title), given.Description, fold(given.Description), given.Status,
 			blueprint.VisibilityPrivate, blueprint.InitialVersion, tags, principal.UserID, organization, now, now)
 		if err != nil {
+			return err
+		}
+		if err := setSource(t, id, given.Source, blueprint.InitialVersion); err != nil {
 			return err
 		}
 		if err := s.insertContent(t, id, blueprint.InitialVersion, given.Map, blueprint.KeepSecrets(nil, given.Variables)); err != nil {
@@ -119,7 +122,8 @@ func (s *Store) blueprintFor(t *transaction, principal blueprint.Principal, id s
 // UpdateBlueprint changes a blueprint and its version, as nextVersion says; a
 // patch that changes nothing leaves the version too. It needs AccessManage,
 // and AccessAdmin to change the visibility: CodeNotFound, or CodeForbidden. A
-// version that is malformed or not higher than the present is CodeBadRequest.
+// version that is malformed or not higher than the present is CodeBadRequest; a
+// source that another blueprint of the organization has is CodeConflict.
 func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Principal, id string, patch blueprint.BlueprintPatch) (updated blueprint.Blueprint, err error) {
 	defer wrap(&err, "update blueprint %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -139,6 +143,9 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		content, changed := apply(patch, &row.Blueprint)
 		if !changed && patch.Version == nil {
 			updated = row.Blueprint
+			if patch.Source != nil && moveSource(&updated, *patch.Source) {
+				return s.keepSource(ctx, t, &before, &updated)
+			}
 			t.unchanged(ctx)
 			return nil
 		}
@@ -156,10 +163,15 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := insertVersion(t, id, row.Version, row.Title, row.contentVersion, row.Budget, principal.UserID, now); err != nil {
 			return err
 		}
-		updated = row.Blueprint
 		if err := saveBlueprint(t, &row.Blueprint); err != nil {
 			return err
 		}
+		if patch.Source != nil && moveSource(&row.Blueprint, *patch.Source) {
+			if err := setSource(t, id, row.Source, row.Version); err != nil {
+				return err
+			}
+		}
+		updated = row.Blueprint
 		if err := s.audit(ctx, t, subject{"blueprint", id, updated.OrganizationID, changesOf(&before, &updated)}); err != nil {
 			return err
 		}

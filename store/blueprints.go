@@ -29,14 +29,15 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 		return nil, 0, blueprint.Errorf(blueprint.CodeBadRequest, "scope: must be own, shared or public")
 	}
 	where := " WHERE b.deleted_at IS NULL AND " + inScope
-	args := []any{principal.UserID, filter.Status, fold(filter.Search)}
-	where += " AND (?2 = '' OR b.status = ?2) AND (?3 = '' OR instr(b.title_fold, ?3) > 0 OR instr(b.description_fold, ?3) > 0)"
+	args := []any{principal.UserID, filter.Status, fold(filter.Search), filter.Source}
+	where += " AND (?2 = '' OR b.status = ?2) AND (?3 = '' OR instr(b.title_fold, ?3) > 0 OR instr(b.description_fold, ?3) > 0)" +
+		" AND (?4 = '' OR substr(b.source, 1, length(?4)) = ?4 AND " + accessLevel + " >= 2)"
 	list = []blueprint.Blueprint{}
 	err = s.read(ctx, func(q *session) error {
 		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
 			return err
 		}
-		query := "SELECT " + blueprintColumns + blueprintTables + where + " ORDER BY b.created_at DESC, b.id DESC LIMIT ?4 OFFSET ?5"
+		query := "SELECT " + blueprintColumns + blueprintTables + where + " ORDER BY b.created_at DESC, b.id DESC LIMIT ?5 OFFSET ?6"
 		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
 			row, err := s.scanBlueprint(scan)
 			if err == nil {

@@ -122,7 +122,7 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	if err := s.missPaused(t, &trigger, blueprint.TimeOf(now), reason); err != nil {
 		return err
 	}
-	row := s.options.IDs.ULID(now)
+	row := s.drawn("breaker", id).ULID(now)
 	return insertFiring(t, &blueprint.Firing{
 		ID: row, TriggerID: id, Source: sourceOf[trigger.Type], Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
 		Reason: "the server switched the trigger off: " + reason + "; " + cure,

@@ -55,7 +55,7 @@ func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, o
 // that name, CodeBadRequest for one too many.
 func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principal, organizationID, name string) (made blueprint.Category, err error) {
 	defer wrap(&err, "create category for user %s", principal.UserID)
-	made = blueprint.Category{ID: s.options.IDs.UUID(), Name: name, Slug: slug(name)}
+	made = blueprint.Category{ID: s.drawn("category", principal.UserID).UUID(), Name: name, Slug: slug(name)}
 	err = s.write(ctx, func(t *transaction) error {
 		if made.OrganizationID, err = categoryHome(t.session, principal, organizationID); err != nil {
 			return err

@@ -22,7 +22,7 @@ func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Princi
 		return made, err
 	}
 	c := blueprint.Connection{
-		ID: s.options.IDs.UUID(), Name: given.Name, Type: given.Type, Config: config, CreatedBy: principal.UserID, ConfiguredBy: principal.UserID, CreatedAt: now, UpdatedAt: now,
+		ID: s.drawn("connection", principal.UserID).UUID(), Name: given.Name, Type: given.Type, Config: config, CreatedBy: principal.UserID, ConfiguredBy: principal.UserID, CreatedAt: now, UpdatedAt: now,
 	}
 	if given.OrganizationID != "" {
 		c.OrganizationID = &given.OrganizationID

@@ -31,7 +31,7 @@ func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key 
 	}
 	now := s.options.Clock.Now()
 	hash := sha256.Sum256([]byte(token))
-	made := blueprint.APIKey{ID: s.options.IDs.ULID(now), Name: name, Last4: token[len(token)-4:], CreatedAt: blueprint.TimeOf(now)}
+	made := blueprint.APIKey{ID: s.drawn("key", userID).ULID(now), Name: name, Last4: token[len(token)-4:], CreatedAt: blueprint.TimeOf(now)}
 	const insert = "INSERT INTO api_keys (id, user_id, name, hash, last4, created_at) VALUES (?, ?, ?, ?, ?, ?)"
 	err = s.write(ctx, func(t *transaction) error {
 		var owner string

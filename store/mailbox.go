@@ -39,7 +39,7 @@ func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ 
 		config = map[string]any{}
 	}
 	if kind == blueprint.TriggerEmail {
-		address = s.options.IDs.Address()
+		address = s.drawn("mail address").Address()
 	}
 	return withoutAddress(kind, config), address
 }

@@ -30,7 +30,7 @@ func insertOrganization(t *transaction, id, name, userID string, now blueprint.T
 // CodeBadRequest for one too many.
 func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Principal, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "create organization for user %s", principal.UserID)
-	id, now := s.options.IDs.UUID(), blueprint.TimeOf(s.options.Clock.Now())
+	id, now := s.drawn("organization", principal.UserID).UUID(), blueprint.TimeOf(s.options.Clock.Now())
 	err = s.write(ctx, func(t *transaction) error {
 		const made = `SELECT count(*) FROM memberships m JOIN organizations o ON o.id = m.organization_id
 			WHERE m.user_id = ?1 AND o.created_by = ?1 AND o.personal = 0`

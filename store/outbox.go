@@ -75,7 +75,7 @@ func (s *Store) raise(t *transaction, events []blueprint.Event) error {
 			s.options.Logger.Error("an event is told without its data", "event", e.Name, "execution", e.ExecutionID, "error", err)
 			data = []byte("null")
 		}
-		key := s.options.IDs.ULID(s.options.Clock.Now())
+		key := s.drawn("event", e.Name, e.ExecutionID, e.BlueprintID).ULID(s.options.Clock.Now())
 		if _, err := t.exec(insert, key, e.Name, e.OrganizationID, e.BlueprintID, e.ExecutionID, e.Depth, e.Root, int64(e.At), string(data)); err != nil {
 			return err
 		}

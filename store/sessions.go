@@ -43,7 +43,7 @@ func (s *Store) insertSession(t *transaction, ended *[]string, userID, token, ag
 		return made, err
 	}
 	hash, at := sha256.Sum256([]byte(token)), blueprint.TimeOf(now)
-	made = blueprint.Session{ID: s.options.IDs.ULID(now), UserID: userID, Agent: agent, CreatedAt: at, LastUsedAt: at, ExpiresAt: blueprint.SessionEnd(at, at)}
+	made = blueprint.Session{ID: s.drawn("session", userID).ULID(now), UserID: userID, Agent: agent, CreatedAt: at, LastUsedAt: at, ExpiresAt: blueprint.SessionEnd(at, at)}
 	_, err = t.exec(insert, made.ID, hash[:], userID, agent, at, at, made.ExpiresAt)
 	return made, err
 }

@@ -107,7 +107,7 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 	defer wrap(&err, "create trigger of blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	config, address := s.addressed(kind, config)
-	trigger = blueprint.Trigger{ID: s.options.IDs.UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: principal.UserID}
+	trigger = blueprint.Trigger{ID: s.drawn("trigger", blueprintID).UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: principal.UserID}
 	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at, event, address, changed)
 		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ` + nextGeneration + ")"
 	plain, sealed, err := s.sealConfig(trigger.ID, config)

@@ -22,7 +22,7 @@ func scanUser(scan func(...any) error) (user blueprint.User, err error) {
 func (s *Store) CreateUser(ctx context.Context, email, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "create user")
 	now := blueprint.TimeOf(s.options.Clock.Now())
-	user = blueprint.User{ID: s.options.IDs.UUID(), Email: email, Name: name, CreatedAt: now, WorkspaceID: s.options.IDs.UUID()}
+	user = blueprint.User{ID: s.drawn("user", email).UUID(), Email: email, Name: name, CreatedAt: now, WorkspaceID: s.drawn("workspace", email).UUID()}
 	workspace := name
 	if workspace == "" {
 		workspace = email

@@ -29,6 +29,7 @@ type activation struct {
 	headers  map[string]any
 	depth    int    // how many events led here
 	root     string // the key of the first of them
+	record   bool   // what the run exchanges is kept, whatever the trigger says
 	letIn    bool   // it switched its trigger on again
 	keyed    bool   // the key came from outside and may come again
 	bodyID   string // of a delivery that says in its body which one it is; filled in by judge
@@ -45,7 +46,7 @@ type activation struct {
 // until it is given another.
 func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprint.Firing {
 	now := t.Clock.Now()
-	id := t.IDs.ULID(now)
+	id := t.IDs.At(now, "firing", triggerID).ULID(now)
 	return &blueprint.Firing{ID: id, TriggerID: triggerID, Source: source, Key: id, ReceivedAt: blueprint.TimeOf(now)}
 }
 
@@ -63,7 +64,7 @@ func (t *Service) begin(a *activation) (Run, error) {
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
-		Lane: lane,
+		Lane: lane, Record: a.record || b.Trigger.Config["record"] == true,
 	}, a.patience)
 	return run, crowded(err)
 }

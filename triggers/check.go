@@ -51,6 +51,7 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	}
 	c.concurrency()
 	c.flag("breaker")
+	c.flag("record")
 	c.misspelt(kind)
 	return c.issues
 }

@@ -74,6 +74,8 @@ func TestCheck(t *testing.T) {
 		{"api", `{}`, ""},
 		{"event", `{"event": "custom.x", "breaker": false}`, ""},
 		{"scheduled", `{"cron": "* * * * *", "breaker": "no"}`, "breaker: must be true or false"},
+		{"webhook", `{"record": true}`, ""},
+		{"manual", `{"record": "yes"}`, "record: must be true or false"},
 		{"manual", `{"breaker": 0}`, "breaker: must be true or false"},
 		{"api", `{"label": "Orders", "inputSchema": {"type": "object"}}`, ""},
 		{"api", `{"inputSchema": true}`, ""},

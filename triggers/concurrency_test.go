@@ -75,7 +75,7 @@ func TestEveryStartHasItsLane(t *testing.T) {
 	deliver(s, webhook, delivery{body: `{}`})
 	call(s, me, api, delivery{body: `{}`})
 	for _, id := range []string{webhook, free} {
-		if _, _, err := s.Fire(t.Context(), me, id, map[string]any{}); err != nil {
+		if _, _, err := s.Fire(t.Context(), me, id, map[string]any{}, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,7 +127,7 @@ func TestLimitLeavesOut(t *testing.T) {
 		t.Errorf("api: %d %s", w.Code, w.Body)
 	}
 	left(blueprint.SourceAPI)
-	if _, _, err := s.Fire(t.Context(), me, webhook, nil); blueprint.CodeOf(err) != blueprint.CodeConflict || err.Error() != reason {
+	if _, _, err := s.Fire(t.Context(), me, webhook, nil, false); blueprint.CodeOf(err) != blueprint.CodeConflict || err.Error() != reason {
 		t.Errorf("by hand: %v", err)
 	}
 	left(blueprint.SourceManual)

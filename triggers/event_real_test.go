@@ -15,7 +15,7 @@ func TestEventChain(t *testing.T) {
 	on := func(event string) map[string]any { return map[string]any{"event": event} }
 	ping := s.trigger(blueprint.TriggerEvent, on("custom.ping"), "custom.pong")
 	pong := s.trigger(blueprint.TriggerEvent, on("custom.pong"), "custom.ping")
-	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, map[string]any{"round": "first"}); err != nil {
+	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, map[string]any{"round": "first"}, false); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(noon.Add(time.Second))

@@ -10,7 +10,8 @@ import (
 
 // Fire starts the blueprint of a trigger of any type by hand, for somebody who
 // can manage it, with input as if it came from the trigger's own source; a
-// manual trigger takes none. The run is durable when Fire returns.
+// manual trigger takes none. With record set, or when the trigger says so, what
+// the run exchanges is kept. The run is durable when Fire returns.
 //
 // Errors: CodeNotFound for an unknown trigger, CodeForbidden for who may not
 // manage the blueprint, CodeBadRequest for an inactive trigger, an input that
@@ -18,13 +19,13 @@ import (
 // when the trigger's creator has lost access, CodeConflict when its limit leaves
 // no room, CodeTooManyRequests, and CodeUnavailable. All but the first two leave
 // a row.
-func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any) (executionID, firingID string, err error) {
+func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any, record bool) (executionID, firingID string, err error) {
 	triggerID = strings.ToLower(triggerID)
 	binding, err := t.manageable(ctx, principal, triggerID)
 	if err != nil {
 		return "", "", err
 	}
-	a := &activation{binding: binding, input: input, patience: soon, firing: t.newFiring(triggerID, blueprint.SourceManual)}
+	a := &activation{binding: binding, input: input, record: record, patience: soon, firing: t.newFiring(triggerID, blueprint.SourceManual)}
 	a.firing.Reason, a.firing.Delivery = "fired by hand", said(input)
 	if err := t.fire(ctx, a); err != nil {
 		return "", "", err

@@ -29,7 +29,7 @@ func TestFireEveryType(t *testing.T) {
 		id := m.trigger(kind, nil, begin)
 		s := newService(m, clock.NewVirtual(begin))
 		for _, who := range []blueprint.Principal{me, manager} {
-			execution, firing, err := s.Fire(t.Context(), who, strings.ToUpper(id), map[string]any{"a": "b"})
+			execution, firing, err := s.Fire(t.Context(), who, strings.ToUpper(id), map[string]any{"a": "b"}, false)
 			row := m.lastRow(t)
 			if err != nil || execution != *row.ExecutionID || firing != row.ID || row.Source != blueprint.SourceManual || row.Key != row.ID || row.Decision != blueprint.DecisionStarted {
 				t.Errorf("%s: %s %s %v, row %+v", kind, execution, firing, err, row)
@@ -83,7 +83,7 @@ func TestFireRefused(t *testing.T) {
 			if c.fail != nil {
 				m.refuseStart = func(*blueprint.StartRequest) error { return c.fail }
 			}
-			_, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), c.who, id, c.input)
+			_, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), c.who, id, c.input, false)
 			if blueprint.CodeOf(err) != c.want {
 				t.Errorf("error %v, want %s", err, c.want)
 			}
@@ -99,7 +99,7 @@ func TestFireRefused(t *testing.T) {
 		})
 	}
 	m := newMemory()
-	if _, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), me, creator, nil); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+	if _, _, err := newService(m, clock.NewVirtual(begin)).Fire(t.Context(), me, creator, nil, false); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 		t.Errorf("unknown trigger: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	if config["attachments"] != "ignore" {
 		files = make([]blueprint.File, len(m.Attachments))
 		for i, file := range m.Attachments {
-			file.ID = t.IDs.Token(fileID)
+			file.ID = t.IDs.At(t.Clock.Now(), "file", a.firing.ID).Token(fileID)
 			files[i] = file
 		}
 	}

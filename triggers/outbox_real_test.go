@@ -67,7 +67,7 @@ func TestExecutionEventChain(t *testing.T) {
 	s := serve(t, file(t), noon)
 	ping := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted), "pass")
 	pong := s.trigger(blueprint.TriggerEvent, on(blueprint.EventExecutionCompleted, "blueprintId", ping.BlueprintID), "pass")
-	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, nil); err != nil {
+	if _, _, err := s.triggers.Fire(t.Context(), s.user, ping.ID, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	s.advance(noon)

@@ -270,7 +270,7 @@ func TestPausedTrigger(t *testing.T) {
 	if status := deliver(s, id, delivery{body: "{}"}).Code; status != 404 || m.lastRow(t).Reason != want {
 		t.Errorf("delivered: %d, %q", status, m.lastRow(t).Reason)
 	}
-	_, _, err := s.Fire(t.Context(), me, id, nil)
+	_, _, err := s.Fire(t.Context(), me, id, nil, false)
 	var refused *blueprint.Error
 	if !errors.As(err, &refused) || refused.Code != blueprint.CodeBadRequest || refused.Message != want || !strings.Contains(refused.Hint, "isActive") || m.lastRow(t).Reason != want {
 		t.Errorf("fired: %v, %q", err, m.lastRow(t).Reason)

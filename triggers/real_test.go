@@ -542,10 +542,10 @@ func TestLostAccessOverTheStore(t *testing.T) {
 	if status, _, _ := s.hook(hook, "{}"); status != 404 {
 		t.Errorf("%d", status)
 	}
-	if _, _, err := s.triggers.Fire(t.Context(), s.user, hook.ID, nil); blueprint.CodeOf(err) != blueprint.CodeForbidden {
+	if _, _, err := s.triggers.Fire(t.Context(), s.user, hook.ID, nil, false); blueprint.CodeOf(err) != blueprint.CodeForbidden {
 		t.Errorf("fire: %v", err)
 	}
-	if _, _, err := s.triggers.Fire(t.Context(), his, hook.ID, nil); blueprint.CodeOf(err) != blueprint.CodeForbidden {
+	if _, _, err := s.triggers.Fire(t.Context(), his, hook.ID, nil, false); blueprint.CodeOf(err) != blueprint.CodeForbidden {
 		t.Errorf("fire by the creator: %v", err)
 	}
 	for trigger, want := range map[*blueprint.Trigger]string{&own: "map[started:2]", &hook: "map[refused:2 started:1]", &tick: "map[refused:1 started:1]"} {

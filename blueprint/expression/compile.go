@@ -13,6 +13,8 @@ type compiler struct {
 	names   map[string]*int // top-level names and where evaluations will hold them
 	whole   map[string]bool // those of them that stand for themselves somewhere
 	parts   []member
+	uses    []use
+	used    map[member]bool
 	visible []local
 	slots   int // of let variables
 	depth   int // predicates around the node
@@ -115,6 +117,7 @@ func (c *compiler) identifier(n *ast.IdentifierNode) (operation, error) {
 		return nil, failf("$env does not exist here; write the name itself")
 	}
 	c.whole[n.Value] = true
+	c.use(n.Value, "", n.Location().From)
 	return c.topLevel(n.Value), nil
 }
 

@@ -138,7 +138,7 @@ func (c *configCompiler) text(source string) *shape {
 			c.err = err
 		}
 		if len(c.issues) < maxIssues {
-			c.issues = append(c.issues, blueprint.Issue{Path: slices.Clone(c.path), Message: err.Error(), Severity: "error"})
+			c.issues = append(c.issues, blueprint.Issue{Path: slices.Clone(c.path), Message: err.Error(), Severity: "error", Spot: SpotOf(err, 0)})
 		}
 		return nil
 	}
@@ -151,8 +151,9 @@ func (c *configCompiler) text(source string) *shape {
 	for _, name := range template.names {
 		c.names[name] = true
 	}
+	w, at := walker{source: source}, slices.Clone(c.path)
 	for i := range template.parts {
-		c.refs = append(c.refs, template.parts[i].references(slices.Clone(c.path))...)
+		c.refs = append(c.refs, template.parts[i].references(at, &w)...)
 	}
 	return &shape{template: template}
 }

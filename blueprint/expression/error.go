@@ -28,7 +28,8 @@ type Error struct {
 	Line    int // where in Source, from 1, in characters; 0 = unknown
 	Column  int
 
-	template bool // Source is a template
+	template             bool // Source is a template
+	openLine, openColumn int  // of the {{ that it is about
 }
 
 // Error gives one line: the path, or the place in the source, and the message.

@@ -16,6 +16,7 @@ type Expression struct {
 	names  []string // sorted; the operations know them by position
 	whole  []bool   // of names: used other than by a key that is spelled out
 	parts  []member // keys that are spelled out, of top-level names
+	uses   []use
 	locals int
 	root   operation
 }
@@ -49,7 +50,7 @@ func CompileExpression(source string) (*Expression, error) {
 		*c.names[name] = i
 		whole[i] = c.whole[name]
 	}
-	return &Expression{source: source, names: names, whole: whole, parts: c.parts, locals: c.slots, root: root}, nil
+	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root}, nil
 }
 
 // parseError turns the parser's error into an Error.

@@ -62,5 +62,6 @@ func (c *compiler) holder(node ast.Node, key string) (base operation, slot int, 
 		return nil, -1, located(node.Location().From, failf("more than %d operations; use a code node", maxOperations))
 	}
 	c.parts = append(c.parts, member{name.Value, key})
+	c.use(name.Value, key, node.Location().From)
 	return c.topLevel(name.Value), len(c.parts) - 1, nil
 }

@@ -22,6 +22,8 @@ type part struct {
 	hasFallback bool
 	fallback    any
 	expression  *Expression
+	source      string // of a placeholder with a path
+	at          int    // where in the template that begins, or the expression
 }
 
 // CompileTemplate compiles a string. A malformed placeholder is a
@@ -60,19 +62,21 @@ func (t *Template) alone() bool { return len(t.parts) == 1 && t.parts[0].dynamic
 
 func (p *part) dynamic() bool { return p.path != nil || p.expression != nil }
 
-// references tells what a placeholder that stands at a place refers to.
-func (p *part) references(at []any) []blueprint.Reference {
+// references tells what a placeholder refers to that stands at a place of a
+// config, in the template that w walks through.
+func (p *part) references(at []any, w *walker) []blueprint.Reference {
 	if p.expression != nil {
-		refs := make([]blueprint.Reference, len(p.expression.names))
-		for i, name := range p.expression.names {
-			refs[i] = blueprint.Reference{Path: at, Name: name}
+		refs := make([]blueprint.Reference, len(p.expression.uses))
+		for i, u := range p.expression.uses {
+			inside := p.at + byteOffset(p.expression.source, u.at)
+			refs[i] = blueprint.Reference{Path: at, Name: u.name, NodeID: u.key, Optional: u.key != "", Spot: w.spot(inside, u.name)}
 		}
 		return refs
 	}
 	if p.path == nil {
 		return nil
 	}
-	ref := blueprint.Reference{Path: at, Name: p.path.name, Optional: p.hasFallback}
+	ref := blueprint.Reference{Path: at, Name: p.path.name, Optional: p.hasFallback, Spot: w.spot(p.at, p.source)}
 	if p.path.name == "nodes" && len(p.path.segments) > 0 {
 		ref.NodeID = p.path.segments[0].key
 	}

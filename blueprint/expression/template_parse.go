@@ -19,6 +19,7 @@ const (
 type templateParser struct {
 	source string
 	at     int
+	open   int // of the placeholder
 	parts  []part
 }
 
@@ -45,6 +46,7 @@ func parseTemplate(source string) ([]part, error) {
 // placeholder reads from {{ to }}.
 func (p *templateParser) placeholder() error {
 	start := p.at
+	p.open = start
 	p.at += len(open)
 	if strings.HasPrefix(p.rest(), "=") {
 		p.at++
@@ -71,6 +73,8 @@ func (p *templateParser) placeholder() error {
 		return p.bad(`expected "}}", found %s`, found(p.rest()))
 	}
 	p.at += len(close)
+	next.source = p.source[start:p.at]
+	next.at = start
 	p.parts = append(p.parts, next)
 	return nil
 }
@@ -111,7 +115,7 @@ func (p *templateParser) expression(start int) error {
 		line, column := place(p.source, p.at+inside)
 		return &Error{Source: p.source, Message: e.Message, Code: e.Code, Line: line, Column: column, template: true}
 	}
-	p.parts = append(p.parts, part{expression: compiled})
+	p.parts = append(p.parts, part{expression: compiled, at: p.at})
 	p.at += length + len(close)
 	return nil
 }
@@ -168,7 +172,9 @@ func (p *templateParser) skipSpace() {
 // bad is a CodeBadTemplate error at the current place.
 func (p *templateParser) bad(format string, args ...any) error {
 	line, column := place(p.source, p.at)
+	openLine, openColumn := place(p.source, p.open)
 	return &Error{
+		openLine: openLine, openColumn: openColumn,
 		Source: p.source, Code: CodeBadTemplate, Line: line, Column: column, template: true,
 		Message: fmt.Sprintf(format, args...) + ` (to write "{{" itself: {{= "{{" }})`,
 	}

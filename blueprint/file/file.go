@@ -29,41 +29,14 @@ const (
 	MaxAliased = 100_000
 )
 
-// Position is a place in a text; both count from 1, and columns count
-// characters. The zero Position is unknown.
-type Position struct{ Line, Column int }
-
 // Document is a parsed file. It is never changed.
 type Document struct {
 	// Name is the file's name as given, for messages.
 	Name string
 	// Value is the plain JSON value.
-	Value any
-	root  place
-}
-
-// place is where a value stands, and the values in it.
-type place struct {
-	at       Position
-	members  map[string]*place
-	elements []*place
-}
-
-// member makes the place of an object's member, element that of the next
-// element of an array.
-func (p *place) member(name string, at Position) *place {
-	if p.members == nil {
-		p.members = map[string]*place{}
-	}
-	made := &place{at: at}
-	p.members[name] = made
-	return made
-}
-
-func (p *place) element(at Position) *place {
-	made := &place{at: at}
-	p.elements = append(p.elements, made)
-	return made
+	Value  any
+	root   place
+	source source
 }
 
 // SyntaxError says where a file is not YAML or JSON, or more than may be read.
@@ -71,6 +44,7 @@ type SyntaxError struct {
 	Name string
 	Position
 	Message string
+	source  *source // nil when the file is too large to be shown
 }
 
 // Error gives file:line:column: message.
@@ -84,6 +58,9 @@ func Parse(name string, data []byte) (*Document, error) {
 	d := &Document{Name: name}
 	if err := d.parse(data); err != nil {
 		err.Name = name
+		if len(data) <= MaxSize {
+			err.source = &d.source
+		}
 		return nil, err
 	}
 	return d, nil
@@ -93,12 +70,17 @@ func (d *Document) parse(data []byte) (err *SyntaxError) {
 	if len(data) > MaxSize {
 		return &SyntaxError{Position: Position{1, 1}, Message: fmt.Sprintf("is larger than %d MiB", MaxSize>>20)}
 	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	d.source.data = data
 	if offset := invalidUTF8(data); offset >= 0 {
 		return &SyntaxError{Position: newLines(data).at(offset), Message: "is not valid UTF-8"}
 	}
-	if strings.HasSuffix(d.Name, ".json") || bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n\ufeff"), []byte("{")) {
+	if strings.HasSuffix(d.Name, ".json") || bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{")) {
 		d.Value, err = d.parseJSON(data)
 	} else {
+		// All line breaks are the same to YAML. The parser loses count of others.
+		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+		d.source.data = data
 		d.Value, err = d.parseYAML(data)
 	}
 	return err
@@ -118,31 +100,10 @@ func invalidUTF8(data []byte) int {
 	}
 }
 
-// At gives the position of the value at a path, or of the nearest value above
-// it that stands in the text.
-func (d *Document) At(path []any) Position {
-	p := &d.root
-	for _, part := range path {
-		var below *place
-		switch part := part.(type) {
-		case string:
-			below = p.members[part]
-		case int:
-			if part >= 0 && part < len(p.elements) {
-				below = p.elements[part]
-			}
-		}
-		if below == nil {
-			break
-		}
-		p = below
-	}
-	return p.at
-}
-
-// Point writes file:line:column: path: message for an issue.
+// Point writes file:line:column: path: message for an issue. The place is that
+// of SpanOf.
 func (d *Document) Point(issue blueprint.Issue) string {
-	at := d.At(issue.Path)
+	at := d.SpanOf(issue).Start
 	where := blueprint.PathText(issue.Path)
 	if where != "" {
 		where += ": "

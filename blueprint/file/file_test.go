@@ -48,9 +48,9 @@ func TestYAMLGivesPlainValuesAndPositions(t *testing.T) {
 		want file.Position
 	}{
 		{nil, file.Position{Line: 1, Column: 1}},
-		{[]any{"blueprint_map", "nodes", 0, "type"}, file.Position{Line: 6, Column: 7}},
-		{[]any{"blueprint_map", "nodes", 0, "config", "text"}, file.Position{Line: 9, Column: 9}},
-		{[]any{"blueprint_map", "nodes", 1, "config", "values", "nope"}, file.Position{Line: 12, Column: 49}},
+		{[]any{"blueprint_map", "nodes", 0, "type"}, file.Position{Line: 6, Column: 13}},
+		{[]any{"blueprint_map", "nodes", 0, "config", "text"}, file.Position{Line: 9, Column: 15}},
+		{[]any{"blueprint_map", "nodes", 1, "config", "values", "nope"}, file.Position{Line: 12, Column: 57}},
 	} {
 		if got := d.At(c.path); got != c.want {
 			t.Errorf("At(%v) = %v, want %v", c.path, got, c.want)

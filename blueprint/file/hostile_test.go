@@ -140,7 +140,7 @@ func TestMergesLeaveWhatIsThere(t *testing.T) {
 	if !blueprint.Equal(d.Value, want) {
 		t.Errorf("Parse = %v", d.Value)
 	}
-	for path, want := range map[string]file.Position{"a": {Line: 5, Column: 3}, "c": {Line: 2, Column: 20}} {
+	for path, want := range map[string]file.Position{"a": {Line: 5, Column: 6}, "c": {Line: 2, Column: 23}} {
 		if got := d.At([]any{"x", path}); got != want {
 			t.Errorf("At(x.%s) = %v, want %v", path, got, want)
 		}

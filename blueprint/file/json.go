@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
 )
@@ -14,7 +15,6 @@ import (
 // parseJSON walks the tokens of a JSON text. The value itself comes from
 // blueprint.Decode, so that files and requests obey the same rules.
 func (d *Document) parseJSON(data []byte) (any, *SyntaxError) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	w := &jsonWalk{decoder: json.NewDecoder(bytes.NewReader(data)), lines: newLines(data), data: data}
 	w.decoder.UseNumber()
 	d.root.at = w.lines.at(w.next())
@@ -76,18 +76,26 @@ func (w *jsonWalk) value(here *place, level int) error {
 		return err
 	}
 	delimiter, _ := token.(json.Delim)
+	if delimiter == 0 {
+		here.text = here.at
+	}
 	if delimiter != 0 && level >= blueprint.MaxDepth {
 		return &SyntaxError{Position: here.at, Message: fmt.Sprintf("nested deeper than %d levels", blueprint.MaxDepth)}
 	}
 	switch delimiter {
 	case '{':
 		for w.decoder.More() {
+			begin := w.next()
+			at := w.lines.at(begin)
 			name, err := w.decoder.Token()
 			if err != nil {
 				return err
 			}
 			text, _ := name.(string)
-			if err := w.value(here.member(text, w.lines.at(w.next())), level+1); err != nil {
+			member := here.member(text, at)
+			member.keyName = utf8.RuneCount(w.data[begin:min(int(w.decoder.InputOffset()), len(w.data))])
+			member.at = w.lines.at(w.next())
+			if err := w.value(member, level+1); err != nil {
 				return err
 			}
 		}

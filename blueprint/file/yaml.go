@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -49,7 +50,10 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 	if body == nil {
 		return nil, &SyntaxError{Position: Position{1, 1}, Message: "the file is empty"}
 	}
-	d.root.at = position(body)
+	d.root.at, _ = valuePosition(body)
+	if d.root.at == (Position{}) {
+		d.root.at = Position{1, 1}
+	}
 	w := &yamlWalk{anchors: map[string]anchor{}}
 	return w.value(body, &d.root, 0)
 }
@@ -83,6 +87,35 @@ func position(node ast.Node) Position {
 	return Position{1, 1}
 }
 
+// valuePosition gives the position of a value without its anchor and tag; given
+// is false when nothing stands there.
+func valuePosition(node ast.Node) (at Position, given bool) {
+	switch n := node.(type) {
+	case *ast.AnchorNode:
+		return valuePosition(n.Value)
+	case *ast.TagNode:
+		if n.Value != nil {
+			return valuePosition(n.Value)
+		}
+	case *ast.NullNode:
+		return position(n), n.GetToken() != nil && n.GetToken().Type == token.NullType
+	case nil:
+		return Position{}, false
+	}
+	return position(node), true
+}
+
+// written gives how many characters a name takes, with its quotes; 0 where that
+// is not plain to see.
+func written(node ast.Node) int {
+	t := node.GetToken()
+	text := strings.TrimSpace(t.Origin)
+	if t.Type == token.StringType && text != t.Value || strings.Contains(text, "\n") {
+		return 0
+	}
+	return utf8.RuneCountInString(text)
+}
+
 func wrong(node ast.Node, format string, args ...any) *SyntaxError {
 	return &SyntaxError{Position: position(node), Message: fmt.Sprintf(format, args...)}
 }
@@ -94,6 +127,10 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9
 func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxError) {
 	if w.count++; w.count > MaxValues {
 		return nil, wrong(node, "the file has more than %d values", MaxValues)
+	}
+	switch node.(type) {
+	case *ast.StringNode, *ast.LiteralNode, *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		here.text = position(node)
 	}
 	switch n := node.(type) {
 	case *ast.NullNode:
@@ -149,7 +186,11 @@ func (w *yamlWalk) value(node ast.Node, here *place, level int) (any, *SyntaxErr
 		}
 		list := make([]any, 0, len(n.Values))
 		for _, element := range n.Values {
-			value, err := w.value(element, here.element(position(element)), level+1)
+			at, given := valuePosition(element)
+			if !given {
+				at = position(element)
+			}
+			value, err := w.value(element, here.element(at), level+1)
 			if err != nil {
 				return nil, err
 			}
@@ -199,7 +240,12 @@ func (w *yamlWalk) mapping(node ast.Node, values []*ast.MappingValueNode, here *
 		if _, twice := object[name]; twice {
 			return nil, wrong(member.Key, "%q stands here twice", name)
 		}
-		value, err := w.value(member.Value, here.member(name, position(member.Key)), level+1)
+		below := here.member(name, position(member.Key))
+		below.keyName = written(member.Key)
+		if at, given := valuePosition(member.Value); given {
+			below.at = at
+		}
+		value, err := w.value(member.Value, below, level+1)
 		if err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ type codeConfig struct {
 // code runs a script. Numbers are those of JavaScript: whole ones beyond 2^53
 // lose digits on the way in, of which the log warns. Date begins at the instant
 // of {{now}}, and stands still when the server's clock is a virtual one;
-// Math.random is random all the same.
+// Math.random is random all the same, unless the task has a seed for it.
 func code(d Dependencies) *blueprint.NodeType {
 	return define(definition[codeConfig]{
 		name:        "code",
@@ -44,7 +44,7 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	}
 	_, virtual := d.Clock.(*clock.Virtual)
 	script := sandbox.Script{
-		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: scriptValues(task, string(c.Source)), Now: task.Now, Still: virtual,
+		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: scriptValues(task, string(c.Source)), Now: task.Now, Still: virtual, Seed: task.Seed,
 	}
 	if c.TimeoutMs != nil {
 		script.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond

@@ -51,6 +51,9 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Example:     mustDecode(d.example).(map[string]any),
 		Untouched:   shape.untouched,
 		Expressions: shape.expressions(""),
+		References: func(config map[string]any) []blueprint.Reference {
+			return shape.references(config, nil)
+		},
 		Check: func(config map[string]any) []blueprint.Issue {
 			c := new(C)
 			r := &report{config: config, static: true}

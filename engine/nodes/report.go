@@ -60,9 +60,21 @@ func (r *report) decode(s *shape, target reflect.Value, object map[string]any, p
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		if !slices.ContainsFunc(s.fields, func(f field) bool { return f.key == key }) {
-			r.warn("is not known to this type of node", append(path, key)...)
+			r.unknown(s, object, key, append(path, key))
 		}
 	}
+}
+
+// unknown warns of a key that a shape does not have.
+func (r *report) unknown(s *shape, object map[string]any, key string, path []any) {
+	var known []string
+	for i := range s.fields {
+		if _, given := object[s.fields[i].key]; !given {
+			known = append(known, s.fields[i].key)
+		}
+	}
+	r.warn("is not known to this type of node"+blueprint.DidYouMean(key, known), path...)
+	r.issues[len(r.issues)-1].Spot.Name = true
 }
 
 // field reads one value.
@@ -179,13 +191,8 @@ func (r *report) items(target reflect.Value, value any, path []any) {
 		}
 		target.Field(1).Set(reflect.ValueOf(&value).Elem())
 	case string:
-		source := strings.TrimSpace(v)
-		if inner, ok := strings.CutPrefix(source, "{{"); ok && strings.HasSuffix(inner, "}}") {
-			source = strings.TrimPrefix(strings.TrimSuffix(inner, "}}"), "=")
-		}
-		if _, err := expressions.CompileExpression(source); err != nil && r.static {
-			r.issue(err.Error(), path...)
-		}
+		source, before := bareExpression(v)
+		r.compile(source, before, path)
 		target.Field(0).SetString(source)
 	default:
 		r.issue("must be an expression that gives a list, or a list", path...)
@@ -212,19 +219,23 @@ func (r *report) expression(value any, path []any) string {
 		r.issue("must be an expression, as a string", path...)
 		return ""
 	}
-	bare := source
-	if inner, ok := strings.CutPrefix(strings.TrimSpace(source), "{{"); ok {
-		if inner, ok = strings.CutSuffix(inner, "}}"); ok {
-			bare = strings.TrimPrefix(inner, "=")
-			r.warn("is an expression already: leave the braces out", path...)
-		}
+	bare, before := bareExpression(source)
+	if bare != source {
+		r.warn("is an expression already: leave the braces out", path...)
 	}
-	if r.static {
-		if _, err := expressions.CompileExpression(bare); err != nil {
-			r.issue(err.Error(), path...)
-		}
-	}
+	r.compile(bare, before, path)
 	return bare
+}
+
+// compile looks at an expression that stands so many characters into its text.
+func (r *report) compile(source string, before int, path []any) {
+	if !r.static {
+		return
+	}
+	if _, err := expressions.CompileExpression(source); err != nil {
+		r.issue(err.Error(), path...)
+		r.issues[len(r.issues)-1].Spot = expressions.SpotOf(err, before)
+	}
 }
 
 // wholeNumber gives the value of a JSON number without a fraction, however it

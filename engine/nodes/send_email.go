@@ -90,7 +90,9 @@ func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *email
 		defer cancel()
 	}
 	letter := envelope{from: server.from.Address, to: c.everybody(), international: message.international(), message: message.bytes()}
-	if err := server.send(ctx, d.HTTP, letter); err != nil {
+	err = server.send(ctx, d.HTTP, letter)
+	noteMail(ctx, server, message, err)
+	if err != nil {
 		return result, err
 	}
 	result.Output = map[string]any{"messageId": message.id}

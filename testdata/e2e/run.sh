@@ -8,7 +8,8 @@
 # which are installed by apt when they are missing; where that cannot be, these
 # suites are left out, and that is said. `make e2e-mail` runs them alone. Those in
 # browser/ need Debian's chromium (CHROMIUM=/path/to/another), and are treated
-# likewise; `make e2e-browser` runs them alone.
+# likewise; `make e2e-browser` runs them alone. container.test.mjs needs root and
+# Debian's buildah, and fails where it cannot be installed.
 #
 # BLUEPRINTD=/path/to/binary tests that one instead of building. Needs Node 20
 # or newer, npm, curl, openssl and, the first time, the npm registry. Ends with
@@ -46,6 +47,11 @@ install() {
 chromium=${CHROMIUM:-/usr/bin/chromium}
 case "${*:-browser/}" in
   *browser/*) [ -x "$chromium" ] || [ -n "${CHROMIUM:-}" ] || ! may_install || install chromium fonts-dejavu-core ;;
+esac
+
+# container.test.mjs fails with a hint where buildah cannot be had.
+case "${*:-container}" in
+  *container*) command -v buildah >/dev/null || ! may_install || install buildah ;;
 esac
 
 left_out=

@@ -1,0 +1,89 @@
+package expression
+
+import (
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
+
+// use is where an expression first uses a top-level name, or a key of the name
+// nodes that it spells out.
+type use struct {
+	member
+	at int // in characters from the start
+}
+
+// use notes a name.
+func (c *compiler) use(name, key string, at int) {
+	if name != "nodes" {
+		key = ""
+	}
+	if c.used == nil {
+		c.used = map[member]bool{}
+	}
+	if of := (member{name, key}); !c.used[of] {
+		c.used[of] = true
+		c.uses = append(c.uses, use{of, at})
+	}
+}
+
+// References lists what the expression refers to, each once with its first place
+// in the source. A node that is not there is nil to an expression, so those are
+// optional; other names are not.
+func (x *Expression) References() []blueprint.Reference {
+	refs := make([]blueprint.Reference, len(x.uses))
+	w := walker{source: x.source}
+	for i, u := range x.uses {
+		refs[i] = blueprint.Reference{Name: u.name, NodeID: u.key, Optional: u.key != "", Spot: w.spot(byteOffset(x.source, u.at), u.name)}
+	}
+	return refs
+}
+
+// walker finds the places of offsets. Asked for one after the other it reads the
+// source once.
+type walker struct {
+	source          string
+	at              int
+	line, character int // before at, both from 0
+}
+
+// spot gives the place of an offset, and of a text that stands there.
+func (w *walker) spot(offset int, text string) blueprint.Spot {
+	if offset < w.at {
+		w.at, w.line, w.character = 0, 0, 0
+	}
+	for w.at < offset && w.at < len(w.source) {
+		r, size := utf8.DecodeRuneInString(w.source[w.at:])
+		w.at += size
+		if w.character++; r == '\n' {
+			w.line, w.character = w.line+1, 0
+		}
+	}
+	return blueprint.Spot{Line: w.line + 1, Column: w.character + 1, Length: utf8.RuneCountInString(text)}
+}
+
+// Spot gives the place in the source, the zero Spot when it is unknown. That of
+// a placeholder which was never closed is where it begins.
+func (e *Error) Spot() blueprint.Spot {
+	if e.Column == 0 {
+		return blueprint.Spot{}
+	}
+	if e.openLine > 0 && e.openLine != e.Line {
+		return blueprint.Spot{Line: e.openLine, Column: e.openColumn}
+	}
+	return blueprint.Spot{Line: e.Line, Column: e.Column}
+}
+
+// SpotOf is Spot for an error of CompileTemplate or CompileExpression whose
+// source begins behind so many characters of the text that it was taken from.
+func SpotOf(err error, before int) blueprint.Spot {
+	refused, ok := err.(*Error) //nolint:errorlint // they give it as it is
+	if !ok {
+		return blueprint.Spot{}
+	}
+	spot := refused.Spot()
+	if spot.Line == 1 {
+		spot.Column += before
+	}
+	return spot
+}

@@ -1,0 +1,14 @@
+package blueprint
+
+import "testing"
+
+func TestDidYouMean(t *testing.T) {
+	known := []string{"secret", "id", "timeoutMs", "onError"}
+	for name, want := range map[string]string{
+		"secrt": "secret", "SECRET": "secret", "timeoutms": "timeoutMs", "onEror": "onError", "timeOut": "timeoutMs", "xd": "id", "else": "", "": "", "secrets_": "secret",
+	} {
+		if got := Nearest(name, known); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package blueprint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// habits warns of what is allowed and seldom meant: titles that are there twice,
+// members whose names have a slip, repeats of what must happen once.
+func (v *validator) habits(m *Map) {
+	titled := map[string]int{}
+	raw, _ := m.Raw["nodes"].([]any)
+	for i := range m.Nodes {
+		node := &m.Nodes[i]
+		warn := func(message string, spot Spot, path ...any) {
+			v.add(Issue{Path: append([]any{"nodes", i}, path...), NodeID: node.ID, Message: message, Severity: SeverityWarning, Spot: spot})
+		}
+		kind := v.catalogue[node.Type]
+		if first, twice := titled[node.Title]; twice && (kind == nil || node.Title != kind.Title) { // which nobody chose
+			warn(fmt.Sprintf("is the title of nodes[%d] too: nobody can tell their steps apart", first), Spot{}, "title")
+		} else if strings.TrimSpace(node.Title) != "" {
+			titled[node.Title] = i
+		}
+		if kind != nil && node.Retry != nil && node.Retry.MaxAttempts > 1 && effectOf(node, kind) == EffectOnce {
+			warn("has little effect: what this node does must not happen twice, so it is tried again only when nothing was sent", Spot{}, "retry")
+		}
+		if i >= len(raw) {
+			continue
+		}
+		object, _ := raw[i].(map[string]any)
+		misspelt(object, nodeMembers, func(name, meant string) { warn(meant, Spot{Name: true}, name) })
+		retry, _ := object["retry"].(map[string]any)
+		misspelt(retry, retryMembers, func(name, meant string) { warn(meant, Spot{Name: true}, "retry", name) })
+	}
+	edges, _ := m.Raw["edges"].([]any)
+	for i := range edges {
+		object, _ := edges[i].(map[string]any)
+		misspelt(object, edgeMembers, func(name, meant string) {
+			v.add(Issue{Path: []any{"edges", i, name}, Message: meant, Severity: SeverityWarning, Spot: Spot{Name: true}})
+		})
+	}
+}
+
+// effectOf gives the effect of a node.
+func effectOf(node *Node, kind *NodeType) Effect {
+	if node.Effect != "" {
+		return node.Effect
+	}
+	return kind.Effect
+}
+
+// What a map, a node and their like may hold that means something. Whatever else
+// they hold is kept.
+var (
+	nodeMembers     = []string{"id", "type", "title", "config", "disabled", "retry", "timeoutMs", "onError", "effect"}
+	retryMembers    = []string{"maxAttempts", "delayMs", "backoff"}
+	edgeMembers     = []string{"source", "target", "sourceHandle"}
+	variableMembers = []string{"name", "type", "default", "description", "required", "secret"}
+)
+
+// misspelt finds members with a name near one that is not there.
+func misspelt(object map[string]any, members []string, found func(name, message string)) {
+	if len(object) > 100 {
+		return
+	}
+	var unknown, absent []string
+	for name := range object {
+		if !slices.Contains(members, name) && name != "id" {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return
+	}
+	for _, name := range members {
+		if _, given := object[name]; !given {
+			absent = append(absent, name)
+		}
+	}
+	slices.Sort(unknown)
+	for _, name := range unknown {
+		if hint := DidYouMean(name, absent); hint != "" {
+			found(name, "means nothing here"+hint)
+		}
+	}
+}
+
+// usage is what the nodes of a blueprint use of its variables.
+type usage struct {
+	names  map[string]bool
+	opaque bool // something may use any of them
+}
+
+// AnyVariable is the name of a reference by something that may use all variables.
+const AnyVariable = "*"
+
+func (u *usage) note(refs []Reference) {
+	for _, ref := range refs {
+		u.names[ref.Name] = true
+		u.opaque = u.opaque || ref.Name == AnyVariable
+	}
+}
+
+// variables warns of variables that nothing uses, of members with a slip, and of
+// secrets among the defaults.
+func (v *validator) variables(list []any, declared []Variable) {
+	warn := func(message string, spot Spot, path ...any) {
+		v.found.add(Issue{Path: path, Message: message, Severity: SeverityWarning, Spot: spot}, "environment_variables")
+	}
+	for i, variable := range declared {
+		if !v.used.opaque && !v.used.names[variable.Name] {
+			warn("is used by no node", Spot{}, i, "name")
+		}
+		object, _ := list[i].(map[string]any)
+		misspelt(object, variableMembers, func(name, message string) { warn(message, Spot{Name: true}, i, name) })
+		if !variable.Secret && variable.HasDefault {
+			plainSecrets([]any{i, "default"}, variable.Name, variable.Default, nil, func(path []any, what string, spot Spot) {
+				warn("looks like "+what+` in plain text: mark the variable with "secret": true and leave its default out of files`, spot, path...)
+			})
+		}
+	}
+}
+
+// secrets warns of secrets in the config of node i.
+func (v *validator) secrets(i int, node *Node) {
+	var untouched func([]any) bool
+	if kind := v.catalogue[node.Type]; kind != nil {
+		untouched = kind.Untouched
+	}
+	for _, key := range slices.Sorted(maps.Keys(node.Config)) {
+		plainSecrets([]any{key}, key, node.Config[key], untouched, func(path []any, what string, spot Spot) {
+			v.add(Issue{
+				Path: append([]any{"nodes", i, "config"}, path...), NodeID: node.ID, Severity: SeverityWarning, Spot: spot,
+				Message: "looks like " + what + " in plain text: use {{name}} of a secret variable, or a connection",
+			})
+		})
+	}
+}

@@ -1,0 +1,105 @@
+package blueprint
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// secretShape is what the secrets of a service look like.
+type secretShape struct {
+	mark    string // what each has in it; only then the pattern is tried
+	pattern *regexp.Regexp
+	what    string
+}
+
+// The shapes are those that the services document; the patterns take time by
+// the length of the text.
+var secretShapes = []secretShape{
+	{"bpd_", regexp.MustCompile(`\bbpd_[A-Za-z0-9_-]{16,}`), "an API key of this service"},
+	{"sk-", regexp.MustCompile(`\bsk-[A-Za-z0-9_-]{20,}`), "an API key"},
+	{"sk_live_", regexp.MustCompile(`\b[sr]k_live_[A-Za-z0-9]{16,}`), "an API key"},
+	{"xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`), "a Slack token"},
+	{"xapp-", regexp.MustCompile(`\bxapp-[A-Za-z0-9-]{10,}`), "a Slack token"},
+	{"gh", regexp.MustCompile(`\bgh[oprsu]_[A-Za-z0-9]{20,}`), "a GitHub token"},
+	{"github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{20,}`), "a GitHub token"},
+	{"glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{16,}`), "a GitLab token"},
+	{"whsec_", regexp.MustCompile(`\bwhsec_[A-Za-z0-9+/=]{16,}`), "the secret of a webhook"},
+	{"AKIA", regexp.MustCompile(`\bAKIA[A-Z0-9]{16}\b`), "an AWS access key"},
+	{"ASIA", regexp.MustCompile(`\bASIA[A-Z0-9]{16}\b`), "an AWS access key"},
+	{"AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{30,}`), "a Google API key"},
+	{"PRIVATE KEY-----", regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*`), "a private key"},
+	{"eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), "a JSON web token"},
+	{"://", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@{}]*:[^\s/?#@{}]+@[^\s/?#@{}]`), "an address with a password"},
+}
+
+// secretKeys are the keys whose values are secrets, in lower case without - and _.
+var secretKeys = []string{
+	"password", "passwd", "passphrase", "secret", "token", "apikey", "apitoken", "apisecret", "accesstoken", "refreshtoken", "authtoken", "bearertoken",
+	"clientsecret", "privatekey", "secretkey", "signingsecret", "xapikey", "xauthtoken", "bottoken",
+}
+
+// leastSecret is how many characters a value under such a key has that is none
+// of "none", "yes" and their like.
+const leastSecret = 6
+
+var credentials = regexp.MustCompile(`(?i)^\s*(bearer|basic|token|apikey)\s+\S{4,}\s*$`)
+
+// plainSecrets finds the secrets in a value that stands under a key. In what is
+// untouched by templates, texts are looked at for their shapes only.
+func plainSecrets(path []any, key string, value any, untouched func([]any) bool, found func(path []any, what string, spot Spot)) {
+	kept := untouched != nil && untouched(path)
+	switch v := value.(type) {
+	case string:
+		if what, spot := plainSecret(key, v, kept); what != "" {
+			found(slices.Clone(path), what, spot)
+		}
+	case []any:
+		for i := 0; i < len(v) && !kept; i++ {
+			plainSecrets(append(path, i), key, v[i], untouched, found)
+		}
+	case map[string]any:
+		if kept {
+			return
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			plainSecrets(append(path, name), name, v[name], untouched, found)
+		}
+	}
+}
+
+// plainSecret tells what kind of secret stands in a text, and where; "" for none.
+func plainSecret(key, text string, kept bool) (what string, spot Spot) {
+	for i := range secretShapes {
+		shape := &secretShapes[i]
+		if !strings.Contains(text, shape.mark) {
+			continue
+		}
+		if at := shape.pattern.FindStringIndex(text); at != nil && telling(text[at[0]:at[1]], shape) {
+			before := text[:at[0]]
+			line := before[strings.LastIndexByte(before, '\n')+1:]
+			return shape.what, Spot{
+				Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(line) + 1, Length: utf8.RuneCountInString(text[at[0]:at[1]]), Secret: true,
+			}
+		}
+	}
+	if kept || strings.Contains(text, "{{") || len(key) > 64 {
+		return "", spot
+	}
+	plain := strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(key))
+	switch {
+	case (plain == "authorization" || plain == "proxyauthorization") && credentials.MatchString(text):
+		return "credentials", Spot{Secret: true}
+	case slices.Contains(secretKeys, plain) && utf8.RuneCountInString(text) >= leastSecret && !strings.ContainsAny(text, " \n"):
+		return "a secret", Spot{Secret: true}
+	}
+	return "", spot
+}
+
+// telling tells keys, which have digits, from words that happen to begin as some
+// do.
+func telling(match string, shape *secretShape) bool {
+	return !strings.HasSuffix(shape.mark, "-") || strings.HasPrefix(match, "---") || strings.ContainsAny(match, "0123456789")
+}

@@ -1,0 +1,124 @@
+package blueprintdtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os/exec"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// query and mutate are calls that must succeed.
+func (s *Server) query(procedure string, input, out any) {
+	s.t.Helper()
+	if err := s.Query(s.t.Context(), procedure, input, out); err != nil {
+		s.t.Fatalf("blueprintdtest: %v", err)
+	}
+}
+
+func (s *Server) mutate(procedure string, input, out any) {
+	s.t.Helper()
+	if err := s.Mutate(s.t.Context(), procedure, input, out); err != nil {
+		s.t.Fatalf("blueprintdtest: %v", err)
+	}
+}
+
+// Create stores a blueprint, with the fields of blueprint.create: title,
+// blueprint_map and so on. It gives the id.
+func (s *Server) Create(blueprint map[string]any) string {
+	s.t.Helper()
+	var made struct {
+		ID string `json:"id"`
+	}
+	s.mutate("blueprint.create", blueprint, &made)
+	return made.ID
+}
+
+// CreateFile stores the blueprint of a file, YAML or JSON, with its triggers, and
+// gives the id. Triggers gives theirs.
+func (s *Server) CreateFile(path string) string {
+	s.t.Helper()
+	var stdout, stderr bytes.Buffer
+	convert := exec.CommandContext(s.t.Context(), s.program, "convert", path)
+	convert.Stdout, convert.Stderr = &stdout, &stderr
+	if err := convert.Run(); err != nil {
+		s.t.Fatalf("blueprintdtest: %s: %v\n%s", path, err, &stderr)
+	}
+	var file struct {
+		Triggers []struct {
+			Type     string         `json:"triggerType"`
+			Config   map[string]any `json:"config"`
+			IsActive *bool          `json:"isActive"`
+		} `json:"triggers"`
+	}
+	whole := map[string]json.RawMessage{}
+	if err := json.Unmarshal(stdout.Bytes(), &whole); err != nil {
+		s.t.Fatalf("blueprintdtest: %s is no blueprint file: %v", path, err)
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &file); err != nil {
+		s.t.Fatalf("blueprintdtest: %s: triggers: %v", path, err)
+	}
+	blueprint := object{}
+	for _, name := range []string{"title", "description", "status", "tags", "blueprint_map", "environment_variables"} {
+		if value, given := whole[name]; given {
+			blueprint[name] = value
+		}
+	}
+	id := s.Create(blueprint)
+	for _, trigger := range file.Triggers {
+		made := s.CreateTrigger(id, trigger.Type, trigger.Config)
+		if trigger.IsActive != nil && !*trigger.IsActive {
+			s.mutate("blueprintTriggers.update", object{"triggerId": made, "isActive": false}, nil)
+		}
+	}
+	return id
+}
+
+// CreateTrigger gives a blueprint a trigger of a type: scheduled, webhook, event
+// and so on. It gives the trigger's id.
+func (s *Server) CreateTrigger(blueprintID, triggerType string, config map[string]any) string {
+	s.t.Helper()
+	if config == nil {
+		config = object{}
+	}
+	var made struct {
+		ID string `json:"id"`
+	}
+	s.mutate("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": triggerType, "config": config}, &made)
+	return made.ID
+}
+
+// Trigger is a trigger of a blueprint.
+type Trigger struct {
+	ID       string         `json:"id"`
+	Type     string         `json:"trigger_type"`
+	Config   map[string]any `json:"config"`
+	IsActive bool           `json:"is_active"`
+}
+
+// Triggers gives the triggers of a blueprint.
+func (s *Server) Triggers(blueprintID string) (triggers []Trigger) {
+	s.t.Helper()
+	s.query("blueprintTriggers.list", object{"blueprintId": blueprintID}, &triggers)
+	return triggers
+}
+
+// Webhook delivers a body, encoded as JSON unless it is []byte, to a webhook
+// trigger. Headers are names and values in turn, for a signature among others.
+func (s *Server) Webhook(triggerID string, body any, headers ...string) *Reply {
+	s.t.Helper()
+	data, raw := body.([]byte)
+	if !raw {
+		var err error
+		if data, err = json.Marshal(body); err != nil {
+			s.t.Fatalf("blueprintdtest: %v", err)
+		}
+	}
+	reply, err := s.request(s.t.Context(), http.MethodPost, s.APIHost+"/webhooks/blueprint/"+triggerID, data, headers...)
+	if err != nil {
+		s.t.Fatalf("blueprintdtest: the webhook %s: %v", triggerID, err)
+	}
+	return reply
+}

@@ -1,0 +1,144 @@
+package blueprintdtest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(variable) == "" { // not one on the PATH, which may be any
+		path, err := built()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Setenv(variable, path)
+	}
+	os.Exit(m.Run())
+}
+
+const hello = "testdata/hello.blueprint.yaml"
+
+func TestExecute(t *testing.T) {
+	t.Parallel()
+	server := Start(t)
+	id := server.CreateFile(hello)
+	run := server.Execute(id, map[string]any{"greeting": "Servus"})
+	if run.Status != "completed" || run.Error != nil || !strings.Contains(string(run.Outputs["english"]), "Servus, world!") {
+		t.Errorf("the run is %+v", run)
+	}
+	e := server.Wait(run.ID)
+	if e.Status != "completed" || e.Step("english") == nil || e.Step("german").Status != "skipped" || e.Step("nowhere") != nil {
+		t.Errorf("the execution is %+v", e)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	server := Start(t)
+	triggers := server.Triggers(server.CreateFile(hello))
+	if len(triggers) != 1 || triggers[0].Type != "webhook" || !triggers[0].IsActive {
+		t.Fatalf("the triggers are %+v", triggers)
+	}
+	reply := server.Webhook(triggers[0].ID, map[string]any{"name": "Ada", "language": "de"})
+	if reply.Status != http.StatusOK || !strings.Contains(string(reply.Body), "Guten Tag, Ada!") {
+		t.Errorf("%d %s", reply.Status, reply.Body)
+	}
+	if reply := server.Webhook(triggers[0].ID, []byte("{")); reply.Status != http.StatusBadRequest {
+		t.Errorf("a body that is no JSON: %d %s", reply.Status, reply.Body)
+	}
+}
+
+func TestClock(t *testing.T) {
+	t.Parallel()
+	begin := time.Date(2030, 5, 1, 8, 0, 0, 0, time.UTC)
+	server := Start(t, ClockAt(begin))
+	id := server.Create(map[string]any{"title": "Nap", "status": "published", "blueprint_map": map[string]any{"nodes": []any{
+		map[string]any{"id": "nap", "type": "wait", "title": "Nap", "config": map[string]any{"durationMs": 7_200_000}},
+	}}})
+	server.CreateTrigger(id, "scheduled", map[string]any{"cron": "0 9 * * *"})
+	if fired := server.Advance(90 * time.Minute); fired != 1 {
+		t.Errorf("%d runs were started", fired)
+	}
+	var listed struct{ Logs []struct{ ID, Status string } }
+	if err := server.Query(t.Context(), "execution.listRecentExecutions", nil, &listed); err != nil || len(listed.Logs) != 1 || listed.Logs[0].Status == "completed" {
+		t.Fatalf("the runs are %+v (%v)", listed.Logs, err)
+	}
+	server.AdvanceTo(begin.Add(4 * time.Hour))
+	if err := server.Query(t.Context(), "execution.listRecentExecutions", nil, &listed); err != nil || listed.Logs[0].Status != "completed" {
+		t.Errorf("the runs are %+v (%v)", listed.Logs, err)
+	}
+	if now := server.Now(); !now.Equal(begin.Add(4 * time.Hour)) {
+		t.Errorf("it is %s", now)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	server := Start(t, WithArgs("--rate-limit", "1", "--rate-burst", "3"))
+	var refusal *Error
+	err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}, nil)
+	if !errors.As(err, &refusal) || refusal.Code != "NOT_FOUND" || refusal.HTTPStatus != 404 || refusal.Path != "blueprint.get" || refusal.Message == "" {
+		t.Errorf("%+v", err)
+	}
+	err = server.Mutate(t.Context(), "blueprint.create", map[string]any{"title": 1}, nil)
+	if !errors.As(err, &refusal) || refusal.Code != "BAD_REQUEST" || len(refusal.Issues) == 0 || refusal.Issues[0].Path[0] != "title" {
+		t.Errorf("%+v", err)
+	}
+	err = server.Query(t.Context(), "nothing.here", nil, nil)
+	if !errors.As(err, &refusal) || refusal.Code != "NOT_FOUND" {
+		t.Errorf("%+v", err)
+	}
+	for range 3 {
+		err = server.Query(t.Context(), "server.getInfo", nil, nil)
+	}
+	if !errors.As(err, &refusal) || refusal.Code != "TOO_MANY_REQUESTS" || refusal.RetryAfter < time.Second {
+		t.Errorf("%+v", err)
+	}
+}
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	var server *Server
+	t.Run("server", func(t *testing.T) { server = Start(t, RealClock(), WithArgs("--log-format", "json")) })
+	if log := server.Logs(); !strings.Contains(log, `"msg":"serving"`) || !strings.Contains(log, `"msg":"stopped"`) {
+		t.Errorf("the log is %q", log)
+	}
+	var end tail
+	for i := range 3 * mostLog / 8 {
+		fmt.Fprintf(&end, "%7d\n", i)
+	}
+	if got := end.String(); len(got) != mostLog || !strings.HasSuffix(got, fmt.Sprintf("%7d\n", 3*mostLog/8-1)) || len(end.text) > 2*mostLog {
+		t.Errorf("%d bytes are kept, %d shown", len(end.text), len(got))
+	}
+}
+
+func TestNoServer(t *testing.T) {
+	compiler, err := exec.LookPath("go") // a program that is none of ours
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, args, want string }{
+		{os.Getenv(variable), "--nonsense", "nonsense"},
+		{compiler, "", "did not become ready"},
+		{"testdata/nowhere", "", "which is no program"},
+	} {
+		path, err := find(c.path)
+		if err == nil {
+			_, err = launch(path, (&settings{args: []string{c.args}}).arguments())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %s: %v", c.path, c.args, err)
+		}
+	}
+	t.Setenv(variable, "testdata")
+	if _, err := find(""); err == nil || !strings.Contains(err.Error(), variable+" names testdata") {
+		t.Error(err)
+	}
+}

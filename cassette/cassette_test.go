@@ -1,0 +1,187 @@
+package cassette
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/smtp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/schema"
+	"blueprintd/outbound"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const tape = `{"format": "blueprintd-cassette/1", "connections": {"c": {"name": "n", "type": "http", "config": {}}}, "exchanges": [
+ {"nodeId": "a", "request": {"method": "POST", "url": "https://x.example/1?key=***", "headers": {"x-a": "b"}, "body": {"n": 1, "token": "Bearer ***"}}, "response": {"status": 200, "body": {"first": true}}},
+ {"nodeId": "a", "request": {"method": "POST", "url": "https://x.example/2"}, "error": "gone"},
+ {"nodeId": "m", "request": {"method": "MAIL", "url": "smtp://mx.example:587", "headers": {"subject": "Hi"}, "body": "text"}, "response": {"status": 250}},
+ {"nodeId": "z", "request": {"method": "GET", "url": "https://x.example/3"}, "response": {"status": 204}}]}`
+
+func read(t *testing.T) *Cassette {
+	t.Helper()
+	c, err := Read([]byte(tape))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func ask(p *Player, node, method, url, body string) (string, error) {
+	client := outbound.New(outbound.Options{Instead: p})
+	request, err := http.NewRequestWithContext(outbound.WithCaller(context.Background(), outbound.Caller{Address: node}), method, url, strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("X-A", "b")
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	return string(data), err
+}
+
+func TestAPlayerAnswers(t *testing.T) {
+	p := NewPlayer(read(t))
+	if _, err := ask(p, "a", "POST", "https://x.example/2", ""); err == nil || err.Error() != "gone" {
+		t.Errorf("what had no answer: %v", err)
+	}
+	if got, err := ask(p, "a", "POST", "https://x.example/1?key=5", `{"n": 1.0, "token": "Bearer 7"}`); err != nil || got != `{"first":true}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	if _, err := ask(p, "b", "GET", "https://x.example/3", ""); err != nil { // another node, the same request
+		t.Error(err)
+	}
+	conn, err := p.DialContext(outbound.WithCaller(context.Background(), outbound.Caller{Address: "m"}), "tcp", "mx.example:587")
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := smtp.NewClient(conn, "mx.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for _, step := range []func() error{
+		func() error { return client.Mail("a@x.example") }, func() error { return client.Rcpt("b@x.example") },
+		func() error {
+			w, err := client.Data()
+			if err != nil {
+				return err
+			}
+			io.WriteString(w, "Subject: Ho\r\n\r\ntext")
+			return w.Close()
+		}, client.Quit,
+	} {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `node "m": call MAIL smtp://mx.example:587 header subject: recorded "Hi", got "Ho"`
+	if found := p.Differences(); len(found) != 1 || found[0].String() != want {
+		t.Errorf("%v", found)
+	}
+	if _, err := ask(p, "a", "GET", "https://x.example/9", ""); err == nil || !strings.Contains(err.Error(), "no answer for GET https://x.example/9") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	p := NewPlayer(read(t))
+	if _, err := ask(p, "a", "POST", "https://x.example/1?key=5", `{"n": 2, "token": "Bearer 7", "more": null}`); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, d := range p.Differences() {
+		lines = append(lines, d.String())
+	}
+	want := `node "a": call POST https://x.example/1?key=*** body.more: is not in the recording
+node "a": call POST https://x.example/1?key=*** body.n: recorded 1, got 2
+node "a": call POST https://x.example/2: was recorded, and did not happen
+node "m": call MAIL smtp://mx.example:587: was recorded, and did not happen
+node "z": call GET https://x.example/3: was recorded, and did not happen`
+	if got := strings.Join(lines, "\n"); got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestWhatCountsAsTheSame(t *testing.T) {
+	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := Rules{From: from, To: from.Add(time.Hour)}
+	for _, test := range []struct {
+		recorded, got string
+		same          bool
+	}{
+		{"a", "a", true}, {"a", "b", false}, {"***", "anything", true}, {"a***c", "abc", true}, {"a***c", "ab", false}, {"***b***", "abc", true}, {"***x***", "abc", false},
+		{"a***a", "a", false},
+		{"exec_1_01hf7yat000000000000000000 x", "exec_2_01hf7yat000000000000000009 x", true},
+		{"2030-01-01T00:30:00.000Z", "2031-01-01T00:00:00.000Z", true}, {"2030-01-02T00:00:00Z", "2031-01-01T00:00:00Z", false},
+		{"https://x/?k=%2A%2A%2A&b=1", "https://x/?k=5&b=1", true},
+	} {
+		if got := r.text(test.recorded, test.got); got != test.same {
+			t.Errorf("%s and %s: %t", test.recorded, test.got, got)
+		}
+	}
+}
+
+func TestBadCassettes(t *testing.T) {
+	for text, want := range map[string]string{
+		`x`: "not JSON", `[]`: "must be an object", `{"format": "x"}`: "format: must be", `{"format": "blueprintd-cassette/1"}`: "exchanges: must be an array",
+		`{"format": "blueprintd-cassette/1", "exchanges": [{}]}`:                                                                              "exchanges[0].request: needs method and url",
+		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": 5}]}`:                                                                  "exchanges[0]: has another shape",
+		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}, "response": {"status": 5}}]}`:           "response.status: must be from 100",
+		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}}], "connections": {"a": {"config": 1}}}`: "connections: has another shape",
+	} {
+		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	data, err := read(t).Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Read(data); err != nil || len(again.Exchanges) != 4 || again.Connections["c"].Type != blueprint.ConnectionHTTP {
+		t.Errorf("%v, %v", again, err)
+	}
+}
+
+func TestTheSchemaFits(t *testing.T) {
+	plain, err := blueprint.Encode(Schema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, _ := blueprint.Decode(plain)
+	compiled, err := schema.Compile(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, _ := blueprint.Decode([]byte(tape))
+	if wrong := compiled.Validate(good); wrong != nil {
+		t.Error(wrong)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(tape))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Read(data)
+		if err != nil {
+			return
+		}
+		again, err := c.Bytes()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(again); err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package cassette
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	"blueprintd/blueprint"
+	"blueprintd/outbound"
+)
+
+// Player is the network of a run that is repeated: it answers from a cassette.
+// It is safe for concurrent use.
+type Player struct {
+	// Rules say what counts as the same; set it before use.
+	Rules Rules
+
+	mu    sync.Mutex
+	list  []blueprint.Exchange
+	used  []bool
+	found []Difference
+}
+
+// NewPlayer plays a cassette from its beginning.
+func NewPlayer(c *Cassette) *Player {
+	return &Player{list: c.Exchanges, used: make([]bool, len(c.Exchanges))}
+}
+
+// Has tells whether a node, or a request, would be answered.
+func (p *Player) Has(address, method, url string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.find(address, method, url) >= 0
+}
+
+// find gives the exchange that answers, or -1. p.mu is held.
+func (p *Player) find(address, method, url string) int {
+	own, same := -1, -1
+	for i := range p.list {
+		x := &p.list[i]
+		if p.used[i] {
+			continue
+		}
+		matches := x.Request.Method == method && p.Rules.text(x.Request.URL, url)
+		if address != "" && x.NodeID == address {
+			if matches {
+				return i
+			}
+			if own < 0 {
+				own = i
+			}
+		}
+		if matches && same < 0 {
+			same = i
+		}
+	}
+	if own >= 0 {
+		return own
+	}
+	return same
+}
+
+// take uses up the exchange that answers a request, and notes where the two
+// differ.
+func (p *Player) take(ctx context.Context, request blueprint.ExchangeRequest) (*blueprint.Exchange, error) {
+	caller := outbound.CallerOf(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := p.find(caller.Address, request.Method, request.URL)
+	if i < 0 {
+		p.found = append(p.found, Difference{Node: caller.Address, What: "call " + request.Method + " " + request.URL, Missing: true})
+		return nil, &blueprint.Failure{
+			Code: "not_recorded", Permanent: true, NotSent: true,
+			Message: fmt.Sprintf("the recording has no answer for %s %s", request.Method, request.URL),
+		}
+	}
+	p.used[i] = true
+	x := &p.list[i]
+	p.found = append(p.found, p.Rules.request(caller.Address, &x.Request, &request)...)
+	return x, nil
+}
+
+// Differences tells what was asked otherwise than in the recording, in the order
+// in which it was, and then what was not asked at all.
+func (p *Player) Differences() []Difference {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := append([]Difference(nil), p.found...)
+	for i := range p.list {
+		if x := &p.list[i]; !p.used[i] {
+			out = append(out, Difference{Node: x.NodeID, What: "call " + x.Request.Method + " " + x.Request.URL, Unused: true})
+		}
+	}
+	return out
+}
+
+// RoundTrip answers an HTTP request.
+func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
+	sent, err := Asked(request)
+	if err != nil {
+		return nil, err
+	}
+	x, err := p.take(request.Context(), sent)
+	if err != nil {
+		return nil, err
+	}
+	if x.Response == nil {
+		return nil, lost(x)
+	}
+	return Answer(request, x.Response.Status, x.Response.Headers, x.Response.Body), nil
+}
+
+// lost is the failure of an exchange that had no answer.
+func lost(x *blueprint.Exchange) error {
+	text := x.Error
+	if text == "" {
+		text = "no answer was recorded"
+	}
+	return errors.New(text)
+}
+
+// Asked gives an HTTP request as an exchange keeps it. It reads the body.
+func Asked(request *http.Request) (blueprint.ExchangeRequest, error) {
+	var body []byte
+	if request.Body != nil {
+		defer request.Body.Close()
+		var err error
+		if body, err = io.ReadAll(io.LimitReader(request.Body, MaxSize)); err != nil {
+			return blueprint.ExchangeRequest{}, err
+		}
+	}
+	return outbound.RequestOf(request, body), nil
+}
+
+// unkept are headers of an answer that told how its body was packed; an exchange
+// has it unpacked. The length of one that was not is what nodes have seen.
+func unkept(name string, headers map[string]string) bool {
+	switch strings.ToLower(name) {
+	case "content-encoding", "transfer-encoding":
+		return true
+	case "content-length":
+		for other := range headers {
+			if strings.EqualFold(other, "content-encoding") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Answer makes an HTTP answer. Without a content type, one of an object or an
+// array is JSON.
+func Answer(request *http.Request, status int, headers map[string]string, body any) *http.Response {
+	data := blueprint.BodyBytes(body)
+	header := http.Header{}
+	for name, value := range headers {
+		if !unkept(name, headers) {
+			header.Set(name, value)
+		}
+	}
+	if _, text := body.(string); body != nil && !text && header.Get("Content-Type") == "" {
+		header.Set("Content-Type", "application/json")
+	}
+	return &http.Response{
+		StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: io.NopCloser(bytes.NewReader(data)), ContentLength: int64(len(data)), Request: request,
+	}
+}
+
+// DialContext answers mail: see Post.
+func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
+	p.mu.Lock()
+	i := p.find(outbound.CallerOf(ctx).Address, Mail, "smtp://"+address)
+	var gone error
+	if i >= 0 && p.list[i].Request.Method == Mail && p.list[i].Response == nil {
+		p.used[i], gone = true, lost(&p.list[i])
+	}
+	p.mu.Unlock()
+	if gone != nil {
+		return nil, gone
+	}
+	return Post(address, func(letter blueprint.ExchangeRequest) (int, string) {
+		x, err := p.take(ctx, letter)
+		if err != nil || x.Response == nil {
+			return 554, "no answer was recorded"
+		}
+		text, _ := x.Response.Body.(string)
+		return x.Response.Status, text
+	}), nil
+}

@@ -1,0 +1,64 @@
+package cassette
+
+import (
+	"maps"
+	"slices"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
+
+// passing are headers that are another one each time, or tell of the program
+// and not of the run.
+var passing = map[string]bool{
+	"idempotency-key": true, "user-agent": true, "content-length": true, "accept-encoding": true, "date": true, "traceparent": true,
+	"mcp-session-id": true, "message-id": true,
+}
+
+// request compares what was asked with what was recorded. Of the headers those
+// count that the recording has.
+func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []Difference {
+	what := "call " + recorded.Method + " " + recorded.URL
+	var found []Difference
+	if recorded.Method != got.Method {
+		found = append(found, Difference{Node: node, What: what + " method", Expected: recorded.Method, Got: got.Method})
+	}
+	if !r.text(recorded.URL, got.URL) {
+		found = append(found, Difference{Node: node, What: what + " url", Expected: recorded.URL, Got: got.URL})
+	}
+	for _, name := range slices.Sorted(maps.Keys(recorded.Headers)) {
+		value, sent := got.Headers[name]
+		if passing[name] || recorded.Headers[name] == Mask || recorded.Method == Mail && name != "subject" {
+			continue
+		}
+		if sent && r.text(recorded.Headers[name], value) {
+			continue
+		}
+		d := Difference{Node: node, What: what + " header " + name, Expected: recorded.Headers[name]}
+		if sent {
+			d.Got = value
+		}
+		found = append(found, d)
+	}
+	if recorded.Method == Mail || recorded.Cut {
+		return found // how it is packed, and what is beyond the end, tells nothing
+	}
+	return append(found, r.Compare(node, what+" body", recorded.Body, got.Body)...)
+}
+
+// short writes a value in at most about 200 characters.
+func short(value any) string {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return "?"
+	}
+	const most = 200
+	if len(data) <= most {
+		return string(data)
+	}
+	end := most
+	for end > 0 && !utf8.RuneStart(data[end]) {
+		end--
+	}
+	return string(data[:end]) + "..."
+}

@@ -1,0 +1,14 @@
+// Writes dist/: modules for import in esm/, the same for require in cjs/. Vitest
+// itself cannot be required, so what belongs to it is a module alone.
+import { execFileSync } from 'node:child_process'
+import { rmSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
+rmSync('dist', { recursive: true, force: true })
+for (const project of ['tsconfig.json', 'tsconfig.cjs.json']) {
+  execFileSync(process.execPath, [tsc, '-p', project], { stdio: 'inherit' })
+}
+writeFileSync('dist/cjs/package.json', '{"type":"commonjs"}\n')

@@ -1,0 +1,76 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { findBinary } from './binary.js'
+
+/** How long a server may take to be ready, and to stop, in milliseconds: test machines are slow at times. */
+const startPatience = 60_000
+const stopPatience = 20_000
+/** How many characters of a log are kept. */
+const mostLog = 1 << 18
+
+/** What the server tells once it is ready. */
+export interface Ready {
+  baseUrl: string
+  apiHost: string
+  dashboardUrl: string
+  smtpAddr?: string
+  apiKey: string
+  pid: number
+}
+
+/** A server that runs. */
+export interface Running {
+  ready: Ready
+  binary: string
+  logs(): string
+  stop(): Promise<void>
+}
+
+/** Starts `blueprintd serve`, which lives as long as a pipe that this process holds. */
+export async function launch(option: string | undefined, flags: string[]): Promise<Running> {
+  const binary = findBinary(option)
+  const child = spawn(binary, ['serve', '--until-eof', '--ready-file', '-', ...flags], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true })
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-mostLog)))
+  child.stdin.on('error', () => {}) // it has gone already
+  const logs = () => log
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(String(error)))
+    child.once('close', (code, signal) => resolve(signal ?? (code === 0 ? '' : `exit code ${code}`)))
+  })
+  const ready = await firstLine(child, ended).catch((error: Error) => {
+    child.kill('SIGKILL')
+    throw new Error(`${binary} ${error.message}\n${log}`)
+  })
+  let stopping: Promise<void> | undefined
+  return { ready, binary, logs, stop: () => (stopping ??= stop(child, ended, logs)) }
+}
+
+function firstLine(child: ChildProcess, ended: Promise<string>): Promise<Ready> {
+  return new Promise((resolve, reject) => {
+    let said = ''
+    const late = setTimeout(() => reject(new Error(`was not ready within ${startPatience / 1000} s`)), startPatience)
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      if (said.includes('\n')) return
+      said += text
+      if (!said.includes('\n')) return
+      clearTimeout(late)
+      try {
+        resolve(JSON.parse(said) as Ready)
+      } catch {
+        reject(new Error(`said no JSON; is it as new as this package?\n${said}`))
+      }
+    })
+    void ended.then((why) => {
+      clearTimeout(late)
+      reject(new Error(`did not become ready (${why || 'it stopped'}); is it as new as this package?`))
+    })
+  })
+}
+
+async function stop(child: ChildProcess, ended: Promise<string>, logs: () => string): Promise<void> {
+  child.stdin!.end()
+  const late = setTimeout(() => child.kill('SIGKILL'), stopPatience)
+  const why = await ended
+  clearTimeout(late)
+  if (why) throw new Error(`blueprintd ended badly: ${why}\n${logs()}`)
+}

@@ -1,0 +1,154 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { createClient, type Client, type Outputs } from './client.js'
+import { launch } from './process.js'
+import type { Call, Rule } from './sandbox.js'
+
+/** What `startBlueprintd` starts. */
+export interface StartOptions {
+  /** The program; without it, BLUEPRINTD_BINARY, or blueprintd on the PATH. */
+  binary?: string
+  /** The API key of the first user. */
+  apiKey?: string
+  /** Where the clock stands at the start, or 'real'; without it, at 2000-01-01T00:00:00Z, until advance moves it. */
+  clock?: 'real' | Date | string
+  /** Whether nodes reach built-in fakes of other services instead of the services. */
+  sandbox?: boolean
+  /** From what ids, keys and random numbers follow, so that they are the same in every run. */
+  seedIds?: number
+  /** A file, YAML or JSON, of users, blueprints and triggers to begin with. */
+  seedFile?: string
+  /** More flags of `blueprintd serve`. */
+  args?: string[]
+}
+
+/** How a run stands. */
+export type Execution = Outputs['execution']['getExecutionStatus']
+
+/** What came back to a webhook; `body` is parsed where it is JSON. */
+export interface WebhookAnswer {
+  status: number
+  headers: Headers
+  body: unknown
+}
+
+/** A server of one's own: on this machine, everything in memory, gone with stop. */
+export interface Blueprintd {
+  /** Of the procedures; ends in /api/trpc. */
+  readonly baseUrl: string
+  readonly apiHost: string
+  readonly dashboardUrl: string
+  readonly apiKey: string
+  readonly pid: number
+  readonly client: Client
+  /** Moves the clock on by '36h', or by milliseconds, through all that falls due; gives where it stands and how many runs triggers started. */
+  advance(by: string | number): Promise<{ now: string; fired: number }>
+  /** Moves the clock to an instant. */
+  advanceTo(at: Date | string): Promise<{ now: string; fired: number }>
+  /** Stores the blueprint of a file, YAML or JSON, with its triggers. */
+  createFile(path: string): Promise<{ id: string; triggerIds: string[] }>
+  /** Waits until a run is completed, failed or paused; at most 30 s unless said otherwise. */
+  wait(executionId: string, options?: { timeoutMs?: number }): Promise<Execution>
+  /** Delivers a body, as JSON unless it is a string or bytes, to a webhook trigger. */
+  webhook(triggerId: string, body: unknown, headers?: Record<string, string>): Promise<WebhookAnswer>
+  /** The messages of all nodes so far (sandbox). */
+  calls(): Promise<Call[]>
+  /** Replaces the rules of the sandbox; the first that matches answers. */
+  rules(rules: Rule[]): Promise<void>
+  /** Forgets the calls and the rules of the sandbox. */
+  reset(): Promise<void>
+  /** What the server wrote to its log. */
+  logs(): string
+  /** Stops the server and waits until it is gone. */
+  stop(): Promise<void>
+  /** Does as stop: `await using blueprintd = await startBlueprintd()`. */
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const disposal: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('Symbol.asyncDispose') // not every realm has it
+
+/** Starts a server and waits until it is ready, which takes milliseconds. It ends with stop, and with this process at the latest. */
+export async function startBlueprintd(options: StartOptions = {}): Promise<Blueprintd> {
+  const given = options.apiKey ?? 'blueprintd-test-key'
+  const running = await launch(options.binary, ['--ephemeral', '--addr', '127.0.0.1:0', '--api-key', given, ...flags(options)])
+  const { baseUrl, apiHost, dashboardUrl, apiKey, pid } = running.ready
+  const client = createClient({ url: baseUrl, apiKey })
+
+  async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const answer = await fetch(apiHost + path, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return (text ? JSON.parse(text) : undefined) as T
+  }
+
+  return {
+    baseUrl, apiHost, dashboardUrl, apiKey, pid, client,
+    advance: (by) => call('POST', '/clock/advance', { by: typeof by === 'number' ? `${by}ms` : by }),
+    advanceTo: (at) => call('POST', '/clock/advance', { to: typeof at === 'string' ? at : at.toISOString() }),
+    createFile: (path) => createFile(client, running.binary, path),
+    wait: (executionId, waiting = {}) => wait(client, executionId, waiting.timeoutMs ?? 30_000),
+    webhook: (triggerId, body, headers) => webhook(`${apiHost}/webhooks/blueprint/${triggerId}`, body, headers),
+    calls: async () => (await call<{ calls: Call[] }>('GET', '/sandbox/calls')).calls,
+    rules: (rules) => call('PUT', '/sandbox/rules', { rules }),
+    reset: () => call('DELETE', '/sandbox'),
+    logs: running.logs,
+    stop: running.stop,
+    [disposal]: running.stop,
+  } as Blueprintd
+}
+
+function flags({ clock, sandbox, seedIds, seedFile, args }: StartOptions): string[] {
+  const at = clock instanceof Date ? clock.toISOString() : clock
+  const list = at === 'real' ? [] : ['--clock', at === undefined ? 'virtual' : `virtual=${at}`]
+  if (sandbox) list.push('--sandbox')
+  if (seedIds !== undefined) list.push('--seed-ids', String(seedIds))
+  if (seedFile !== undefined) list.push('--seed', seedFile)
+  return [...list, ...(args ?? [])]
+}
+
+interface BlueprintFile extends Record<string, unknown> {
+  title: string
+  triggers?: { triggerType: 'manual' | 'scheduled' | 'webhook' | 'email' | 'slack' | 'event' | 'api'; config?: Record<string, unknown>; isActive?: boolean }[]
+}
+
+async function createFile(client: Client, binary: string, path: string): Promise<{ id: string; triggerIds: string[] }> {
+  const { stdout } = await promisify(execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true })
+  const { title, description, status, tags, blueprint_map, environment_variables, triggers = [] } = JSON.parse(stdout) as BlueprintFile
+  const fields = Object.entries({ description, status, tags, blueprint_map, environment_variables }).filter(([, value]) => value !== undefined)
+  const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) })
+  const triggerIds: string[] = []
+  for (const { triggerType, config = {}, isActive = true } of triggers) {
+    const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config })
+    if (!isActive) await client.blueprintTriggers.update.mutate({ triggerId: trigger.id, isActive })
+    triggerIds.push(trigger.id)
+  }
+  return { id, triggerIds }
+}
+
+async function wait(client: Client, executionId: string, timeoutMs: number): Promise<Execution> {
+  const end = performance.now() + timeoutMs
+  for (let pause = 1; ; pause = Math.min(2 * pause, 100)) {
+    const execution = await client.execution.getExecutionStatus.query({ executionId })
+    if (execution.status === 'not_found') throw new Error(`there is no run ${executionId}`)
+    if (execution.status !== 'running') return execution
+    if (performance.now() > end) throw new Error(`the run ${executionId} is still running after ${timeoutMs} ms, at ${execution.currentStep}; does it wait for advance?`)
+    await new Promise((resolve) => setTimeout(resolve, pause))
+  }
+}
+
+async function webhook(url: string, body: unknown, headers?: Record<string, string>): Promise<WebhookAnswer> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: raw })
+  const text = await answer.text()
+  let parsed: unknown = text
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    // it is no JSON, and stays text
+  }
+  return { status: answer.status, headers: answer.headers, body: parsed }
+}

@@ -1,0 +1,79 @@
+package clock
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestTurns(t *testing.T) {
+	v := NewVirtual(time.UnixMilli(0))
+	release := v.Hold()
+	var mu sync.Mutex
+	var order []int
+	for i := range 20 {
+		v.Turn(func() {
+			inner := v.Hold() // what it began ends later
+			go func() {
+				defer inner()
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, i)
+			}()
+		})
+	}
+	if len(order) > 0 {
+		t.Error("one had its turn while somebody held the clock")
+	}
+	release()
+	if err := v.Advance(t.Context(), time.UnixMilli(1)); err != nil {
+		t.Fatal(err)
+	}
+	for i, n := range order {
+		if i != n {
+			t.Fatalf("order %v", order)
+		}
+	}
+	if len(order) != 20 {
+		t.Errorf("%d had their turn", len(order))
+	}
+}
+
+// Who waits for one that has a turn, and asks for one, has it at once.
+func TestSettledHurries(t *testing.T) {
+	v := NewVirtual(time.UnixMilli(0))
+	v.Settled(t.Context(), time.Hour)()
+	release := v.Hold()
+	done := v.Settled(t.Context(), time.Millisecond)
+	ran := make(chan struct{})
+	v.Turn(func() { close(ran) })
+	<-ran
+	done()
+	late := make(chan struct{})
+	v.Turn(func() { close(late) })
+	select {
+	case <-late:
+		t.Error("hurried all the same")
+	default:
+	}
+	release()
+	<-late
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	hold := v.Hold()
+	v.Settled(gone, time.Hour)()
+	hold()
+}
+
+func TestNext(t *testing.T) {
+	v := NewVirtual(time.UnixMilli(0))
+	if _, ok := v.Next(); ok {
+		t.Error("something is due")
+	}
+	v.At(time.UnixMilli(9), func() {})
+	v.At(time.UnixMilli(5), func() {})
+	if at, ok := v.Next(); !ok || at.UnixMilli() != 5 {
+		t.Errorf("next %s", at)
+	}
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint/file"
+)
+
+func commandConvert() *cli.Command {
+	return &cli.Command{
+		Name: "convert", Usage: "print a blueprint or test file as JSON", ArgsUsage: "FILE",
+		Description: "YAML becomes JSON, numbers keep their digits, comments are lost. What the file means is not looked at: see validate.\nA FILE of - is standard input.",
+		Action:      convertFile,
+	}
+}
+
+// convertFile prints a file for programs that read no YAML.
+func convertFile(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage("blueprintd convert my.blueprint.yaml", "name one file")
+	}
+	in := &inputs{stdin: c.App.Reader}
+	data, called, err := in.read(c.Args().First(), file.MaxSize)
+	if err != nil {
+		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+	}
+	document, err := file.Parse(called, data)
+	var syntax *file.SyntaxError
+	if errors.As(err, &syntax) {
+		return usage("mend the file", "%s", syntax.Error())
+	}
+	if err != nil {
+		return err
+	}
+	return printJSON(c, document.Value)
+}

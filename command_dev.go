@@ -1,0 +1,152 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/folder"
+)
+
+func commandDev() *cli.Command {
+	return &cli.Command{
+		Name: "dev", Usage: "run a server for a folder of blueprint files: each save is checked, stored and run", ArgsUsage: "DIR",
+		Description: "The server is one of the moment unless --db names a database. Its blueprints are those of the folder's *.blueprint.yaml,\n" +
+			".yml and .json files, as blueprintd sync would make them. When a file is saved, what is wrong in it is shown and the old one\n" +
+			"stays; else it is stored, and run: the tests beside it (*.test.yaml) if there are any, else the blueprint with the input of\n" +
+			"NAME.input.json, with that of its last run, or with {}. It takes the flags of serve besides.",
+		Flags: append(devServeFlags(),
+			&cli.BoolFlag{Name: "no-run", Usage: "only check and store what is saved"},
+			&cli.BoolFlag{Name: "prune", Usage: "with --db: delete blueprints whose files are gone, and triggers that their files do not name"},
+			&cli.BoolFlag{Name: "force", Usage: "overwrite what was changed on the server since"},
+			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: that of the folder itself)"},
+		),
+		Action: dev,
+	}
+}
+
+// devServeFlags are the flags of serve, but that nothing is kept unless a
+// database is named.
+func devServeFlags() []cli.Flag {
+	var flags []cli.Flag
+	for _, flag := range commandServe().Flags {
+		if text, ok := flag.(*cli.StringFlag); ok && text.Name == "db" {
+			text.Value, text.Usage = "", "keep everything in this database `FILE` (default: in memory)"
+		}
+		flags = append(flags, flag)
+	}
+	return flags
+}
+
+func dev(c *cli.Context) error {
+	dir, name, err := folderArgument(c)
+	if err != nil {
+		return err
+	}
+	listing, err := folder.Scan(dir)
+	if err != nil {
+		return usage("check the path", "%s cannot be read: %s", dir, cause(err))
+	}
+	if c.String("db") == "" {
+		if err := keepNothing(c); err != nil {
+			return err
+		}
+	}
+	o, err := serveOptions(c)
+	if err != nil {
+		return err
+	}
+	screen := newDevScreen(c.App.Writer)
+	o.out = io.Discard
+	o.logger = slog.New(slog.NewTextHandler(screen.beside(c.App.ErrWriter), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	ctx, stop := untilInterrupted(c.Context)
+	defer stop()
+	ctx, stopReading := untilEnd(ctx, o.untilEOF)
+	defer stopReading()
+	s, err := newServer(ctx, o)
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}
+	l := &devLoop{
+		dir: dir, server: s, screen: screen, problems: screen.beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
+		options: folder.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
+		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{},
+	}
+	if err := serveAndWatch(asOperator(ctx, c), s, l); err != nil {
+		return err
+	}
+	return s.unmet()
+}
+
+// keepNothing has the server be one of the moment, as if its flag stood on the
+// command line: before a place that the environment names for every start.
+func keepNothing(c *cli.Context) error {
+	if stands, ok := c.App.Metadata[lineNotes].(map[string]bool); ok {
+		stands["ephemeral"] = true
+	}
+	return c.Set("ephemeral", "true")
+}
+
+// serveAndWatch runs the server, and the loop beside it once it is ready, until
+// one of them ends.
+func serveAndWatch(ctx context.Context, s *server, l *devLoop) error {
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- s.run(serving) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-s.opened:
+	}
+	loop, stopLoop := context.WithCancelCause(ctx)
+	over := make(chan error, 1)
+	go func() {
+		select {
+		case err := <-ended:
+			ended <- err
+			stopLoop(cmp.Or(err, context.Canceled))
+		case <-loop.Done():
+		}
+	}()
+	go func() { over <- l.loop(loop) }()
+	err := <-over
+	stopLoop(context.Canceled)
+	stop()
+	l.screen.end()
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	return errors.Join(err, <-ended)
+}
+
+// greet says where the server is.
+func (l *devLoop) greet() {
+	s, host := l.server, l.server.apiHost()
+	where := "in memory; nothing is kept"
+	if !s.options.ephemeral {
+		where = absolute(s.options.db)
+	}
+	l.screen.say("", "blueprintd %s develops %s on %s", version, filepath.Clean(l.dir), host)
+	l.screen.say("", "  database  %s", where)
+	if s.options.sandbox != nil {
+		l.screen.say("", "  sandbox   nothing real is reached")
+	}
+	if s.welcome.setup != "" {
+		l.screen.say("", "  dashboard %s%s  (sets a password; works once)", host, s.welcome.setup)
+	} else {
+		l.screen.say("", "  dashboard %s/", host)
+	}
+	if s.welcome.made {
+		l.screen.say("", "  API key   %s", s.welcome.apiKey)
+	}
+}

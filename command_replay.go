@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/cassette"
+	"blueprintd/clock"
+	"blueprintd/ids"
+	"blueprintd/runfile"
+	"blueprintd/sandbox"
+	"blueprintd/trial"
+)
+
+func commandReplay() *cli.Command {
+	return &cli.Command{
+		Name: "replay", Usage: "repeat an exported run without a network, and tell what differs", ArgsUsage: "FILE.run.json",
+		Description: "Runs the blueprint of the file with the input, the variables and the clock of its run. Other services are answered from the\n" +
+			"recording, people as they answered then, and runs that it started with what came of them. Prints a line for each\n" +
+			"difference. Exits with 0 when there is none, 1 when there is one, 2 when the file is bad. A FILE of - is standard input.",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "blueprint", Usage: "run the blueprint of this `FILE` in place of the recorded one, to see what a change does"}},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return usage("blueprintd replay order.run.json", "replay takes one file")
+			}
+			return replay(c, c.Args().First())
+		},
+	}
+}
+
+func replay(c *cli.Context, name string) error {
+	in := &inputs{stdin: c.App.Reader}
+	data, called, err := in.read(name, runfile.MaxSize)
+	if err != nil {
+		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+	}
+	f, err := runfile.Parse(data)
+	if err != nil {
+		return usage("blueprintd export-run writes such files", "%s: %s", called, messageOf(err))
+	}
+	definition, err := replayed(c, f)
+	if err != nil {
+		return err
+	}
+	recording, player, err := repeat(c, f, definition)
+	if err != nil {
+		return usage("the file may be of another version", "%s cannot be repeated: %s", called, messageOf(err))
+	}
+	differences := append(compareRuns(player.Rules, f, recording), player.Differences()...)
+	for i := range differences {
+		if _, err := fmt.Fprintln(c.App.Writer, blueprint.OneLine(differences[i].String())); err != nil {
+			return err
+		}
+	}
+	if len(differences) > 0 {
+		return failed("", "%s differs from its recording in %s", called, counted(len(differences), "place"))
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "the same: %s, %s, %s\n", recording.Status, counted(len(recording.Steps), "step"), counted(len(recording.Exchanges), "call"))
+	return err
+}
+
+// replayed gives the blueprint that is to run.
+func replayed(c *cli.Context, f *runfile.File) (*blueprint.Definition, error) {
+	if name := c.String("blueprint"); name != "" {
+		b, err := loadForRun(c, name)
+		if err != nil {
+			return nil, err
+		}
+		return newDefinition(f.Blueprint.ID, b), nil
+	}
+	variables, issues := blueprint.ParseVariables(f.Blueprint.Variables)
+	m, more := blueprint.ParseMap(f.Blueprint.Map)
+	if issues = append(issues, more...); m == nil || len(issues) > 0 {
+		return nil, usage("blueprintd export-run writes such files", "the blueprint in the file cannot be run")
+	}
+	return &blueprint.Definition{BlueprintID: f.Blueprint.ID, Title: f.Blueprint.Title, Version: f.Blueprint.Version, Map: m, Variables: variables}, nil
+}
+
+// repeat runs it again.
+func repeat(c *cli.Context, f *runfile.File, definition *blueprint.Definition) (*blueprint.Recording, *cassette.Player, error) {
+	recorded := cassette.New(nil, nil)
+	if f.Cassette != nil {
+		recorded.Exchanges = f.Cassette.Exchanges
+		for id, connection := range f.Cassette.Connections {
+			recorded.Connections[id] = cassette.Connection(connection)
+		}
+	}
+	player := cassette.NewPlayer(recorded)
+	player.Rules = cassette.Rules{From: f.Run.StartTime.Time(), To: f.Run.EndTime.Time()}
+	stage := trial.NewStage(answersThen(f), definition.BlueprintID, player, true)
+	open := newStandIns(recorded.Connections, definition)
+	scripts := sandbox.New(sandbox.Options{})
+	defer runScripts(scripts)()
+	local := &localRun{
+		definition: definition, variables: f.Run.InputVariables, input: f.Run.InputData, clock: clock.NewVirtual(f.Run.StartTime.Time()), ids: ids.Seeded(testSeed),
+		scripts: scripts, errors: c.App.ErrWriter, instead: stage, connections: open, record: true,
+		wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) },
+		halts: f.Run.Status == blueprint.StatusPaused, emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
+	}
+	if t := f.Run.Trigger; t != nil {
+		local.trigger = &blueprint.TriggerContext{ID: t.ID, Type: t.Type, Headers: t.Headers}
+	}
+	ctx, release := untilInterrupted(c.Context)
+	defer release()
+	recording, err := local.run(ctx)
+	return recording, player, err
+}
+
+// answersThen gives stubs for what no network answers: people, other runs, and who
+// listens to events.
+func answersThen(f *runfile.File) *trial.Test {
+	t := &trial.Test{}
+	for i := range f.Run.Steps {
+		step := &f.Run.Steps[i]
+		if step.Status != blueprint.StepCompleted {
+			continue
+		}
+		switch blueprint.NormalType(step.NodeType) {
+		case "human", "human-checkpoint", "approval-gate", "blueprint", "emit-event":
+			t.Stubs = append(t.Stubs, &trial.Stub{Key: step.NodeID, Answers: []trial.Answer{{HasOutput: true, Output: step.Output}}})
+		}
+	}
+	return t
+}
+
+// compareRuns tells where two runs differ: in their status, output, error and
+// steps.
+func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording) (found []cassette.Difference) {
+	if f.Run.Status != now.Status {
+		found = append(found, cassette.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
+	}
+	steps := map[string]*blueprint.Step{}
+	for i := range now.Steps {
+		steps[now.Steps[i].NodeID] = &now.Steps[i]
+	}
+	for i := range f.Run.Steps {
+		was := &f.Run.Steps[i]
+		is := steps[was.NodeID]
+		delete(steps, was.NodeID)
+		if is == nil {
+			found = append(found, cassette.Difference{Node: was.NodeID, What: "step", Unused: true})
+			continue
+		}
+		if was.Status != is.Status {
+			d := cassette.Difference{Node: was.NodeID, What: "status", Expected: string(was.Status), Got: string(is.Status)}
+			if is.Error != nil {
+				d.What = fmt.Sprintf("status (%s)", is.Error.Message)
+			}
+			found = append(found, d)
+		}
+		found = append(found, rules.Compare(was.NodeID, "output", was.Output, is.Output)...)
+		if was.Error != nil && is.Error != nil {
+			found = append(found, rules.Compare(was.NodeID, "error", was.Error.Message, is.Error.Message)...)
+		}
+	}
+	for i := range now.Steps {
+		if address := now.Steps[i].NodeID; steps[address] != nil {
+			found = append(found, cassette.Difference{Node: address, What: "step", Missing: true})
+		}
+	}
+	return append(found, rules.Compare("", "output", f.Run.Output, now.Output)...)
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func commandSchema() *cli.Command {
+	return &cli.Command{
+		Name: "schema", Usage: "print the JSON Schema of a kind of file, for editors", ArgsUsage: "[" + strings.Join(schemaNames, "|") + "]",
+		Description: "Without an argument it is that of blueprint files. A running server gives the same at /schemas/NAME.json.\nAn editor with yaml-language-server reads it from the first line of a file:\n\n   # yaml-language-server: $schema=./blueprint.schema.json",
+		Action: func(c *cli.Context) error {
+			name := "blueprint"
+			if c.NArg() > 0 {
+				name = c.Args().First()
+			}
+			if c.NArg() > 1 || !slices.Contains(schemaNames, name) {
+				return usage("blueprintd schema blueprint", "schema takes one of %s", strings.Join(schemaNames, ", "))
+			}
+			data, err := schemaText(name)
+			if err != nil {
+				return err
+			}
+			_, err = c.App.Writer.Write(data)
+			return err
+		},
+	}
+}

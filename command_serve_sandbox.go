@@ -1,0 +1,62 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/fakes"
+)
+
+// sandboxOptions are what the command line says about the sandbox.
+type sandboxOptions struct {
+	expect any       // what has to be asked before the end, as a plain JSON value; nil = nothing
+	told   io.Writer // where what was not asked is told
+}
+
+// maxExpect is how large a file of expectations may be, in bytes.
+const maxExpect = 1 << 20
+
+func sandboxFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "sandbox", Usage: "reach nothing real: built-in fakes answer all that nodes and connections send; see /sandbox/calls, and /sandbox/rules for answers and faults of your own"},
+		&cli.StringFlag{Name: "expect", Usage: "with --sandbox: the `FILE` (YAML or JSON) that says what has to be asked before the end; else the exit code is 1"},
+	}
+}
+
+// chooseSandbox reads them. What would reach something real all the same does
+// not go together with a sandbox.
+func chooseSandbox(c *cli.Context, o *options) error {
+	name := c.String("expect")
+	switch {
+	case !c.Bool("sandbox") && name != "":
+		return usage("add --sandbox", "%s: only a sandbox sees what is asked", given(c, "expect"))
+	case !c.Bool("sandbox"):
+		return nil
+	case o.acme != nil:
+		return usage("use --tls-cert and --tls-key, or no TLS", "%s: certificates come from an authority out there, and a sandbox reaches nothing real", given(c, "sandbox"))
+	}
+	o.sandbox = &sandboxOptions{told: c.App.ErrWriter}
+	o.resolver = fakes.NoNames{}
+	if name == "" {
+		return nil
+	}
+	data, err := readFile(name, maxExpect)
+	if err != nil {
+		return usage("name a file that can be read", "%s %s: %s", given(c, "expect"), name, cause(err))
+	}
+	const hint = `write expect: [{match: {nodeType: send-slack}, times: 1}]`
+	document, err := file.Parse(name, data)
+	if err != nil {
+		return usage(hint, "%s", err)
+	}
+	var wrong *blueprint.Error
+	if err := fakes.CheckExpectations(document.Value); errors.As(err, &wrong) {
+		return usage(hint, "%s", document.Point(wrong.Issues[0]))
+	}
+	o.sandbox.expect = document.Value
+	return nil
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+)
+
+func seedFlag() cli.Flag {
+	return &cli.StringFlag{Name: "seed", Usage: "begin with what this `FILE` holds, YAML or JSON: users, organizations, connections and blueprints with their triggers; what is there already is left alone"}
+}
+
+// chooseSeed reads the seed file and checks it whole.
+func chooseSeed(c *cli.Context, o *options) error {
+	name := c.String("seed")
+	if name == "" {
+		return nil
+	}
+	data, err := readFile(name, file.MaxSize+1)
+	if err != nil {
+		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, cause(err))
+	}
+	seed, document, issues, err := readSeed(name, data, environment)
+	var syntax *file.SyntaxError
+	if errors.As(err, &syntax) {
+		return usage("mend the file; nothing was written", "%s", syntax.Error())
+	}
+	if err != nil {
+		return err
+	}
+	for _, issue := range issues {
+		if issue.Severity != blueprint.SeverityWarning {
+			return usage("mend the file; nothing was written", "%s", document.Point(issue))
+		}
+	}
+	o.seed = seed
+	return nil
+}

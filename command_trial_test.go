@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/sandbox"
+)
+
+// heardBuffer may be written to and read at the same time.
+type heardBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *heardBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *heardBuffer) take() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	defer b.text.Reset()
+	return b.text.String()
+}
+
+func testsIn(folder string, out *heardBuffer) *trials {
+	return &trials{names: []string{folder}, jobs: 2, only: regexp.MustCompile(""), out: out, errors: out, scripts: sandbox.New(sandbox.Options{})}
+}
+
+// Watching runs the tests again when a file changes, and not before.
+func TestWatchRunsTestsAgain(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: one}}\n")
+	write("a.test.yaml", "blueprint: a.blueprint.yaml\ntests:\n  - name: a\n    expect: {status: completed, output: {text: one}}\n")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		out := &heardBuffer{}
+		ended := make(chan error, 1)
+		ticking := clock.NewVirtual(virtualStart)
+		go func() { ended <- testsIn(folder, out).watchBy(ctx, ticking) }()
+		later := func() string {
+			synctest.Wait()
+			for range 4 {
+				if err := ticking.Advance(ctx, ticking.Now().Add(1e9)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
+			return out.take()
+		}
+		if got := later(); !strings.Contains(got, "1 passed") || strings.Count(got, "waiting for changes") != 1 {
+			t.Errorf("at first: %s", got)
+		}
+		if got := later(); got != "" {
+			t.Errorf("nothing changed: %s", got)
+		}
+		write("a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: other}}\n")
+		if got := later(); !strings.Contains(got, `expected "one", got "other"`) || !strings.Contains(got, "1 failed") {
+			t.Errorf("after a change: %s", got)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A test is the same each time, byte for byte.
+func TestTestsAreTheSameEachTime(t *testing.T) {
+	list, bad := testsIn("testdata/blueprints", &heardBuffer{}).load([]string{"testdata/blueprints/order.test.yaml", "testdata/blueprints/reminder.test.yaml"})
+	if bad || len(list) != 5 {
+		t.Fatalf("%d tests, bad: %t", len(list), bad)
+	}
+	for _, one := range list {
+		var first string
+		for range 5 {
+			if r := one.result(t.Context()); !r.Passed() {
+				t.Fatalf("%s: %v", one.test.Name, r.Lines(false))
+			}
+			data, err := blueprint.Encode([]any{one.outcome.Recording.ExecutionStatus, one.outcome.Recording.Exchanges})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first == "" {
+				first = string(data)
+			}
+			if string(data) != first {
+				t.Fatalf("%s: %s\nand then %s", one.test.Name, first, data)
+			}
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"path/filepath"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/trial"
+)
+
+// testProblems tells what is wrong with a test file: with itself, and with what
+// it says of the nodes of its blueprint.
+func testProblems(in *inputs, name string) ([]problem, error) {
+	data, called, err := in.read(name, file.MaxSize)
+	if err != nil {
+		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+	}
+	tests, issues, err := trial.Read(called, data, true)
+	if err != nil {
+		return problemsOf(nil, nil, err)
+	}
+	if len(issues) == 0 {
+		issues = besideNodes(tests, filepath.Join(filepath.Dir(name), tests.Blueprint))
+	}
+	return problemsOf(tests.Document, issues, nil)
+}
+
+// besideNodes looks at tests beside the nodes of the blueprint in a file.
+func besideNodes(tests *trial.File, path string) (issues []blueprint.Issue) {
+	b, _, err := readBlueprint(&inputs{}, path)
+	if err != nil {
+		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: messageOf(err)}}
+	}
+	if m, _ := blueprint.ParseMap(b.m); m == nil {
+		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: path + " has no map that could run; blueprintd validate " + path + " tells why"}}
+	}
+	for _, test := range tests.Tests {
+		issues = append(issues, test.Check(nodesOf(b.m))...)
+	}
+	return issues
+}
+
+// seedProblems tells what is wrong with a seed file. Environment variables that
+// it names are taken to be set.
+func seedProblems(in *inputs, name string) ([]problem, error) {
+	data, called, err := in.read(name, file.MaxSize)
+	if err != nil {
+		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+	}
+	set := func(string) (string, bool) { return "a-value-of-that-variable", true }
+	_, document, issues, err := readSeed(called, data, set)
+	return problemsOf(document, issues, err)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"blueprintd/runfile"
+)
+
+// TestARecordedRunOutlivesAKill kills the real binary after a recorded run has
+// talked to a service, and looks for what it said.
+func TestARecordedRunOutlivesAKill(t *testing.T) {
+	world := newOutside(t)
+	close(world.release)
+	database := t.TempDir() + "/blueprintd.db"
+	args := []string{"--db", database, "--allow-net", "127.0.0.0/8"}
+	s := startServer(t, args...)
+	call := func(id string) object {
+		return node(id, "http-request", object{"method": "POST", "url": world.URL + "/" + id, "body": object{"n": 1}})
+	}
+	nodes := []any{call("first"), node("ask", "human", object{"prompt": "On?"}), call("second")}
+	id := s.create("recorded", nodes...)
+	begun := s.mutate("execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "record": true}})
+	recorded := at(begun, "executionId").(string)
+	s.until(recorded, "paused")
+	kept := func() (all string) {
+		t.Helper()
+		for _, x := range at(s.query("execution.getExchanges", object{"executionId": recorded}), "exchanges").([]any) {
+			all += fmt.Sprint(at(x, "nodeId"), " ", at(x, "response.body.ok"), " ")
+		}
+		return all
+	}
+	if got := kept(); got != "first true " {
+		t.Errorf("before: %s", got)
+	}
+	s.kill()
+	s = startServer(t, args...)
+	if got := kept(); got != "first true " {
+		t.Errorf("after the kill: %s", got)
+	}
+	s.mutate("execution.resume", object{"executionId": recorded, "input": "yes"})
+	s.until(recorded, "completed")
+	s.kill()
+	s = startServer(t, args...)
+	if got := kept(); got != "first true second true " {
+		t.Errorf("at the end, after another: %s", got)
+	}
+	exportBeside(t, database, recorded)
+}
+
+// exportBeside exports a run while a server works on the database, as a file and
+// as a test, and repeats both without the services that it called.
+func exportBeside(t *testing.T, database, id string) {
+	t.Helper()
+	folder := t.TempDir()
+	portable, tests := folder+"/my.run.json", folder+"/tests"
+	for _, args := range [][]string{
+		{"export-run", id, "--db", database, "--out", portable},
+		{"export-run", id, "--db", database, "--test", tests},
+		{"test", tests, "--replay"},
+		{"replay", portable},
+	} {
+		var out, notes bytes.Buffer
+		if code := run(append([]string{"blueprintd"}, args...), strings.NewReader(""), &out, &notes); code != 0 {
+			t.Errorf("%v: exit %d\n%s%s", args, code, &out, &notes)
+		}
+	}
+	data, err := os.ReadFile(portable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := runfile.Parse(data)
+	if err != nil || f.Run.ID != id || len(f.Cassette.Exchanges) != 2 {
+		t.Errorf("the file: %v %+v", err, f)
+	}
+	var out, notes bytes.Buffer
+	if code := run([]string{"blueprintd", "export-run", id, "--db", database, "--out", portable}, strings.NewReader(""), &out, &notes); code != 1 || !strings.Contains(notes.String(), "exists already") {
+		t.Errorf("a file that is there: exit %d, %s", code, &notes)
+	}
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+	"blueprintd/folder"
+)
+
+// devLoop keeps a server as a folder is. One goroutine has it, but for what its
+// runs print.
+type devLoop struct {
+	dir      string
+	server   *server
+	screen   *devScreen
+	problems *devBeside // where what is wrong with files goes
+	seen     folder.Listing
+	run      bool // what is saved
+	owner    blueprint.Principal
+	options  folder.Options
+
+	wanted  map[string]folder.Desired // the last good state of each file
+	running map[string]*devRun        // by the path of the file
+}
+
+// loop syncs all files, then each that changes, until ctx ends or the server
+// does; the cause is its error.
+func (l *devLoop) loop(ctx context.Context) error {
+	defer l.endRuns()
+	l.greet()
+	for _, name := range slices.Sorted(maps.Keys(l.seen)) {
+		if folder.KindOf(name) == folder.Blueprint {
+			l.read(name)
+		}
+	}
+	if err := l.sync(ctx); err != nil {
+		return err
+	}
+	watcher := folder.NewWatcher(clock.Real{}, l.seen, func() (folder.Listing, error) { return folder.Scan(l.dir) })
+	l.screen.status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
+	if !l.screen.terminal {
+		l.screen.say("", "watching %s", l.dir)
+	}
+	for {
+		events, err := watcher.Next(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			l.screen.say(red, "%s cannot be read: %s", l.dir, cause(err))
+			continue
+		}
+		if err := l.saved(ctx, events); err != nil {
+			return err
+		}
+		l.screen.status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
+	}
+}
+
+// saved does what is due when files were saved or are gone.
+func (l *devLoop) saved(ctx context.Context, events []folder.Event) error {
+	due := map[string]bool{} // blueprint files to run
+	for _, e := range events {
+		if e.Kind == folder.Blueprint {
+			if e.What == folder.Deleted {
+				delete(l.wanted, e.Path)
+				continue
+			}
+			if !l.read(e.Path) {
+				continue
+			}
+		} else if e.What == folder.Deleted {
+			continue
+		}
+		for _, path := range l.concerned(e.Path) {
+			due[path] = true
+		}
+	}
+	if err := l.sync(ctx); err != nil {
+		return err
+	}
+	if !l.run {
+		return nil
+	}
+	for _, path := range slices.Sorted(maps.Keys(l.wanted)) {
+		if due[path] {
+			l.rerun(ctx, path)
+		}
+	}
+	return nil
+}
+
+// read takes a file over if it is good; else it says what is wrong.
+func (l *devLoop) read(path string) bool {
+	desired, ok := readDesired(l.problems, l.dir, path)
+	if !ok {
+		if _, before := l.wanted[path]; before {
+			l.screen.say(red, "%s: has errors; what was there before stays", path)
+		} else {
+			l.screen.say(red, "%s: has errors", path)
+		}
+		return false
+	}
+	l.wanted[path] = desired
+	return true
+}
+
+// sync makes the server match the files and says what was different.
+func (l *devLoop) sync(ctx context.Context) error {
+	server := &storeServer{store: l.server.store, owner: l.owner, changed: l.server.triggers.Changed, deleted: func(ctx context.Context, unfinished []string) error {
+		return l.server.engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
+	}}
+	have, err := server.List(ctx, folder.SourceOf(l.options.Name, ""))
+	if err != nil {
+		return l.passing(ctx, err)
+	}
+	var files []folder.Desired
+	for _, path := range slices.Sorted(maps.Keys(l.wanted)) {
+		files = append(files, l.wanted[path])
+	}
+	plan := folder.Compare(files, l.kept(have), l.options)
+	for _, change := range plan.Changes {
+		if change.Conflict != "" {
+			l.screen.say(yellow, "%s", strings.Join(change.Lines(), "\n"))
+		}
+	}
+	return l.passing(ctx, plan.Apply(ctx, server, func(change folder.Change) error {
+		l.changed(change)
+		return nil
+	}))
+}
+
+// kept leaves out what must not be taken for gone: the blueprint of a file that
+// was bad from the beginning.
+func (l *devLoop) kept(have []folder.Deployed) []folder.Deployed {
+	listing, err := folder.Scan(l.dir)
+	return slices.DeleteFunc(have, func(d folder.Deployed) bool {
+		path := strings.TrimPrefix(d.Source, folder.SourceOf(l.options.Name, ""))
+		_, good := l.wanted[path]
+		_, there := listing[path]
+		return !good && (there || err != nil)
+	})
+}
+
+// passing says an error that does not end the loop, such as a title that is too
+// long for the server, or a disk that is full.
+func (l *devLoop) passing(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var stopped *folder.Failure
+	where := ""
+	if errors.As(err, &stopped) {
+		where, err = stopped.Path+": ", stopped.Err
+	}
+	_, message, _ := explain(err)
+	l.screen.say(red, "%snot stored: %s", where, message)
+	return nil
+}
+
+// changed says in a line or two what became of a blueprint.
+func (l *devLoop) changed(change folder.Change) {
+	word := map[string]string{folder.Create: "created", folder.Update: "updated", folder.Delete: "deleted"}[change.Action]
+	var parts []string
+	if change.From != "" {
+		parts = append(parts, "renamed from "+change.From)
+	}
+	for _, f := range change.Fields {
+		parts = append(parts, f.String())
+	}
+	parts = append(parts, change.NodeLines()...)
+	for _, t := range change.Triggers {
+		if t.Action != folder.Keep && change.Action != folder.Create {
+			parts = append(parts, "trigger "+string(t.Type)+" "+t.Action+"d")
+		}
+	}
+	if change.Action == folder.Create {
+		parts = append(parts, counted(len(change.Nodes), "node"))
+	}
+	line := change.Path + ": " + word
+	if len(parts) > 0 {
+		line += ": " + strings.Join(parts, "; ")
+	}
+	l.screen.say(green, "%s", blueprint.OneLine(short500(line)))
+	for _, t := range change.Triggers {
+		if t.Action == folder.Create && (t.Type == blueprint.TriggerWebhook || t.Type == blueprint.TriggerSlack) {
+			route := map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "blueprint", blueprint.TriggerSlack: "slack"}[t.Type]
+			l.screen.say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.apiHost(), route, t.ID)
+		}
+	}
+}
+
+// short500 bounds a line.
+func short500(line string) string {
+	if r := []rune(line); len(r) > 500 {
+		return string(r[:500]) + "..."
+	}
+	return line
+}

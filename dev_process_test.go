@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// developing is a running blueprintd dev.
+type developing struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	lines chan string
+	seen  []string
+	log   *bytes.Buffer
+	host  string
+}
+
+// startDev runs the real binary with `dev` and waits until it watches.
+func startDev(t *testing.T, dir string, args ...string) *developing {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &developing{t: t, lines: make(chan string, 1000), log: &bytes.Buffer{}}
+	d.cmd = exec.Command(path, append([]string{"dev", dir, "--addr", "127.0.0.1:0", "--api-key", testKey}, args...)...)
+	d.cmd.Dir, d.cmd.Stderr = t.TempDir(), d.log
+	out, err := d.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(d.lines)
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			d.lines <- lines.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		d.cmd.Process.Kill()
+		if t.Failed() {
+			t.Logf("standard error:\n%s", d.log)
+		}
+	})
+	d.host = strings.TrimPrefix(regexp.MustCompile(`on http://\S+`).FindString(d.until(`develops .* on http://`)), "on ")
+	return d
+}
+
+// until waits for a line that a pattern is found in, and gives it.
+func (d *developing) until(pattern string) string {
+	d.t.Helper()
+	expression, patience := regexp.MustCompile(pattern), time.After(30*time.Second)
+	for {
+		select {
+		case line, more := <-d.lines:
+			if !more {
+				d.t.Fatalf("it ended before it said %s, after\n%s\n%s", pattern, strings.Join(d.seen, "\n"), d.log)
+			}
+			d.seen = append(d.seen, line)
+			if expression.MatchString(line) {
+				return line
+			}
+		case <-patience:
+			d.t.Fatalf("it does not say %s, but\n%s\n%s", pattern, strings.Join(d.seen, "\n"), d.log)
+		}
+	}
+}
+
+// stop presses Ctrl-C and expects a clean end.
+func (d *developing) stop() {
+	d.t.Helper()
+	if err := d.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		d.t.Fatal(err)
+	}
+	for line := range d.lines {
+		d.seen = append(d.seen, line)
+	}
+	if err := d.cmd.Wait(); err != nil {
+		d.t.Errorf("it ended with %v\n%s", err, d.log)
+	}
+}
+
+// save writes a file as editors do: another one moved into its place.
+func save(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path+".new", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const devFlow = `title: A
+blueprint_map:
+  nodes:
+    - {id: a, type: TYPE, title: A, config: {text: "TEXT"}}
+triggers:
+  - {triggerType: webhook, config: {secret: null}}
+`
+
+func TestDev(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "flows")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := filepath.Join(dir, "a.blueprint.yaml")
+	with := func(kind, text string) string {
+		return strings.NewReplacer("TYPE", kind, "TEXT", text).Replace(devFlow)
+	}
+	save(t, a, with("template", "hi"))
+	d := startDev(t, dir)
+	d.until(`dashboard http://.*/setup\?token=`)
+	d.until(`^a.blueprint.yaml: created: 1 node$`)
+	d.until(`webhook http://.*/webhooks/blueprint/`)
+	d.until(`^watching `)
+
+	save(t, a, with("template", "hello {{inputData.name}}"))
+	d.until(`^a.blueprint.yaml: updated: ~ node a: config.text: "hi" -> `)
+	d.until(`^a.blueprint.yaml: failed: node "a": .*name`)
+	d.until(`/runs/exec_`)
+	save(t, filepath.Join(dir, "a.input.json"), `{"name": "Ada"}`)
+	d.until(`^a.blueprint.yaml: completed: .*hello Ada`)
+	save(t, filepath.Join(dir, "a.input.json"), `{`)
+	d.until(`^a.blueprint.yaml: not run: .*a.input.json: `)
+	save(t, filepath.Join(dir, "a.input.json"), `{"name": "Bo"}`)
+	d.until(`hello Bo`)
+
+	// Tests beside it run instead, those that only name it too.
+	tested := "blueprint: a.blueprint.yaml\ntests:\n  - {name: greets, inputData: {name: Cy}, expect: {status: completed, output: {text: WANT}}}\n"
+	save(t, filepath.Join(dir, "more.test.yaml"), strings.Replace(tested, "WANT", "hello Cy", 1))
+	d.until(`✓ .*more.test.yaml: greets`)
+	save(t, filepath.Join(dir, "more.test.yaml"), strings.Replace(tested, "WANT", "hello Di", 1))
+	d.until(`✗ .*more.test.yaml: greets`)
+	save(t, a, with("template", "hello {{inputData.name}}!"))
+	d.until(`^a.blueprint.yaml: updated: `)
+	d.until(`✗ .*more.test.yaml: greets`)
+	if err := os.Remove(filepath.Join(dir, "more.test.yaml")); err != nil {
+		t.Fatal(err)
+	}
+
+	// A bad file leaves what was there, which goes on serving.
+	save(t, a, with("nope", "hello"))
+	d.until(`^a.blueprint.yaml: has errors; what was there before stays$`)
+	p := &process{t: t, host: d.host}
+	stored := at(p.query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
+	if len(stored) != 1 || !strings.Contains(valueLine(at(stored[0], "blueprint_map")), "hello {{inputData.name}}!") {
+		t.Errorf("stored %v", stored)
+	}
+
+	// A second file, one that waits, and its newer save, which takes its place.
+	b := filepath.Join(dir, "b.blueprint.yaml")
+	waits := "title: B\nblueprint_map:\n  nodes:\n    - {id: w, type: wait, title: W, config: {durationMs: DURATION}}\n"
+	save(t, b, strings.Replace(waits, "DURATION", "3600000", 1))
+	d.until(`^b.blueprint.yaml: created`)
+	save(t, b, strings.Replace(waits, "DURATION", "1", 1))
+	d.until(`^b.blueprint.yaml: updated: `)
+	d.until(`^b.blueprint.yaml: completed: `)
+	if err := os.Rename(b, filepath.Join(dir, "c.blueprint.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	d.until(`^c.blueprint.yaml: updated: renamed from b.blueprint.yaml$`)
+	if err := os.Remove(filepath.Join(dir, "c.blueprint.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	d.until(`^c.blueprint.yaml: deleted$`)
+	d.stop()
+	if log := d.log.String(); !strings.Contains(log, "a.blueprint.yaml:4:") || !strings.Contains(log, `unknown node type "nope"`) {
+		t.Errorf("standard error:\n%s", log)
+	}
+	for _, line := range d.seen {
+		if strings.Contains(line, "\x1b") {
+			t.Errorf("a pipe was sent %q", line)
+		}
+	}
+}
+
+// TestDevKeeps develops in a database: what is there stays there, and is not run.
+func TestDevKeeps(t *testing.T) {
+	folder := t.TempDir()
+	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	a := filepath.Join(dir, "a.blueprint.yaml")
+	save(t, a, strings.NewReplacer("TYPE", "template", "TEXT", "hi").Replace(devFlow))
+	d := startDev(t, dir, "--db", db, "--no-run", "--name", "mine")
+	d.until(`^a.blueprint.yaml: created`)
+	d.until(`^watching `)
+	save(t, a, strings.NewReplacer("TYPE", "template", "TEXT", "ho").Replace(devFlow))
+	d.until(`^a.blueprint.yaml: updated: `)
+	if err := os.Remove(a); err != nil {
+		t.Fatal(err)
+	}
+	save(t, filepath.Join(dir, "b.blueprint.yaml"), strings.NewReplacer("title: A", "title: B", "TYPE", "template", "TEXT", "b").Replace(devFlow))
+	d.until(`^b.blueprint.yaml: created`)
+	d.stop()
+	for _, line := range d.seen {
+		if strings.Contains(line, "completed") || strings.Contains(line, "deleted") {
+			t.Errorf("it says %q", line)
+		}
+	}
+	wantSync(t, []string{dir, "--db", db, "--name", "mine"}, 0, "its file is gone; --prune deletes it", "nothing to do")
+}

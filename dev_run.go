@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/engine"
+	"blueprintd/folder"
+)
+
+// devRun is what goes on with a file that was saved.
+type devRun struct {
+	stop context.CancelCauseFunc
+	over chan struct{}
+}
+
+// errSavedAgain stops what goes on with a file because a newer one is there.
+var errSavedAgain = errors.New("its file was saved again")
+
+// rerun runs the tests beside a file, or the blueprint itself. What still goes on
+// with the file from an earlier save is stopped first: there are never two.
+func (l *devLoop) rerun(ctx context.Context, path string) {
+	l.endRun(path)
+	ctx, stop := context.WithCancelCause(ctx)
+	r := &devRun{stop, make(chan struct{})}
+	l.running[path] = r
+	tests := l.testsBeside(path)
+	go func() {
+		defer close(r.over)
+		defer stop(context.Canceled)
+		if len(tests) > 0 {
+			l.test(ctx, tests)
+			return
+		}
+		l.start(ctx, path)
+	}()
+}
+
+func (l *devLoop) endRun(path string) {
+	if before := l.running[path]; before != nil {
+		before.stop(errSavedAgain)
+		<-before.over
+		delete(l.running, path)
+	}
+}
+
+func (l *devLoop) endRuns() {
+	for path := range l.running {
+		l.running[path].stop(context.Canceled)
+	}
+	for path := range l.running {
+		l.endRun(path)
+	}
+}
+
+// start runs the stored blueprint of a file and says how that ended.
+func (l *devLoop) start(ctx context.Context, path string) {
+	outcome, err := l.execute(ctx, path)
+	switch {
+	case ctx.Err() != nil: // a newer one is saved, or all is over
+	case err != nil:
+		_, message, _ := explain(err)
+		l.screen.say(red, "%s: not run: %s", path, message)
+	case outcome == nil:
+		l.screen.say("", "%s: has no nodes to run", path)
+	case outcome.Status == blueprint.StatusCompleted:
+		l.screen.say(green, "%s: completed: %s", path, valueLine(outcome.Output))
+	case outcome.Status == blueprint.StatusPaused:
+		what := "an answer"
+		if a := outcome.AwaitingInput; a != nil {
+			what = string(a.Kind) + " at node " + a.NodeID + ": " + blueprint.OneLine(a.Prompt)
+		}
+		l.screen.say(yellow, "%s: paused, waits for %s", path, what)
+		l.screen.say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
+	default:
+		l.screen.say(red, "%s: %s: %s", path, outcome.Status, blueprint.OneLine(failureText(outcome)))
+		l.screen.say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
+	}
+}
+
+// execute runs the stored blueprint of a file; nil when there is nothing to run.
+func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
+	s := l.server
+	list, _, err := s.store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: folder.SourceOf(l.options.Name, path), Page: 1, Limit: 1})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	definition, _, err := s.store.Definition(ctx, l.owner, list[0].ID)
+	if err != nil || definition.Map == nil || len(definition.Map.Nodes) == 0 {
+		return nil, err
+	}
+	input, err := l.input(ctx, path, list[0].ID)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := s.engine.Start(&blueprint.StartRequest{Definition: definition, Principal: l.owner, CanManage: true, InputData: input}, engine.AtEnd)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := handle.Wait(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), errSavedAgain) {
+		// That it has ended meanwhile is no error.
+		if err := s.engine.Cancel(context.WithoutCancel(ctx), handle.ID, errSavedAgain.Error()); err != nil && blueprint.CodeOf(err) != blueprint.CodeConflict {
+			return nil, err
+		}
+	}
+	return outcome, err
+}
+
+// input is what a blueprint is run with: the file beside it, what it was last run
+// with, or nothing.
+func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, error) {
+	listing, err := folder.Scan(l.dir)
+	if err != nil {
+		return nil, err
+	}
+	name := folder.Stem(path) + ".input.json"
+	if listing[name] != nil {
+		data, err := folder.Read(l.dir, name, file.MaxSize)
+		if err != nil {
+			return nil, err
+		}
+		value, err := blueprint.Decode(data)
+		if err != nil {
+			return nil, failed("", "%s: %s", filepath.Join(l.dir, name), err)
+		}
+		return value, nil
+	}
+	last, err := l.server.store.ExecutionLogs(ctx, l.owner, blueprintID, 1, 0)
+	if err == nil && len(last) > 0 {
+		view, err := l.server.engine.View(ctx, last[0])
+		if err == nil && view.InputData != nil {
+			return view.InputData, nil
+		}
+	}
+	return map[string]any{}, err
+}
+
+// valueLine writes a value on one line, as much of it as is worth reading there.
+func valueLine(value any) string {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return "?"
+	}
+	return blueprint.OneLine(short500(string(data)))
+}

@@ -1,0 +1,174 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/engine"
+	"blueprintd/outbound"
+)
+
+// calling adds a node type that notes a call: config.fails times it fails
+// afterwards, and config.size is how long its body is.
+func calling(o *engine.Options) {
+	o.Catalogue = maps.Clone(o.Catalogue)
+	o.Catalogue["ring"] = &blueprint.NodeType{Type: "ring", Title: "ring", Effect: blueprint.EffectIdempotent, Run: func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		if id := text(task.Config["connectionId"]); id != "" {
+			if _, err := task.Connect(ctx, id); err != nil {
+				return blueprint.Result{}, err
+			}
+		}
+		body := text(task.Config["body"]) + strings.Repeat("x", number(task.Config["size"]))
+		outbound.Note(ctx, blueprint.Exchange{
+			Request:  blueprint.ExchangeRequest{Method: "POST", URL: "http://a.example/?q=" + text(task.Config["body"]), Headers: map[string]string{"x-said": text(task.Config["body"])}, Body: body},
+			Response: &blueprint.ExchangeResponse{Status: 200, Body: map[string]any{"said": body}},
+		})
+		if task.Attempt <= number(task.Config["fails"]) {
+			return blueprint.Result{}, &blueprint.Failure{Code: "busy", Message: "busy"}
+		}
+		return blueprint.Result{Output: "rung"}, nil
+	}}
+}
+
+// recorded starts a run that is recorded.
+func (w *world) recorded(d *blueprint.Definition) *engine.Handle {
+	r := request(d)
+	r.Record = true
+	return w.startWith(r, engine.AtOnce)
+}
+
+// tape gives who called in a run, and at which attempt.
+func (w *world) tape(id string) (called string, list []blueprint.Exchange) {
+	w.Helper()
+	list, recorded, err := w.Exchanges(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: id}})
+	if err != nil || !recorded {
+		w.Fatalf("recorded %v, %v", recorded, err)
+	}
+	var all []string
+	for _, x := range list {
+		all = append(all, fmt.Sprint(x.NodeID, " ", x.Attempt))
+	}
+	return strings.Join(all, ", "), list
+}
+
+func TestARecordedRunKeepsItsExchanges(t *testing.T) {
+	var l library
+	testWith(t, func(o *engine.Options) {
+		calling(o)
+		o.Blueprints = &l
+	}, func(w *world) {
+		l.w = w
+		inner := w.define(`c ring {}`)
+		h := w.recorded(w.define(`
+			a ring {"fails": 1} | {"retry": {"maxAttempts": 2, "delayMs": 10}}
+			` + each("l", `"items": [1, 2]`, "", `r ring {}`) + `
+			s call {"blueprintId": "` + inner.BlueprintID + `"}
+			q ask {"prompt": "?"}
+			z ring {}`))
+		w.settle(h.ID)
+		w.advance(time.Second)
+		if x := w.settle(h.ID); x.Status != blueprint.StatusPaused {
+			t.Fatalf("%s: %+v", x.Status, x.Failure)
+		}
+		const soFar = "a 1, a 2, l[0]/r 1, l[1]/r 1"
+		if got, _ := w.tape(h.ID); got != soFar {
+			t.Errorf("while it is paused: %s", got)
+		}
+		for _, child := range w.children() {
+			if got, _ := w.tape(child.Row.ID); got != "c 1" {
+				t.Errorf("the run that it started: %s", got)
+			}
+		}
+		w.reboot()
+		if got, _ := w.tape(h.ID); got != soFar {
+			t.Errorf("after a crash: %s", got)
+		}
+		w.answerOK(h.ID, "q", "yes")
+		w.settle(h.ID)
+		if got, _ := w.tape(h.ID); got != soFar+", z 1" {
+			t.Errorf("at the end: %s", got)
+		}
+		again := w.repeat(h.ID, "z")
+		if got, _ := w.tape(again.ID); got != soFar+", z 1" {
+			t.Errorf("of a retry: %s", got)
+		}
+	})
+}
+
+func TestARunThatIsNotRecordedKeepsNone(t *testing.T) {
+	testWith(t, calling, func(w *world) {
+		x := w.run(w.define(`a ring {}`))
+		list, recorded, err := w.Exchanges(context.Background(), &blueprint.StoredExecution{Row: blueprint.ExecutionRow{ID: x.ID}})
+		if len(list) > 0 || recorded || err != nil {
+			t.Errorf("%v %v %v", list, recorded, err)
+		}
+	})
+}
+
+func TestARecordingIsBounded(t *testing.T) {
+	testWith(t, func(o *engine.Options) {
+		calling(o)
+		o.Limits.Tape = 10_000
+	}, func(w *world) {
+		h := w.recorded(w.define(`
+			a ring {"size": 2000}
+			b ring {"size": 2000}
+			c ring {"size": 2000}
+			d ring {}`))
+		x := w.settle(h.ID)
+		if got, _ := w.tape(h.ID); got != "a 1, b 1" {
+			t.Errorf("kept: %s", got)
+		}
+		warned := 0
+		for _, line := range x.Logs {
+			if strings.Contains(line.Message, "recording of this run is full") && line.Level == "warn" {
+				warned++
+			}
+		}
+		if warned != 1 {
+			t.Errorf("%d warnings in %+v", warned, x.Logs)
+		}
+	})
+}
+
+func TestRecordingsHoldNoSecrets(t *testing.T) {
+	testWith(t, func(o *engine.Options) {
+		calling(o)
+		o.Connections = known()
+	}, func(w *world) {
+		d := w.defineWith(`
+			a ring {"body": "{{word}}", "connectionId": "http"}
+			b ring {"body": "{{pin}}"}
+			c ring {"body": "`+token+`"}
+			q ask {"prompt": "?"}`, `[{"name": "word", "secret": true, "default": "the long secret word"}, {"name": "pin", "secret": true, "default": "1234"}]`)
+		h := w.recorded(d)
+		w.settle(h.ID)
+		look := func(when string) {
+			_, list := w.tape(h.ID)
+			data, err := blueprint.Encode(list)
+			if err != nil || len(list) != 3 {
+				t.Fatal(len(list), err)
+			}
+			for _, hidden := range []string{"long secret", "1234", token} {
+				if strings.Contains(string(data), hidden) {
+					t.Errorf("%s, %q is in %s", when, hidden, data)
+				}
+			}
+		}
+		look("paused")
+		w.answerOK(h.ID, "q", "yes")
+		w.settle(h.ID)
+		look("ended")
+		stored := w.journal.stored(h.ID)
+		for _, hidden := range []string{"long secret", token, "a.example"} {
+			if strings.Contains(string(stored.Record)+string(stored.State), hidden) {
+				t.Errorf("%q is on the disk", hidden)
+			}
+		}
+	})
+}

@@ -1,0 +1,209 @@
+package folder
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+// Field is one value that changes. What may be a secret is Hidden and not there;
+// so are values that are no plain ones.
+type Field struct {
+	Path   string `json:"path"`
+	Before any    `json:"before,omitempty"`
+	After  any    `json:"after,omitempty"`
+	Hidden bool   `json:"hidden,omitempty"`
+}
+
+// NodeChange is a node that is added, removed or changed.
+type NodeChange struct {
+	Action string  `json:"action"` // Create, Update or Delete
+	ID     string  `json:"id"`
+	Type   string  `json:"type,omitempty"`
+	Fields []Field `json:"fields,omitempty"`
+}
+
+// mostFields is how many changed values of one thing are told.
+const mostFields = 20
+
+// private are names whose values are better not shown.
+var private = regexp.MustCompile(`(?i)secret|passw|token|authori[sz]ation|cookie|credential|api.?key|private`)
+
+// differences lists the values in which two differ, by their paths.
+func differences(path string, before, after any, out []Field) []Field {
+	if len(out) >= mostFields || blueprint.Equal(before, after) {
+		return out
+	}
+	a, isA := before.(map[string]any)
+	b, isB := after.(map[string]any)
+	if isA && isB {
+		names := maps.Clone(a)
+		maps.Copy(names, b)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			below := name
+			if path != "" {
+				below = path + "." + name
+			}
+			before, was := a[name]
+			after, is := b[name]
+			if was && is {
+				out = differences(below, before, after, out)
+			} else if len(out) < mostFields {
+				out = append(out, field(below, before, after))
+			}
+		}
+		return out
+	}
+	list, isList := before.([]any)
+	other, isToo := after.([]any)
+	if isList && isToo && len(list) == len(other) {
+		for i := range list {
+			out = differences(fmt.Sprintf("%s[%d]", path, i), list[i], other[i], out)
+		}
+		return out
+	}
+	return append(out, field(path, before, after))
+}
+
+func field(path string, before, after any) Field {
+	if private.MatchString(path) {
+		return Field{Path: path, Hidden: true}
+	}
+	return Field{Path: path, Before: plain(before), After: plain(after)}
+}
+
+// plain gives a value that fits into a line, and nothing of any other.
+func plain(value any) any {
+	switch value.(type) {
+	case map[string]any, []any:
+		return nil
+	}
+	return value
+}
+
+// byName gives the objects of a list by a member of theirs, and their names in
+// order.
+func byName(value any, key string) (map[string]map[string]any, []string) {
+	list, _ := value.([]any)
+	out := make(map[string]map[string]any, len(list))
+	var names []string
+	for _, element := range list {
+		object, _ := element.(map[string]any)
+		name, _ := object[key].(string)
+		if _, twice := out[name]; object != nil && !twice {
+			out[name] = object
+			names = append(names, name)
+		}
+	}
+	return out, names
+}
+
+func member(value any, name string) any {
+	object, _ := value.(map[string]any)
+	return object[name]
+}
+
+// nodeChanges compares the nodes of two maps, in the order of the newer.
+func nodeChanges(before, after any) (out []NodeChange) {
+	was, wasNames := byName(member(before, "nodes"), "id")
+	is, names := byName(member(after, "nodes"), "id")
+	kind := func(node map[string]any) string {
+		text, _ := node["type"].(string)
+		return text
+	}
+	for _, id := range names {
+		old, known := was[id]
+		switch {
+		case !known:
+			out = append(out, NodeChange{Action: Create, ID: id, Type: kind(is[id])})
+		case !blueprint.Equal(old, is[id]):
+			out = append(out, NodeChange{Action: Update, ID: id, Type: kind(is[id]), Fields: differences("", old, is[id], nil)})
+		}
+	}
+	for _, id := range wasNames {
+		if is[id] == nil {
+			out = append(out, NodeChange{Action: Delete, ID: id, Type: kind(was[id])})
+		}
+	}
+	return out
+}
+
+// mapChanges compares what maps hold besides nodes.
+func mapChanges(before, after any) (out []Field) {
+	was, _ := before.(map[string]any)
+	is, _ := after.(map[string]any)
+	names := map[string]any{}
+	maps.Copy(names, was)
+	maps.Copy(names, is)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		switch {
+		case blueprint.Equal(was[name], is[name]):
+		case name == "edges":
+			added, removed := edgeChanges(was[name], is[name])
+			if added+removed > 0 {
+				out = append(out, Field{Path: "edges", Before: fmt.Sprintf("%d removed", removed), After: fmt.Sprintf("%d added", added)})
+			} else {
+				out = append(out, Field{Path: "order of edges"})
+			}
+		case name == "nodes":
+			_, old := byName(was[name], "id")
+			_, now := byName(is[name], "id")
+			if slices.Sort(old); !slices.Equal(slices.Sorted(slices.Values(now)), old) {
+				continue
+			}
+			if _, before := byName(was[name], "id"); !slices.Equal(before, now) {
+				out = append(out, Field{Path: "order of nodes"})
+			}
+		default:
+			out = append(out, field(name, was[name], is[name]))
+		}
+	}
+	return out
+}
+
+func edgeChanges(before, after any) (added, removed int) {
+	count := map[string]int{}
+	tally := func(value any, by int) {
+		list, _ := value.([]any)
+		for _, edge := range list {
+			text, _ := blueprint.Encode(edge)
+			count[string(text)] += by
+		}
+	}
+	tally(after, 1)
+	tally(before, -1)
+	for _, n := range count {
+		added += max(n, 0)
+		removed += max(-n, 0)
+	}
+	return added, removed
+}
+
+// variableChanges compares environment variables without showing secrets.
+func variableChanges(before, after []any) (out []Field) {
+	was, old := byName(before, "name")
+	is, now := byName(after, "name")
+	for _, name := range append(now, slices.DeleteFunc(old, func(name string) bool { return is[name] != nil })...) {
+		path := "environment_variables." + name
+		switch {
+		case was[name] == nil:
+			out = append(out, Field{Path: path, After: "added"})
+		case is[name] == nil:
+			out = append(out, Field{Path: path, Before: "removed"})
+		default:
+			for _, f := range differences(path, was[name], is[name], nil) {
+				if was[name]["secret"] == true || is[name]["secret"] == true {
+					f = Field{Path: f.Path, Hidden: true}
+				}
+				out = append(out, f)
+			}
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, Field{Path: "environment_variables"})
+	}
+	return out
+}

@@ -1,0 +1,265 @@
+package folder
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// What is to be done with a blueprint or a trigger.
+const (
+	Create = "create"
+	Update = "update"
+	Delete = "delete"
+	Keep   = "keep" // nothing is done, but there is something to say
+)
+
+// Plan says what makes a server match a folder. It is never changed.
+type Plan struct {
+	Name    string   `json:"name"` // of the folder
+	Changes []Change `json:"changes"`
+	// quiet are blueprints that are as their files are, though somebody changed
+	// them since: only what is known of them is brought up to date.
+	quiet []Change
+}
+
+// Change is what is to be done with one blueprint.
+type Change struct {
+	Action   string          `json:"action"` // Create, Update, Delete or Keep
+	Path     string          `json:"path"`
+	From     string          `json:"from,omitempty"` // the path that the file had before
+	ID       string          `json:"id,omitempty"`   // "" before it is created
+	Title    string          `json:"title"`
+	Fields   []Field         `json:"fields,omitempty"`
+	Nodes    []NodeChange    `json:"nodes,omitempty"`
+	Triggers []TriggerChange `json:"triggers,omitempty"`
+	// Conflict says why this is not done without force; Note says something else.
+	Conflict string `json:"conflict,omitempty"`
+	Note     string `json:"note,omitempty"`
+
+	create blueprint.NewBlueprint
+	patch  blueprint.BlueprintPatch
+	after  blueprint.BlueprintPatch // what a new blueprint becomes once it is whole
+}
+
+// TriggerChange is what is to be done with one trigger.
+type TriggerChange struct {
+	Action string                `json:"action"`
+	Type   blueprint.TriggerType `json:"type"`
+	ID     string                `json:"id,omitempty"`
+	Fields []Field               `json:"fields,omitempty"`
+	Note   string                `json:"note,omitempty"`
+
+	config map[string]any // of a new one, or what changes
+	active *bool
+}
+
+// Options say how to compare.
+type Options struct {
+	Name  string // of the folder
+	Prune bool   // delete what has no place in the folder any more
+	Force bool   // overwrite what somebody changed on the server
+	// Secret makes a secret, for a trigger whose file leaves its own out.
+	Secret func() string
+}
+
+// Compare says what makes the blueprints of the folder on a server be as its
+// files are. Blueprints without a source of the folder's name are passed over.
+func Compare(files []Desired, have []Deployed, o Options) *Plan {
+	p := &Plan{Name: o.Name, Changes: []Change{}}
+	have = slices.DeleteFunc(slices.Clone(have), func(d Deployed) bool { return !strings.HasPrefix(d.Source, SourceOf(o.Name, "")) })
+	on := map[string]*Deployed{}
+	for i := range have {
+		on[pathOf(o.Name, have[i].Source)] = &have[i]
+	}
+	renamed := renames(files, on)
+	for _, from := range renamed {
+		delete(on, from)
+	}
+	byPath := map[string]*Deployed{}
+	for i := range have {
+		byPath[pathOf(o.Name, have[i].Source)] = &have[i]
+	}
+	for i := range files {
+		file := &files[i]
+		present := on[file.Path]
+		delete(on, file.Path)
+		from, moved := renamed[file.Path]
+		if moved {
+			present = byPath[from]
+		}
+		switch {
+		case present == nil:
+			p.Changes = append(p.Changes, created(file, o))
+		default:
+			change := updated(file, present, o)
+			change.From = from
+			p.add(change, present)
+		}
+	}
+	for path, gone := range on {
+		p.Changes = append(p.Changes, leftOver(path, gone, o))
+	}
+	slices.SortStableFunc(p.Changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(rank(a.Action), rank(b.Action)), cmp.Compare(a.Path, b.Path))
+	})
+	return p
+}
+
+// rank puts what makes things before what deletes them.
+func rank(action string) int { return slices.Index([]string{Update, Create, Keep, Delete}, action) }
+
+// add takes a change of a blueprint that is there, unless it changes nothing.
+func (p *Plan) add(change Change, present *Deployed) {
+	pending := slices.ContainsFunc(change.Triggers, func(t TriggerChange) bool { return t.Action != Keep })
+	if len(change.Fields)+len(change.Nodes) > 0 || pending || change.From != "" {
+		p.Changes = append(p.Changes, change)
+		return
+	}
+	if present.SyncedVersion != present.Version {
+		p.quiet = append(p.quiet, Change{Action: Update, ID: change.ID, patch: change.patch})
+	}
+	if len(change.Triggers) > 0 {
+		change.Action, change.Conflict = Keep, ""
+		p.Changes = append(p.Changes, change)
+	}
+}
+
+// Pending counts what Apply would do, by action.
+func (p *Plan) Pending() map[string]int {
+	counts := map[string]int{}
+	for _, change := range p.Changes {
+		if change.Action != Keep && change.Conflict == "" {
+			counts[change.Action]++
+		}
+	}
+	return counts
+}
+
+// Conflicts counts what Apply leaves alone because somebody changed it.
+func (p *Plan) Conflicts() (n int) {
+	for _, change := range p.Changes {
+		if change.Conflict != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// renames finds files that were known by another path: the only ones of their
+// title that are new and gone, or of their title and map when there are several.
+func renames(files []Desired, on map[string]*Deployed) map[string]string {
+	here := map[string]bool{}
+	for _, file := range files {
+		here[file.Path] = true
+	}
+	out, taken := map[string]string{}, map[string]bool{}
+	for _, wholly := range []bool{true, false} {
+		pairs, rivals := map[string][]string{}, map[string]int{}
+		for _, file := range files {
+			if on[file.Path] != nil || out[file.Path] != "" {
+				continue
+			}
+			for _, path := range slices.Sorted(maps.Keys(on)) {
+				if b := on[path]; !here[path] && !taken[path] && b.Title == file.Title && (!wholly || blueprint.Equal(b.BlueprintMap, file.Map)) {
+					pairs[file.Path] = append(pairs[file.Path], path)
+					rivals[path]++
+				}
+			}
+		}
+		for path, from := range pairs {
+			if len(from) == 1 && rivals[from[0]] == 1 {
+				out[path], taken[from[0]] = from[0], true
+			}
+		}
+	}
+	return out
+}
+
+// created is a blueprint that the server does not have.
+func created(file *Desired, o Options) Change {
+	c := Change{Action: Create, Path: file.Path, Title: file.Title, create: blueprint.NewBlueprint{
+		Title: file.Title, Description: file.Description, Status: file.Status, Tags: file.Tags, Map: file.Map, Variables: file.Variables, Budget: file.Budget,
+		Source: SourceOf(o.Name, file.Path),
+	}}
+	c.Nodes = nodeChanges(nil, file.Map)
+	if file.Visibility != "" && file.Visibility != blueprint.VisibilityPrivate {
+		c.after = blueprint.BlueprintPatch{Visibility: &file.Visibility, Source: &c.create.Source}
+	}
+	c.Triggers = triggerChanges(file.Triggers, nil, o)
+	return c
+}
+
+// updated is a blueprint that the server has.
+func updated(file *Desired, have *Deployed, o Options) Change {
+	source := SourceOf(o.Name, file.Path)
+	c := Change{Action: Update, Path: file.Path, ID: have.ID, Title: file.Title, patch: blueprint.BlueprintPatch{Source: &source}}
+	text := func(name, want, is string, into **string) {
+		if want != is {
+			c.Fields = append(c.Fields, Field{Path: name, Before: is, After: want})
+			*into = &want
+		}
+	}
+	text("title", file.Title, have.Title, &c.patch.Title)
+	text("description", file.Description, have.Description, &c.patch.Description)
+	text("status", cmp.Or(file.Status, have.Status), have.Status, &c.patch.Status)
+	text("visibility", cmp.Or(file.Visibility, have.Visibility), have.Visibility, &c.patch.Visibility)
+	if !slices.Equal(file.Tags, have.Tags) {
+		tags := append([]string{}, file.Tags...)
+		c.Fields = append(c.Fields, Field{Path: "tags", Before: have.Tags, After: tags})
+		c.patch.Tags = &tags
+	}
+	if file.Budget != nil && !sameBudget(file.Budget, have.Budget) {
+		c.Fields = append(c.Fields, Field{Path: "budget", Before: have.Budget, After: file.Budget})
+		c.patch.Budget = file.Budget
+	}
+	if want := blueprint.KeepSecrets(have.EnvironmentVariables, file.Variables); !blueprint.Equal(want, have.EnvironmentVariables) {
+		c.Fields = append(c.Fields, variableChanges(have.EnvironmentVariables, want)...)
+		variables := append([]any{}, file.Variables...)
+		c.patch.Variables = &variables
+	}
+	if !blueprint.Equal(file.Map, have.BlueprintMap) {
+		c.Fields = append(c.Fields, mapChanges(have.BlueprintMap, file.Map)...)
+		c.Nodes = nodeChanges(have.BlueprintMap, file.Map)
+		if len(c.Nodes) == 0 && len(c.Fields) == 0 {
+			c.Fields = append(c.Fields, Field{Path: "blueprint_map"})
+		}
+		c.patch.Map = &file.Map
+	}
+	c.Triggers = triggerChanges(file.Triggers, have.Triggers, o)
+	if have.SyncedVersion != have.Version && !o.Force {
+		c.Conflict = edited(&have.Blueprint)
+	}
+	return c
+}
+
+// edited says that somebody changed a blueprint since it was made from its file.
+func edited(b *blueprint.Blueprint) string {
+	return fmt.Sprintf("it was changed on the server: it is version %s there, and the folder last made %s", b.Version, b.SyncedVersion)
+}
+
+// leftOver is a blueprint whose file is gone.
+func leftOver(path string, gone *Deployed, o Options) Change {
+	c := Change{Action: Delete, Path: path, ID: gone.ID, Title: gone.Title}
+	switch {
+	case !o.Prune:
+		c.Action, c.Note = Keep, "its file is gone; --prune deletes it"
+	case gone.SyncedVersion != gone.Version && !o.Force:
+		c.Conflict = edited(&gone.Blueprint)
+	}
+	return c
+}
+
+// sameBudget tells whether two budgets bound the same, one without limits being
+// none.
+func sameBudget(a, b *blueprint.Budget) bool {
+	same := func(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
+	if !a.Limits() || !b.Limits() {
+		return a.Limits() == b.Limits()
+	}
+	return same(a.Tokens, b.Tokens) && same(a.Calls, b.Calls) && cmp.Or(a.OnBreach, blueprint.BreachFails) == cmp.Or(b.OnBreach, blueprint.BreachFails)
+}

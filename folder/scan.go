@@ -1,0 +1,126 @@
+package folder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+)
+
+// The bounds of a folder. What goes beyond is no folder of blueprints.
+const (
+	MaxFiles   = 10_000  // blueprint, test and input files
+	MaxEntries = 200_000 // files and folders of any kind that are looked at
+	maxDepth   = 64
+)
+
+// Kind is what a file of the folder is for.
+type Kind string
+
+// The kinds of files.
+const (
+	Blueprint Kind = "blueprint" // *.blueprint.yaml, .yml or .json
+	Test      Kind = "test"      // *.test.yaml, .yml or .json
+	Input     Kind = "input"     // *.input.json
+)
+
+// KindOf tells from its name what a file is for; "" when it is none of ours.
+func KindOf(name string) Kind {
+	stem, extension, _ := cutLast(path.Base(name))
+	if extension != "yaml" && extension != "yml" && extension != "json" {
+		return ""
+	}
+	first, kind, _ := cutLast(stem)
+	switch {
+	case first == "":
+		return ""
+	case kind == string(Blueprint), kind == string(Test), kind == string(Input) && extension == "json":
+		return Kind(kind)
+	}
+	return ""
+}
+
+func cutLast(name string) (before, after string, found bool) {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return "", "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// Stem gives the path of a file without its kind and extension: files with the
+// same one belong together.
+func Stem(name string) string {
+	stem, _, _ := cutLast(name)
+	stem, _, _ = cutLast(stem)
+	return stem
+}
+
+// Listing is the files of a folder, by their paths in it, with slashes.
+type Listing map[string]fs.FileInfo
+
+// Scan lists the files of a folder and of those below it. Folders whose names
+// begin with a dot, node_modules, and links that lead out of the folder are left
+// out; linked folders are not entered. What disappears meanwhile is not there.
+func Scan(folder string) (Listing, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	found, entries := Listing{}, 0
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if entries++; entries > MaxEntries {
+			return fmt.Errorf("the folder holds more than %d files and folders", MaxEntries)
+		}
+		switch {
+		case err != nil && name != "." && errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return err
+		case entry.IsDir():
+			hidden := strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || strings.Count(name, "/") >= maxDepth
+			if name != "." && hidden {
+				return fs.SkipDir
+			}
+			return nil
+		case KindOf(name) == "" || strings.HasPrefix(entry.Name(), "."):
+			return nil
+		}
+		info, err := root.Stat(name)
+		if err != nil || !info.Mode().IsRegular() {
+			return nil // it is gone, or a link to nowhere or out of the folder
+		}
+		if found[name] = info; len(found) > MaxFiles {
+			return fmt.Errorf("the folder holds more than %d blueprint and test files", MaxFiles)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// Read gives the content of a file of the folder, of at most a number of bytes.
+// It never follows a link out of the folder.
+func Read(folder, name string, most int64) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than %d bytes", most)
+	}
+	return data, err
+}

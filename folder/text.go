@@ -1,0 +1,143 @@
+package folder
+
+import (
+	"cmp"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
+
+// signs begin the lines of what is done.
+var signs = map[string]string{Create: "+", Update: "~", Delete: "-", Keep: "?"}
+
+// Lines says a change to people: a line with what becomes of the blueprint, then
+// what is different in it, indented. Each begins with "+", "~", "-", "?" for what is
+// only told, or "!" for a conflict. Texts of users are quoted, so that each line
+// is one.
+func (c *Change) Lines() []string {
+	first := fmt.Sprintf("%s %s  %s", signs[c.Action], blueprint.OneLine(c.Path), shown(c.Title))
+	if c.ID != "" && c.Action != Create {
+		first += "  " + c.ID
+	}
+	lines := []string{first}
+	add := func(format string, args ...any) { lines = append(lines, "    "+fmt.Sprintf(format, args...)) }
+	if c.Conflict != "" {
+		lines[0] = "!" + first[1:]
+		add("%s; --force overwrites that", c.Conflict)
+	}
+	if c.Note != "" {
+		add("%s", c.Note)
+	}
+	if c.From != "" {
+		add("renamed from %s", blueprint.OneLine(c.From))
+	}
+	if c.Action == Create {
+		add("%s", counted(len(c.Nodes), "node"))
+	}
+	for _, f := range c.Fields {
+		add("%s", f)
+	}
+	for _, line := range c.NodeLines() {
+		add("%s", line)
+	}
+	for _, t := range c.Triggers {
+		line := signs[t.Action] + " trigger " + string(t.Type)
+		if t.ID != "" && t.Action != Create {
+			line += " " + t.ID
+		}
+		add("%s", line+listed(t.Fields, t.Note))
+	}
+	return lines
+}
+
+// NodeLines says which nodes change, a line for each; nothing of a new blueprint.
+func (c *Change) NodeLines() (lines []string) {
+	if c.Action == Create {
+		return nil
+	}
+	for _, n := range c.Nodes {
+		line := fmt.Sprintf("%s node %s", signs[n.Action], blueprint.OneLine(n.ID))
+		if n.Action == Create && n.Type != "" {
+			line += " (" + blueprint.OneLine(n.Type) + ")"
+		}
+		lines = append(lines, line+listed(n.Fields, ""))
+	}
+	return lines
+}
+
+func listed(fields []Field, note string) string {
+	var parts []string
+	for _, f := range fields {
+		parts = append(parts, f.String())
+	}
+	if note != "" {
+		parts = append(parts, note)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
+}
+
+// String says what a value was and is, as far as that fits.
+func (f Field) String() string {
+	path := blueprint.OneLine(f.Path)
+	switch {
+	case f.Hidden, f.Before == nil && f.After == nil:
+		return path + " changed"
+	case f.Path == "edges":
+		return fmt.Sprintf("edges: %v, %v", f.After, f.Before)
+	}
+	return fmt.Sprintf("%s: %s -> %s", path, shown(f.Before), shown(f.After))
+}
+
+// mostShown is how many characters of a value a line has.
+const mostShown = 48
+
+// shown writes a value of a user into a line.
+func shown(value any) string {
+	if value == nil {
+		return "none"
+	}
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return "?"
+	}
+	text := string(data)
+	if text == "null" {
+		return "none"
+	}
+	if utf8.RuneCountInString(text) > mostShown {
+		text = string([]rune(text)[:mostShown]) + "..."
+	}
+	return blueprint.OneLine(text)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// Summary says in one line what Apply would do, or has done.
+func (p *Plan) Summary(done bool) string {
+	var parts []string
+	counts := p.Pending()
+	for _, each := range [][3]string{{Create, "to create", "created"}, {Update, "to update", "updated"}, {Delete, "to delete", "deleted"}} {
+		if n := counts[each[0]]; n > 0 {
+			word := each[1]
+			if done {
+				word = each[2]
+			}
+			parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		}
+	}
+	if n := p.Conflicts(); n > 0 {
+		parts = append(parts, counted(n, "conflict"))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "nothing to do")
+}

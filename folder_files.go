@@ -1,0 +1,120 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/folder"
+)
+
+// readFolder reads the blueprint files of a folder and shows what is wrong with
+// them. It gives how many are bad; the others are wanted.
+func readFolder(out io.Writer, dir string, listing folder.Listing) (wanted []folder.Desired, bad int) {
+	for _, name := range slices.Sorted(maps.Keys(listing)) {
+		if folder.KindOf(name) != folder.Blueprint {
+			continue
+		}
+		desired, ok := readDesired(out, dir, name)
+		if !ok {
+			bad++
+			continue
+		}
+		wanted = append(wanted, desired)
+	}
+	return wanted, bad
+}
+
+// readDesired reads one file of a folder and shows all that is wrong with it; it
+// is wanted only when it can run.
+func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
+	called := filepath.Join(dir, filepath.FromSlash(name))
+	data, err := folder.Read(dir, name, file.MaxSize)
+	if err != nil {
+		fmt.Fprintf(out, "%s: cannot be read: %s\n", blueprint.OneLine(called), cause(err))
+		return folder.Desired{}, false
+	}
+	b, issues, err := parseBlueprint(called, data)
+	var syntax *file.SyntaxError
+	if errors.As(err, &syntax) {
+		fmt.Fprintln(out, blueprint.OneLine(syntax.Error()))
+		fmt.Fprint(out, syntax.Excerpt())
+		return folder.Desired{}, false
+	}
+	issues = slices.DeleteFunc(issues, func(issue blueprint.Issue) bool { return ofLeftOutSecret(b, issue) })
+	showIssues(out, b, issues)
+	if slices.ContainsFunc(issues, func(issue blueprint.Issue) bool { return issue.Severity != blueprint.SeverityWarning }) {
+		return folder.Desired{}, false
+	}
+	return desired(name, b), true
+}
+
+// parseBlueprint reads a file whose content is there already.
+func parseBlueprint(called string, data []byte) (*blueprintFile, []blueprint.Issue, error) {
+	document, err := file.Parse(called, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &fileReader{b: &blueprintFile{document: document}}
+	r.read()
+	return r.b, r.issues, nil
+}
+
+// ofLeftOutSecret tells whether an issue says what import does about a secret
+// that is null: on a server it may be there already.
+func ofLeftOutSecret(b *blueprintFile, issue blueprint.Issue) bool {
+	if issue.Severity != blueprint.SeverityWarning || len(issue.Path) != 4 || issue.Path[0] != "triggers" || issue.Path[2] != "config" {
+		return false
+	}
+	i, _ := issue.Path[1].(int)
+	return leftOut(rawTrigger(b, i).config, issue.Path[3:])
+}
+
+// rawTrigger is a trigger as it stands in a file that has no errors: with its
+// secrets that are null.
+func rawTrigger(b *blueprintFile, i int) triggerEntry {
+	entry := triggerEntry{active: true, config: map[string]any{}}
+	object, _ := b.document.Value.(map[string]any)
+	list, _ := object["triggers"].([]any)
+	if i < 0 || i >= len(list) {
+		return entry
+	}
+	trigger, _ := list[i].(map[string]any)
+	entry.kind, _ = trigger["triggerType"].(string)
+	if config, ok := trigger["config"].(map[string]any); ok {
+		entry.config = config
+	}
+	if active, ok := trigger["isActive"].(bool); ok {
+		entry.active = active
+	}
+	return entry
+}
+
+// desired gives what a file without errors wants of a server.
+func desired(path string, b *blueprintFile) folder.Desired {
+	d := folder.Desired{
+		Path: path, Title: b.title, Description: b.description, Tags: b.tags, Map: b.m, Variables: b.variables,
+		Status: b.status, Visibility: b.visibility, Budget: b.budget,
+	}
+	if d.Variables == nil {
+		d.Variables = []any{}
+	}
+	for i := range b.triggers {
+		raw := rawTrigger(b, i)
+		d.Triggers = append(d.Triggers, folder.DesiredTrigger{Type: blueprint.TriggerType(raw.kind), Config: raw.config, Active: raw.active})
+	}
+	return d
+}
+
+// showIssues points at everything that is wrong with a file, and shows the line.
+func showIssues(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
+	for _, issue := range issues {
+		fmt.Fprintln(out, blueprint.OneLine(b.document.Point(issue)))
+		fmt.Fprint(out, b.document.ExcerptOf(issue))
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+
+	"blueprintd/rpc"
+)
+
+// openAPIVersion is that of the interface. It is raised when something that a
+// client may rely on changes; new procedures and fields do not.
+const openAPIVersion = "1.0.0"
+
+// openAPI gives the description of the whole interface: of the procedures, and
+// of the plain routes.
+var openAPI = sync.OnceValues(func() ([]byte, error) {
+	service := &rpc.Service{}
+	d := rpc.NewOpenAPI(rpc.NewHandler(service.Procedures(), rpc.Options{Authenticator: nobodyKnown{}}).Procedures())
+	d.Info = map[string]any{
+		"title": "blueprintd", "version": openAPIVersion, "summary": "Workflow automation in one executable",
+		"description": openAPIDescription, "license": map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+	}
+	d.Tags = append(d.Tags, openAPITags...)
+	maps.Copy(d.Paths, openAPIPaths())
+	maps.Copy(d.Components["schemas"].(map[string]any), openAPISchemas())
+	maps.Copy(d.Components["responses"].(map[string]any), openAPIResponses())
+	return indented(d)
+})
+
+// nobodyKnown lets the table of procedures be put together without a server.
+type nobodyKnown struct{ rpc.Authenticator }
+
+const openAPIDescription = `A server stores blueprints (graphs of nodes), runs them, and starts them by triggers.
+
+Procedures stand under ` + "`/api/trpc/{router}.{procedure}`" + `. A query is a GET whose parameter ` + "`input`" + ` is URL-encoded JSON, a mutation a POST with a JSON body;
+either way the parameters are in an object ` + "`json`" + `, and what is answered is at ` + "`result.data.json`" + `:
+
+    curl -H "Authorization: Bearer $KEY" --get "$HOST/api/trpc/blueprint.list" --data-urlencode 'input={"json":{"limit":5}}'
+    curl -H "Authorization: Bearer $KEY" "$HOST/api/trpc/blueprint.create" -H 'Content-Type: application/json' -d '{"json":{"title":"Hello"}}'
+
+Clients of tRPC 10 and 11 with the superjson transformer call the same procedures, batches and streams included, which are not described here.
+The other routes take and give JSON as it is. Unknown fields of an input are ignored; an answer may get new fields.`
+
+// serveOpenAPI answers GET /openapi.json.
+func (s *server) serveOpenAPI(w http.ResponseWriter, r *http.Request) {
+	data, err := openAPI()
+	if err != nil {
+		s.rpc.WritePlainError(w, r, err)
+		return
+	}
+	serveDocument(w, r, "application/json", data)
+}
+
+// serveDocument sends a JSON document that is the same until the next version of
+// the program. It holds nothing of this server, and needs no key.
+func serveDocument(w http.ResponseWriter, r *http.Request, kind string, data []byte) {
+	sum := sha256.Sum256(data)
+	tag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if strings.Contains(r.Header.Get("If-None-Match"), tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	h.Set("Content-Type", kind)
+	_, _ = w.Write(data)
+}

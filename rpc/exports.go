@@ -1,0 +1,107 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+	"blueprintd/runfile"
+)
+
+// exportStore is what exports ask of the database besides.
+type exportStore interface {
+	// VersionContent gives what a blueprint had in one version, with its true secrets, to who can manage it.
+	VersionContent(ctx context.Context, p blueprint.Principal, id, version string) (*blueprint.BlueprintVersion, error)
+}
+
+type exchanges struct {
+	Recorded  bool                 `json:"recorded"`
+	Exchanges []blueprint.Exchange `json:"exchanges"`
+}
+
+// executionExchanges gives what a recorded run exchanged with other services, to
+// who may see the run.
+func (s *Service) executionExchanges(ctx context.Context, caller *Caller, in executionID) (exchanges, error) {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	if err != nil {
+		return exchanges{}, err
+	}
+	recording, err := s.Runner.Recording(ctx, stored)
+	if err != nil {
+		return exchanges{}, err
+	}
+	out := exchanges{recording.Recorded, recording.Exchanges}
+	if out.Exchanges == nil {
+		out.Exchanges = []blueprint.Exchange{}
+	}
+	return out, nil
+}
+
+func (s *Service) executionExport(ctx context.Context, caller *Caller, in executionID) (*runfile.File, error) {
+	return s.Export(ctx, caller.Principal, in.ID)
+}
+
+type testFiles struct {
+	Files []runfile.Named `json:"files"`
+}
+
+func (s *Service) executionExportTest(ctx context.Context, caller *Caller, in executionID) (testFiles, error) {
+	files, err := s.ExportTest(ctx, caller.Principal, in.ID)
+	return testFiles{files}, err
+}
+
+// ExportTest makes a test of a run; see runfile. Errors are as of Export.
+func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]runfile.Named, error) {
+	f, err := s.Export(ctx, principal, id)
+	if err != nil {
+		return nil, err
+	}
+	return f.TestFiles(func(nodeType string) bool {
+		kind := s.Catalogue[nodeType]
+		return kind == nil || kind.Effect == blueprint.EffectPure
+	})
+}
+
+// Export gives a run as a file for who can manage its blueprint, for the file
+// holds all of that: CodeForbidden for others who may see the run, CodeNotFound.
+func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id string) (*runfile.File, error) {
+	stored, canManage, err := s.Store.Execution(ctx, principal, id)
+	if err != nil {
+		return nil, err
+	}
+	if !canManage {
+		return nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; only who can manage it may export its runs")
+	}
+	recording, err := s.Runner.Recording(ctx, stored)
+	if err != nil {
+		return nil, err
+	}
+	row := &stored.Row
+	details, err := s.Store.GetBlueprint(ctx, principal, row.BlueprintID)
+	if err != nil {
+		return nil, err
+	}
+	content, err := s.Store.VersionContent(ctx, principal, row.BlueprintID, row.BlueprintVersion)
+	if err != nil {
+		return nil, err
+	}
+	info := s.Info()
+	return runfile.Make(runfile.Source{
+		Recording: recording, Connections: s.usedConnections(ctx, principal, recording), At: info.Now, Server: info.Version,
+		Blueprint: runfile.Blueprint{
+			ID: row.BlueprintID, Version: row.BlueprintVersion, Title: details.Title, Description: details.Description, Tags: details.Tags,
+			Variables: content.EnvironmentVariables, Map: content.BlueprintMap,
+		},
+	}), nil
+}
+
+// usedConnections gives the connections of a run that the principal may use. Of
+// one that is gone, or another's, no more is told than its type.
+func (s *Service) usedConnections(ctx context.Context, principal blueprint.Principal, recording *blueprint.Recording) map[string]runfile.Connection {
+	known := map[string]runfile.Connection{}
+	for _, used := range recording.Connections {
+		if c, err := s.Store.Connection(ctx, principal, used.ID); err == nil {
+			known[used.ID] = runfile.Connection{Name: c.Name, Type: c.Type, Config: c.Config}
+		}
+	}
+	return known
+}

@@ -1,0 +1,122 @@
+package rpc
+
+import (
+	"reflect"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// OpenAPI is a description of the interface in OpenAPI 3.1, as JSON.
+type OpenAPI struct {
+	Version    string   `json:"openapi"`
+	Info       object   `json:"info"`
+	Servers    []object `json:"servers"`
+	Security   []object `json:"security"`
+	Tags       []object `json:"tags"`
+	Paths      object   `json:"paths"`
+	Components object   `json:"components"`
+}
+
+// NewOpenAPI describes a table of procedures for people who call them by plain
+// HTTP. Whoever has other routes adds their paths, tags and components. It
+// depends on the table alone, so a golden file of it shows every change.
+func NewOpenAPI(procedures []Procedure) *OpenAPI {
+	s := &schemas{components: object{}, names: map[reflect.Type]string{}}
+	d := &OpenAPI{
+		Version: "3.1.0", Servers: []object{{"url": "/", "description": "the server that this document is from"}},
+		Security: []object{{"key": []any{}}}, Paths: object{},
+	}
+	seen := map[string]bool{}
+	for _, p := range procedures {
+		router, _, _ := strings.Cut(p.Name, ".")
+		if !seen[router] {
+			seen[router] = true
+			d.Tags = append(d.Tags, object{"name": router, "description": routerWords[router]})
+		}
+		d.Paths["/api/trpc/"+p.Name] = object{strings.ToLower(p.Kind.method()): s.operation(p, router)}
+	}
+	s.components["Error"] = errorSchema()
+	d.Components = object{
+		"securitySchemes": object{"key": object{
+			"type": "http", "scheme": "bearer",
+			"description": "An API key: `Authorization: Bearer bpd_...`. The first start of a server shows one; `blueprintd key create` and `apiKey.create` make others.",
+		}},
+		"schemas": s.components, "responses": errorResponses(),
+	}
+	return d
+}
+
+// operation describes the call of one procedure.
+func (s *schemas) operation(p Procedure, router string) object {
+	words := procedureWords[p.Name]
+	o := object{
+		"operationId": p.Name, "summary": words.summary, "tags": []any{router},
+		"responses": s.responses(p),
+	}
+	if p.Public {
+		o["security"] = []any{}
+	}
+	input := s.input(p.Input, rules{}, nil)
+	if properties, _ := input["properties"].(object); len(properties) == 0 && p.Input.Kind() == reflect.Struct {
+		return o // it takes nothing
+	}
+	required := input["required"] != nil
+	content := object{"schema": objectOf(object{"json": input}, []any{"json"})}
+	if words.example != "" {
+		content["example"] = object{"json": words.input()}
+	}
+	media := object{"application/json": content}
+	if p.Kind == Mutation {
+		o["requestBody"] = object{"required": required, "content": media}
+	} else {
+		o["parameters"] = []any{object{
+			"name": "input", "in": "query", "required": required, "content": media,
+			"description": "JSON, URL-encoded: the object json holds the parameters",
+		}}
+	}
+	return o
+}
+
+// responses describes what a procedure answers, and how it refuses.
+func (s *schemas) responses(p Procedure) object {
+	done := object{"description": "done", "content": object{"application/json": object{
+		"schema": objectOf(object{"result": objectOf(object{"data": objectOf(object{"json": s.answer(p.Output)}, []any{"json"})}, []any{"data"})}, []any{"result"}),
+	}}}
+	if p.Kind == Subscription {
+		done = object{
+			"description": "server-sent events: one with data {\"json\": value} for each value, from the first to the last one",
+			"content":     object{"text/event-stream": object{"schema": object{"type": "string"}}},
+		}
+		s.answer(streamed[p.Name])
+	}
+	out := object{"200": done}
+	for status := range statuses() {
+		switch {
+		case status == "401" && p.Public, status == methodRefused, status == "415" && p.Kind != Mutation:
+		default:
+			out[status] = object{"$ref": "#/components/responses/Error" + status}
+		}
+	}
+	return out
+}
+
+// Example gives an input of a procedure that is accepted once the ids in it are
+// those of things that there are; false when it has none. IDs in examples are
+// those of ExampleIDs.
+func Example(procedure string) (input any, ok bool) {
+	words := procedureWords[procedure]
+	return words.input(), words.example != ""
+}
+
+// input is the example as a JSON value.
+func (w words) input() any {
+	if w.example == "" {
+		return nil
+	}
+	value, err := blueprint.Decode([]byte(w.example))
+	if err != nil {
+		panic("rpc: an example is no JSON: " + w.example)
+	}
+	return value
+}

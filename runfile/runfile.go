@@ -1,0 +1,112 @@
+package runfile
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"blueprintd/blueprint"
+)
+
+// The formats that this package writes, and the only ones that it reads.
+const (
+	Format         = "blueprintd-run/1"
+	CassetteFormat = "blueprintd-cassette/1"
+)
+
+// File is what a *.run.json file holds.
+type File struct {
+	Format     string         `json:"format"`
+	ExportedAt blueprint.Time `json:"exportedAt"`
+	Server     string         `json:"server"` // the version of the server that wrote it
+	Blueprint  Blueprint      `json:"blueprint"`
+	Run        Run            `json:"run"`
+	Cassette   *Cassette      `json:"cassette"` // null when the run was not recorded
+}
+
+// Blueprint is a blueprint as it ran: what a blueprint file holds, and which one
+// it is on its server.
+type Blueprint struct {
+	ID          string   `json:"id"`
+	Version     string   `json:"version"`
+	Title       string   `json:"title"`
+	Description string   `json:"description,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Variables   []any    `json:"environment_variables,omitempty"`
+	Map         any      `json:"blueprint_map"`
+}
+
+// Run is the status record of the run and what it was given and gave.
+type Run struct {
+	blueprint.ExecutionStatus
+	InputVariables map[string]any      `json:"inputVariables"`
+	InputData      any                 `json:"inputData"`
+	Output         any                 `json:"output"`
+	Error          *blueprint.RunError `json:"error,omitempty"`
+	CreatedAt      blueprint.Time      `json:"createdAt"`
+	Trigger        *Trigger            `json:"trigger"` // null when none started it
+	Handles        map[string]string   `json:"handles,omitempty"`
+	Telemetry      blueprint.Telemetry `json:"telemetry"`
+}
+
+// Trigger is what the run knew of its trigger.
+type Trigger struct {
+	ID      string                `json:"id"`
+	Type    blueprint.TriggerType `json:"type"`
+	Headers map[string]any        `json:"headers,omitempty"`
+}
+
+// Cassette is what a run exchanged with other services.
+type Cassette struct {
+	Format    string               `json:"format"`
+	Exchanges []blueprint.Exchange `json:"exchanges"`
+	// Connections are those that the run opened, by id, without their secrets.
+	Connections map[string]Connection `json:"connections"`
+}
+
+// Connection is a connection without its secrets, which are null.
+type Connection struct {
+	Name   string                   `json:"name"`
+	Type   blueprint.ConnectionType `json:"type"`
+	Config map[string]any           `json:"config"`
+}
+
+// Bytes gives the file as it is written.
+func (f *File) Bytes() ([]byte, error) { return indented(f) }
+
+// Bytes gives a file with the cassette alone, *.cassette.json.
+func (c *Cassette) Bytes() ([]byte, error) { return indented(c) }
+
+func indented(value any) ([]byte, error) {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, data, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// Execution gives the run as the service knows runs, of one user in one
+// organization.
+func (f *File) Execution(organizationID, userID string) *blueprint.Execution {
+	x := &blueprint.Execution{
+		ExecutionStatus: f.Run.ExecutionStatus, LogID: f.Run.ID, BlueprintID: f.Blueprint.ID, BlueprintVersion: f.Blueprint.Version, OrganizationID: organizationID, UserID: userID,
+		CreatedAt: f.Run.CreatedAt, UpdatedAt: f.Run.CreatedAt, InputVariables: f.Run.InputVariables, InputData: f.Run.InputData,
+		Output: f.Run.Output, Outputs: map[string]any{}, Failure: f.Run.Error, Telemetry: f.Run.Telemetry,
+	}
+	if f.Run.EndTime != 0 {
+		x.UpdatedAt = f.Run.EndTime
+	}
+	if f.Run.Trigger != nil {
+		x.TriggerID = f.Run.Trigger.ID
+	}
+	for i := range x.Steps {
+		if step := &x.Steps[i]; step.Status == blueprint.StepCompleted {
+			x.Outputs[step.NodeID] = step.Output
+		}
+	}
+	return x
+}

@@ -1,0 +1,191 @@
+package runfile
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/secret"
+)
+
+// Named is a file with its content.
+type Named struct {
+	Name    string `json:"name"`
+	Content string `json:"content"`
+}
+
+// TestFiles makes of a run a blueprint file, a test that expects what the run
+// did, and, when it was recorded, the cassette that the test is played from.
+// pure tells of a node type whether it needs nothing but the blueprint.
+//
+// The test expects the status, the output and what each step did; what cannot be
+// the same twice may be anything (see steady), and an output beyond 64 KiB is
+// left out. Steps that need somebody, or another run, are stubs with what they
+// gave; so is, when there is no cassette, every step that is not pure. Secret
+// variables are left out: a comment names them.
+func (f *File) TestFiles(pure func(nodeType string) bool) ([]Named, error) {
+	name := slug(f.Blueprint.Title)
+	plan, err := file.Marshal(f.Blueprint.members(), false)
+	if err != nil {
+		return nil, err
+	}
+	files := []Named{{name + ".blueprint.yaml", string(plan)}}
+	test := f.test(name, pure)
+	text, err := file.Marshal([]file.Member{{Name: "blueprint", Value: files[0].Name}, {Name: "tests", Value: []any{test}}}, false)
+	if err != nil {
+		return nil, err
+	}
+	files = append(files, Named{name + ".test.yaml", f.comment() + string(text)})
+	if f.Cassette != nil {
+		tape, err := f.Cassette.Bytes()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, Named{name + ".cassette.json", string(tape)})
+	}
+	return files, nil
+}
+
+// members are those of a blueprint file.
+func (b *Blueprint) members() []file.Member {
+	members := []file.Member{{Name: "title", Value: b.Title}}
+	if b.Description != "" {
+		members = append(members, file.Member{Name: "description", Value: b.Description})
+	}
+	if len(b.Tags) > 0 {
+		tags := make([]any, len(b.Tags))
+		for i, tag := range b.Tags {
+			tags[i] = tag
+		}
+		members = append(members, file.Member{Name: "tags", Value: tags})
+	}
+	if len(b.Variables) > 0 {
+		members = append(members, file.Member{Name: "environment_variables", Value: b.Variables})
+	}
+	return append(members, file.Member{Name: "blueprint_map", Value: b.Map})
+}
+
+// test is the one test of the file.
+func (f *File) test(name string, pure func(string) bool) map[string]any {
+	r, steady := &f.Run, newSteady(f)
+	test := map[string]any{"name": "as run " + r.ID, "clock": r.StartTime.String(), "inputData": r.InputData}
+	if variables := f.givenVariables(); len(variables) > 0 {
+		test["variables"] = variables
+	}
+	if f.Cassette != nil {
+		test["cassette"] = name + ".cassette.json"
+	}
+	steps, stubs := map[string]any{}, map[string]any{}
+	for i := range r.Steps {
+		at := &r.Steps[i]
+		if at.Status != blueprint.StepCompleted && at.Status != blueprint.StepFailed && at.Status != blueprint.StepSkipped {
+			continue
+		}
+		expected := map[string]any{"status": string(at.Status)}
+		if at.Status == blueprint.StepCompleted && !tooLong(at.Output) {
+			expected["output"] = steady.value(at.Output)
+		}
+		steps[at.NodeID] = expected
+		if stub := f.stub(at, pure); stub != nil {
+			stubs[at.NodeID] = stub
+		}
+	}
+	if len(stubs) > 0 {
+		test["stubs"] = stubs
+	}
+	expect := map[string]any{"status": string(r.Status)}
+	if r.Status == blueprint.StatusCompleted && !tooLong(r.Output) {
+		expect["output"] = steady.value(r.Output)
+	}
+	if len(steps) > 0 {
+		expect["steps"] = steps
+	}
+	test["expect"] = expect
+	return test
+}
+
+// needsOthers are the types whose outcome no cassette tells.
+var needsOthers = []string{"human", "approval-gate", "blueprint", "emit-event"}
+
+// stub gives what stands in for a step, nil when it does its own work.
+func (f *File) stub(at *blueprint.Step, pure func(string) bool) map[string]any {
+	if !slices.Contains(needsOthers, at.NodeType) && (f.Cassette != nil || pure(at.NodeType)) {
+		return nil
+	}
+	switch {
+	case at.Status == blueprint.StepFailed && at.Error != nil:
+		return map[string]any{"error": at.Error.Message}
+	case at.Status != blueprint.StepCompleted:
+		return nil
+	}
+	stub := map[string]any{"output": at.Output}
+	if handle := f.Run.Handles[at.NodeID]; handle != "" && at.NodeType != "approval-gate" && at.NodeType != "human" {
+		stub["handle"] = handle
+	}
+	return stub
+}
+
+// givenVariables are the variables of the run but those that are secret.
+func (f *File) givenVariables() map[string]any {
+	secrets := f.secretNames()
+	out := map[string]any{}
+	for name, value := range f.Run.InputVariables {
+		if !slices.Contains(secrets, name) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// secretNames gives the variables that are declared as secret.
+func (f *File) secretNames() (names []string) {
+	for _, element := range f.Blueprint.Variables {
+		given, _ := element.(map[string]any)
+		if name, ok := given["name"].(string); ok && given["secret"] == true {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// comment says where the test comes from and what is not in it.
+func (f *File) comment() string {
+	lines := []string{fmt.Sprintf("The run %s of %s, version %s.", f.Run.ID, f.Blueprint.ID, f.Blueprint.Version)}
+	if names := f.secretNames(); len(names) > 0 {
+		lines = append(lines, "Secret variables are left out: "+strings.Join(names, ", ")+". What came from them may be anything.")
+	}
+	if f.Cassette == nil {
+		lines = append(lines, "The run was not recorded: stubs give what its steps gave.")
+	}
+	var out strings.Builder
+	for _, line := range lines {
+		out.WriteString("# " + strings.Map(printable, secret.RedactText(line)) + "\n")
+	}
+	return out.String()
+}
+
+// printable keeps a comment on its line.
+func printable(c rune) rune {
+	if c < ' ' || c == 0x7f || c == 0x85 || c == 0x2028 || c == 0x2029 {
+		return ' '
+	}
+	return c
+}
+
+var notInSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug gives the name of files for a title.
+func slug(title string) string {
+	name := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(title), "-"), "-")
+	if len(name) > 60 {
+		name = strings.Trim(name[:60], "-")
+	}
+	if name == "" {
+		return "blueprint"
+	}
+	return name
+}

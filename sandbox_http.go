@@ -1,0 +1,119 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+	"blueprintd/fakes"
+	"blueprintd/rpc"
+)
+
+// maxSandbox is how large a request to the sandbox may be, in bytes.
+const maxSandbox = 4 << 20
+
+// boxOnly answers by method where there is a sandbox, and 404 where there is none.
+func (s *server) boxOnly(methods map[string]rpc.PlainFunc) rpc.PlainFunc {
+	var allowed []string
+	for name := range methods {
+		allowed = append(allowed, name)
+	}
+	slices.Sort(allowed)
+	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+		if s.fakes == nil {
+			return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server reaches the world; start it with --sandbox to have fakes in its place"}
+		}
+		next := methods[r.Method]
+		if next == nil {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s takes %s", r.URL.Path, strings.Join(allowed, " and "))
+		}
+		return next(w, r, caller)
+	}
+}
+
+// sandboxClear answers DELETE /sandbox: calls and rules are forgotten.
+func (s *server) sandboxClear() rpc.PlainFunc {
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+		s.fakes.Clear()
+		return writeJSON(w, http.StatusOK, map[string]any{"calls": []any{}, "rules": []any{}})
+	}})
+}
+
+// sandboxCalls answers GET /sandbox/calls with what went out, oldest first.
+func (s *server) sandboxCalls() rpc.PlainFunc {
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
+		query := r.URL.Query()
+		filter := fakes.Filter{ExecutionID: query.Get("executionId"), NodeType: query.Get("nodeType"), Host: query.Get("host")}
+		if limit := query.Get("limit"); limit != "" {
+			var err error
+			if filter.Limit, err = strconv.Atoi(limit); err != nil || filter.Limit < 1 {
+				return blueprint.Errorf(blueprint.CodeBadRequest, "limit: must be a whole number from 1")
+			}
+		}
+		list, dropped := s.fakes.Calls(filter)
+		return writeJSON(w, http.StatusOK, map[string]any{"calls": list, "dropped": dropped})
+	}})
+}
+
+// sandboxRules answers GET and PUT /sandbox/rules.
+func (s *server) sandboxRules() rpc.PlainFunc {
+	show := func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+		return writeJSON(w, http.StatusOK, map[string]any{"rules": s.fakes.Rules()})
+	}
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+		value, err := jsonBody(w, r, maxSandbox)
+		if err == nil {
+			err = s.fakes.SetRules(value)
+		}
+		if err != nil {
+			return err
+		}
+		return show(w, r, caller)
+	}})
+}
+
+// sandboxExpectations answers GET and PUT /sandbox/expectations.
+func (s *server) sandboxExpectations() rpc.PlainFunc {
+	show := func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+		return writeJSON(w, http.StatusOK, map[string]any{"expect": s.fakes.Expectations()})
+	}
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+		value, err := jsonBody(w, r, maxSandbox)
+		if err == nil {
+			err = s.fakes.SetExpectations(value)
+		}
+		if err != nil {
+			return err
+		}
+		return show(w, r, caller)
+	}})
+}
+
+// sandboxVerify answers POST /sandbox/verify: whether all came that was expected.
+func (s *server) sandboxVerify() rpc.PlainFunc {
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+		unmet := s.fakes.Unmet()
+		return writeJSON(w, http.StatusOK, map[string]any{"met": len(unmet) == 0, "unmet": unmet})
+	}})
+}
+
+// jsonBody reads a JSON value of at most so many bytes.
+func jsonBody(w http.ResponseWriter, r *http.Request, most int64) (any, error) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", large.Limit)
+	case err != nil:
+		return nil, blueprint.BodyError(err)
+	case !utf8.Valid(data):
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
+	}
+	return blueprint.Decode(data)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/fakes"
+	"blueprintd/rpc"
+)
+
+// sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?,
+// "preset"?, "headers"?}: it sends a webhook to a trigger of this server, signed
+// with the trigger's secret as the service would that the preset names, and gives
+// what was sent and what came back. Who asks must be able to manage the trigger.
+func (s *server) sandboxSend() rpc.PlainFunc {
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodPost: s.sendWebhook})
+}
+
+func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	value, err := jsonBody(w, r, maxSandbox)
+	if err != nil {
+		return err
+	}
+	input, _ := value.(map[string]any)
+	id, _ := input["webhook"].(string)
+	if id = strings.ToLower(id); !blueprint.IsUUID(id) {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: must be the id of a trigger")
+	}
+	trigger, err := s.store.GetTrigger(r.Context(), caller.Principal, id)
+	if err != nil {
+		return err
+	}
+	var handler http.Handler
+	key := "secret"
+	sender, _ := trigger.Config["preset"].(string)
+	switch trigger.Type {
+	case blueprint.TriggerWebhook:
+		handler = s.triggers.Webhook()
+	case blueprint.TriggerSlack:
+		handler, key, sender = s.triggers.Slack(), "signingSecret", "slack"
+	default:
+		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
+	}
+	if preset, given := input["preset"]; given {
+		if sender, _ = preset.(string); !slices.Contains(fakes.Senders[1:], sender) {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "preset: must be one of %s", strings.Join(fakes.Senders[1:], ", "))
+		}
+	}
+	if input["body"] == nil {
+		input["body"] = map[string]any{}
+	}
+	body := blueprint.BodyBytes(input["body"])
+	secret, _ := trigger.Config[key].(string)
+	header := s.fakes.Sign(sender, secret, body)
+	more, _ := input["headers"].(map[string]any)
+	for name, value := range more {
+		if text, ok := value.(string); ok {
+			header.Set(name, text)
+		}
+	}
+	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.apiHost()+"/webhooks/blueprint/"+id, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header, request.RemoteAddr, request.RequestURI = header, r.RemoteAddr, request.URL.RequestURI()
+	request.SetPathValue("triggerId", id)
+	answer := &kept{header: http.Header{}}
+	handler.ServeHTTP(answer, request)
+	return writeJSON(w, http.StatusOK, map[string]any{
+		"request":  map[string]any{"headers": flatHeader(header), "body": input["body"]},
+		"response": map[string]any{"status": answer.status, "headers": flatHeader(answer.header), "body": blueprint.BodyValue(answer.header.Get("Content-Type"), answer.body.Bytes())},
+	})
+}
+
+func flatHeader(header http.Header) map[string]any {
+	out := map[string]any{}
+	for name, values := range header {
+		out[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return out
+}
+
+// kept is an answer that goes nowhere.
+type kept struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header gives the headers.
+func (k *kept) Header() http.Header { return k.header }
+
+// WriteHeader notes the status.
+func (k *kept) WriteHeader(status int) {
+	if k.status == 0 {
+		k.status = status
+	}
+}
+
+// Write keeps the body.
+func (k *kept) Write(data []byte) (int, error) {
+	k.WriteHeader(http.StatusOK)
+	return k.body.Write(data)
+}

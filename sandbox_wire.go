@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/fakes"
+	"blueprintd/mail"
+	"blueprintd/outbound"
+	"blueprintd/rpc"
+)
+
+// newFakes makes what answers in the place of the network; nil without --sandbox.
+func (s *server) newFakes() (*fakes.Sandbox, error) {
+	o := s.options.sandbox
+	if o == nil {
+		return nil, nil
+	}
+	made, err := fakes.New(fakes.Options{Clock: s.options.clock, IDs: s.ids.Stream("fakes"), Parse: mail.Parse})
+	if err == nil && o.expect != nil {
+		err = made.SetExpectations(o.expect)
+	}
+	return made, err
+}
+
+// boxed puts the sandbox where the network would be.
+func (s *server) boxed(o outbound.Options) outbound.Options {
+	if s.fakes != nil {
+		o.Instead, o.RootCAs = s.fakes, s.fakes.Authorities()
+	}
+	return o
+}
+
+// running gives the node types for who runs them.
+func (s *server) running(catalogue blueprint.Catalogue) blueprint.Catalogue {
+	if s.fakes == nil {
+		return catalogue
+	}
+	return s.fakes.Catalogue(catalogue)
+}
+
+// fault gives what breaks calls of procedures; nil without a sandbox.
+func (s *server) fault() func(procedure string) *rpc.Fault {
+	if s.fakes == nil {
+		return nil
+	}
+	return func(procedure string) *rpc.Fault {
+		f := s.fakes.Procedure(procedure)
+		if f == nil {
+			return nil
+		}
+		return &rpc.Fault{Failure: f.Failure, Status: f.Status, Value: f.Value, Header: f.Header, Cut: f.Cut, Wait: f.Wait}
+	}
+}
+
+// misbehave answers a request to a plain way in that a rule of the sandbox is
+// about, and tells whether it did.
+func (s *server) misbehave(w http.ResponseWriter, r *http.Request) bool {
+	if s.fakes == nil {
+		return false
+	}
+	route, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	if route != "webhooks" && route != "v1" && route != "mcp" {
+		return false
+	}
+	f := s.fakes.Route(route, r)
+	if f == nil {
+		return false
+	}
+	f.Wait(r.Context())
+	if f.Status == 0 && !f.Cut {
+		return false
+	}
+	var value any = f.Value
+	if f.Failure != nil {
+		said := map[string]any{"code": string(f.Failure.Code), "message": f.Failure.Message}
+		if f.Failure.Code == "" {
+			said["code"] = string(blueprint.CodeInternal)
+		}
+		value = map[string]any{"error": said}
+		if route == "webhooks" {
+			value = map[string]any{"success": false, "error": said}
+		}
+	}
+	for name, values := range f.Header {
+		w.Header()[name] = values
+	}
+	body := blueprint.BodyBytes(value)
+	if f.Status != 0 {
+		if w.Header().Get("Content-Type") == "" {
+			w.Header().Set("Content-Type", "application/json")
+		}
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		w.WriteHeader(f.Status)
+		if f.Cut {
+			body = body[:len(body)/2]
+		}
+		_, _ = w.Write(body)
+	}
+	if f.Cut {
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	return true
+}
+
+// unmet tells what was expected of a sandbox and did not come, a line for each.
+// The error ends the program with the exit code 1.
+func (s *server) unmet() error {
+	if s.fakes == nil {
+		return nil
+	}
+	list := s.fakes.Unmet()
+	for _, one := range list {
+		fmt.Fprintln(s.options.sandbox.told, blueprint.OneLine(one.Problem))
+	}
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return failed("see the line above", "an expectation was not met")
+	}
+	return failed("see the lines above", "%d expectations were not met", len(list))
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+)
+
+// TestSchemas keeps the schemas that editors are pointed to.
+func TestSchemas(t *testing.T) {
+	for _, name := range schemaNames {
+		text, err := schemaText(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		goldenDocument(t, "schemas/"+name+".schema.json", text)
+		compiledSchema(t, name)
+	}
+}
+
+func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
+	t.Helper()
+	text, err := schemaText(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource("schema.json", decoded(t, string(text))); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("schema.json")
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return schema
+}
+
+// TestSchemaOfBlueprints holds every example, every file and the broken kin of
+// one against the schema.
+func TestSchemaOfBlueprints(t *testing.T) {
+	schema := compiledSchema(t, "blueprint")
+	for name, kind := range catalogue() {
+		for _, spelling := range spellings(name) {
+			value := object{"title": "x", "blueprint_map": object{"nodes": []any{object{"id": "a", "type": spelling, "title": "A", "config": kind.Example}}}}
+			if err := schema.Validate(value); err != nil {
+				t.Errorf("the example of %v: %v", spelling, err)
+			}
+		}
+	}
+	paths, err := filepath.Glob("testdata/blueprints/*.blueprint.*")
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no blueprints: %v", err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		document, err := file.Parse(path, data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(document.Value); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	one := func(node string) string { return `{"title":"x","blueprint_map":{"nodes":[` + node + `]}}` }
+	trigger := func(trigger string) string {
+		return `{"title":"x","blueprint_map":{"nodes":[]},"triggers":[` + trigger + `]}`
+	}
+	for text, good := range map[string]bool{
+		`{"title":"x","blueprint_map":{"nodes":[]}}`:                                 true,
+		`{"title":"","blueprint_map":{"nodes":[]}}`:                                  false,
+		`{"blueprint_map":{"nodes":[]}}`:                                             false,
+		`{"title":"x"}`:                                                              false,
+		`{"title":"x","blueprint_map":{}}`:                                           false,
+		`{"title":"x","blueprint_map":{"nodes":[]},"nodes":[]}`:                      false,
+		one(`{"id":"a","type":"wait","title":"A","config":{"durationMs":5}}`):        true,
+		one(`{"id":"a","type":"wait","title":"A","config":{"durationMs":"{{ms}}"}}`): true,
+		one(`{"id":"a","type":"wait","title":"A","config":{"durationMs":"soon"}}`):   false,
+		one(`{"id":"a","type":"http_request","title":"A","config":{}}`):              false,
+		one(`{"id":"a","type":"http-request","title":"A","config":{"url":"https://example.org"},"retry":{"maxAttempts":3},"onError":"branch"}`):                                                          true,
+		one(`{"id":"a","type":"http-request","title":"A","config":{"url":"https://example.org"},"onError":"ignore"}`):                                                                                    false,
+		one(`{"id":"a","type":"human_checkpoint","title":"A","config":{"prompt":"?"}}`):                                                                                                                  true,
+		one(`{"id":"a","type":"teleport","title":"A","config":{}}`):                                                                                                                                      false,
+		one(`{"id":"a","type":"set","title":"A"}`):                                                                                                                                                       false,
+		one(`{"id":"a","type":"for-each","title":"A","config":{"items":"input","nodes":[{"id":"b","type":"wait","title":"B","config":{"durationMs":"soon"}}]}}`):                                         false,
+		one(`{"id":"a","type":"for-each","title":"A","config":{"items":"input","nodes":[{"id":"b","type":"log","title":"B","config":{"message":"{{item}}"}}],"edges":[]},"disabled":null,"retry":null}`): true,
+		trigger(`{"triggerType":"scheduled","config":{"cron":"0 9 * * *"},"isActive":false}`):                                                                                                            true,
+		trigger(`{"triggerType":"scheduled"}`):                                                  false,
+		trigger(`{"triggerType":"webhook"}`):                                                    true,
+		trigger(`{"triggerType":"webhook","config":{"respond":"later"}}`):                       false,
+		trigger(`{"triggerType":"webhook","config":{"secret":null,"concurrency":{"limit":1}}}`): true,
+		trigger(`{"triggerType":"slack","config":{"signingSecret":null}}`):                      true,
+		trigger(`{"triggerType":"event","config":{"event":"custom.order"}}`):                    true,
+		trigger(`{"triggerType":"event","config":{"event":"order"}}`):                           false,
+		trigger(`{"triggerType":"pigeon"}`):                                                     false,
+	} {
+		if err := schema.Validate(decoded(t, text)); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestSchemasOfOtherFiles holds a file of each kind against its schema.
+func TestSchemasOfOtherFiles(t *testing.T) {
+	for _, c := range []struct {
+		schema, text string
+		good         bool
+	}{
+		{"seed", wholeSeed, true},
+		{"seed", strings.Replace(wholeSeed, "role: owner", "role: boss", 1), false},
+		{"seed", strings.Replace(wholeSeed, "0 * * * *", "", 1), false},
+		{"test", "blueprint: a.yaml\ntests: [{name: a, expect: {status: completed}}]\n", true},
+		{"test", "blueprint: a.yaml\ntests: [{name: a, expect: {status: over}}]\n", false},
+		{"cassette", "format: blueprintd-cassette/1\nexchanges: [{request: {method: GET, url: 'http://a/'}, response: {status: 200}}]\n", true},
+		{"cassette", "format: blueprintd-cassette/2\nexchanges: []\n", false},
+		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: []}}\nrun: {id: a, status: completed}\ncassette: null\n", true},
+		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: [{}]}}\nrun: {id: a, status: completed}\n", false},
+	} {
+		document, err := file.Parse(c.schema+".yaml", []byte(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := compiledSchema(t, c.schema).Validate(document.Value); (err == nil) != c.good {
+			t.Errorf("%s %s: %v", c.schema, c.text, err)
+		}
+	}
+	tests, err := filepath.Glob("testdata/blueprints/*.test.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range tests {
+		if err := compiledSchema(t, "test").Validate(yamlFile(t, path)); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestSchemaKnowsEveryMember holds the schema against what the reader of
+// blueprint files knows.
+func TestSchemaKnowsEveryMember(t *testing.T) {
+	var members []string
+	for name := range blueprintSchema()["properties"].(map[string]any) {
+		members = append(members, name)
+	}
+	want := slices.Clone(fileMembers)
+	slices.Sort(want)
+	if slices.Sort(members); !slices.Equal(members, want) {
+		t.Errorf("the schema has %q, a file %q", members, want)
+	}
+	_, configs := triggerSchema()
+	for _, kind := range []blueprint.TriggerType{blueprint.TriggerManual, blueprint.TriggerScheduled, blueprint.TriggerWebhook, blueprint.TriggerEmail, blueprint.TriggerSlack, blueprint.TriggerEvent, blueprint.TriggerAPI} {
+		if configs["trigger."+string(kind)] == nil {
+			t.Errorf("the schema knows no %s trigger", kind)
+		}
+	}
+	if strings.Contains(encoded(t, blueprintSchema()), `"x-kind"`) {
+		t.Error("the schema holds what only forms ask")
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// seeded is what a seed file made or found, as the ready file tells it.
+type seeded struct {
+	Users         []seededUser         `json:"users"`
+	Organizations []seededOrganization `json:"organizations"`
+	Connections   []seededConnection   `json:"connections"`
+	Blueprints    []seededBlueprint    `json:"blueprints"`
+
+	left int // that were there before and were left alone
+}
+
+type seededUser struct {
+	Email string `json:"email"`
+	ID    string `json:"id"`
+}
+
+type seededOrganization struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+type seededConnection struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+type seededBlueprint struct {
+	Title    string          `json:"title"`
+	ID       string          `json:"id"`
+	Triggers []seededTrigger `json:"triggers"`
+}
+
+type seededTrigger struct {
+	ID   string `json:"id"`
+	Type string `json:"triggerType"`
+	URL  string `json:"url,omitempty"` // where it is called; an address for mail
+}
+
+// sower stores a seed. What is there already is left alone: users by email,
+// organizations, connections and blueprints by name and owner.
+type sower struct {
+	*server
+	seed  *seedFile
+	users map[string]blueprint.User // by folded email
+	homes map[string]string         // organizations by name
+	ties  map[string]string         // connections by name
+	done  *seeded
+}
+
+func newSower(s *server) *sower {
+	return &sower{
+		server: s, seed: s.options.seed, users: map[string]blueprint.User{}, homes: map[string]string{}, ties: map[string]string{},
+		done: &seeded{Users: []seededUser{}, Organizations: []seededOrganization{}, Connections: []seededConnection{}, Blueprints: []seededBlueprint{}},
+	}
+}
+
+// check makes sure that everybody whom the seed names is there or will be, before
+// anything is stored.
+func (w *sower) check(ctx context.Context) error {
+	coming := map[string]bool{}
+	for _, user := range w.seed.users {
+		coming[strings.ToLower(user.email)] = true
+	}
+	known := func(email string) error {
+		if email == "" || coming[strings.ToLower(email)] {
+			return nil
+		}
+		if _, err := w.store.UserByEmail(ctx, email); blueprint.CodeOf(err) == blueprint.CodeNotFound {
+			return usage("list them under users", "the seed file %s names %s, whom neither it nor the database has", w.seed.name, email)
+		} else if err != nil {
+			return err
+		}
+		return nil
+	}
+	var emails []string
+	for _, o := range w.seed.organizations {
+		for _, member := range o.members {
+			emails = append(emails, member.email)
+		}
+	}
+	for _, c := range w.seed.connections {
+		emails = append(emails, c.owner)
+	}
+	for _, b := range w.seed.blueprints {
+		emails = append(emails, b.owner)
+	}
+	for _, email := range emails {
+		if err := known(email); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sowUsers makes the users that are not there.
+func (w *sower) sowUsers(ctx context.Context) error {
+	for _, given := range w.seed.users {
+		user, err := w.store.UserByEmail(ctx, given.email)
+		switch {
+		case err == nil:
+			w.done.left++
+		case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+			return err
+		default:
+			if user, err = w.store.CreateUser(ctx, given.email, given.name); err != nil {
+				return err
+			}
+			if given.password != "" {
+				if err := w.accounts.SetPassword(ctx, user.ID, given.password); err != nil {
+					return err
+				}
+			}
+		}
+		if given.apiKey != "" { // one that is there stays
+			if _, err := w.store.CreateKey(ctx, user.ID, "seed", given.apiKey); err != nil {
+				return err
+			}
+		}
+		w.done.Users = append(w.done.Users, seededUser{user.Email, user.ID})
+	}
+	return nil
+}
+
+// keyOf gives the key that the seed gives a user, "" when it gives none.
+func (w *sower) keyOf(email string) string {
+	for _, user := range w.seed.users {
+		if sameEmail(user.email, email) {
+			return user.apiKey
+		}
+	}
+	return ""
+}
+
+// user finds somebody by email; "" is the first user.
+func (w *sower) user(ctx context.Context, email string) (blueprint.User, error) {
+	if email == "" {
+		return w.store.FirstUser(ctx)
+	}
+	return w.store.UserByEmail(ctx, email)
+}
+
+// sow stores all but the users.
+func (w *sower) sow(ctx context.Context) error {
+	for i := range w.seed.organizations {
+		if err := w.sowOrganization(ctx, &w.seed.organizations[i]); err != nil {
+			return fmt.Errorf("organization %q: %w", w.seed.organizations[i].name, err)
+		}
+	}
+	for i := range w.seed.connections {
+		if err := w.sowConnection(ctx, &w.seed.connections[i]); err != nil {
+			return fmt.Errorf("connection %q: %w", w.seed.connections[i].name, err)
+		}
+	}
+	for i := range w.seed.blueprints {
+		if err := w.sowBlueprint(ctx, &w.seed.blueprints[i]); err != nil {
+			return fmt.Errorf("blueprint %q: %w", w.seed.blueprints[i].title, err)
+		}
+	}
+	return nil
+}
+
+func (w *sower) sowOrganization(ctx context.Context, given *seedOrganization) error {
+	owner, err := w.user(ctx, given.owner)
+	if err != nil {
+		return err
+	}
+	id, err := w.store.OwnOrganization(ctx, owner.ID, given.name)
+	switch {
+	case err == nil:
+		w.done.left++
+	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	default:
+		made, err := w.store.CreateOrganization(ctx, blueprint.Principal{UserID: owner.ID}, given.name)
+		if err != nil {
+			return err
+		}
+		id = made.ID
+		for _, member := range given.members {
+			user, err := w.user(ctx, member.email)
+			if err == nil && user.ID != owner.ID {
+				err = w.store.SetMember(ctx, id, user.ID, member.role)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	w.homes[given.name] = id
+	w.done.Organizations = append(w.done.Organizations, seededOrganization{given.name, id})
+	return nil
+}
+
+func (w *sower) sowConnection(ctx context.Context, given *seedConnection) error {
+	owner, err := w.user(ctx, given.owner)
+	if err != nil {
+		return err
+	}
+	id, err := w.store.OwnConnection(ctx, owner.ID, w.homes[given.organization], given.name)
+	switch {
+	case err == nil:
+		w.done.left++
+	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	default:
+		made, err := w.store.CreateConnection(ctx, blueprint.Principal{UserID: owner.ID}, blueprint.NewConnection{
+			Name: given.name, Type: blueprint.ConnectionType(given.kind), Config: given.config, OrganizationID: w.homes[given.organization],
+		})
+		if err != nil {
+			return err
+		}
+		id = made.ID
+	}
+	w.ties[given.name] = id
+	w.done.Connections = append(w.done.Connections, seededConnection{given.name, id})
+	return nil
+}
+
+// failed says why a seed could not be stored whole. What was stored stays, and is
+// left alone when the seed is tried again.
+func (w *sower) failed(err error) error {
+	code, message, hint := explain(err)
+	return &exit{code, "the seed file " + w.seed.name + " cannot be stored: " + message, hint}
+}
+
+// table is what people read of a seed.
+func (d *seeded) table(name string) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "  seed      %s: %s, %s, %s, %s", name, counted(len(d.Users), "user"), counted(len(d.Organizations), "organization"),
+		counted(len(d.Connections), "connection"), counted(len(d.Blueprints), "blueprint"))
+	if d.left > 0 {
+		fmt.Fprintf(&text, "; %d of them were there and were left alone", d.left)
+	}
+	for _, b := range d.Blueprints {
+		fmt.Fprintf(&text, "\n            %s  %s", b.ID, b.Title)
+		for _, t := range b.Triggers {
+			fmt.Fprintf(&text, "\n              %s  %s  %s", t.ID, t.Type, t.URL)
+		}
+	}
+	return text.String()
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// sowBlueprint makes a blueprint with its triggers: both, or neither.
+func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
+	owner, err := w.user(ctx, given.owner)
+	if err != nil {
+		return err
+	}
+	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.organization]
+	id, err := w.store.OwnBlueprint(ctx, owner.ID, home, given.title)
+	switch {
+	case err == nil:
+		w.done.left++
+	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
+		return err
+	default:
+		tied := func(value any) any { return connected(value, func(name string) string { return w.ties[name] }) }
+		made, err := w.store.CreateBlueprint(ctx, principal, blueprint.NewBlueprint{
+			Title: given.title, Description: given.description, Status: given.status, Tags: given.tags, Map: tied(given.m), Variables: given.variables,
+			Budget: given.budget, OrganizationID: home,
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.furnish(ctx, principal, made.ID, given, tied); err != nil {
+			_, undone := w.store.DeleteBlueprint(ctx, principal, made.ID)
+			return errors.Join(err, undone)
+		}
+		id = made.ID
+	}
+	found, err := w.store.ListTriggers(ctx, principal, id)
+	if err != nil {
+		return err
+	}
+	out := seededBlueprint{Title: given.title, ID: id, Triggers: []seededTrigger{}}
+	for i := range found {
+		out.Triggers = append(out.Triggers, seededTrigger{found[i].ID, string(found[i].Type), w.callAt(&found[i])})
+	}
+	w.done.Blueprints = append(w.done.Blueprints, out)
+	return nil
+}
+
+// furnish gives a new blueprint its visibility and its triggers.
+func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *seedBlueprint, tied func(any) any) error {
+	if given.visibility == blueprint.VisibilityPublic {
+		if _, err := w.store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.visibility}); err != nil {
+			return err
+		}
+	}
+	for _, t := range given.triggers {
+		t.config, _ = tied(t.config).(map[string]any)
+		if err := importTrigger(ctx, w.store, principal, id, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callAt gives where a trigger is called, "" for one that nobody outside calls.
+func (w *sower) callAt(t *blueprint.Trigger) string {
+	switch t.Type {
+	case blueprint.TriggerWebhook:
+		return w.apiHost() + "/webhooks/blueprint/" + t.ID
+	case blueprint.TriggerSlack:
+		return w.apiHost() + "/webhooks/slack/" + t.ID
+	case blueprint.TriggerAPI:
+		return w.apiHost() + "/v1/triggers/" + t.ID + "/fire"
+	case blueprint.TriggerEmail:
+		address, _ := t.Config["address"].(string)
+		return address
+	}
+	return ""
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+
+	"blueprintd/accounts"
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+)
+
+// seedFile is what a server is to begin with, read and checked.
+type seedFile struct {
+	name          string
+	users         []seedUser
+	organizations []seedOrganization
+	connections   []seedConnection
+	blueprints    []seedBlueprint
+}
+
+type seedUser struct{ email, name, apiKey, password string }
+
+type seedOrganization struct {
+	name    string
+	owner   string // the first of its owners
+	members []seedMember
+}
+
+type seedMember struct{ email, role string }
+
+type seedConnection struct {
+	name, kind          string
+	config              map[string]any
+	owner, organization string
+}
+
+type seedBlueprint struct {
+	*blueprintFile
+	owner, organization string
+}
+
+// connectionKey stands, alone in an object, for the id of a connection of the
+// seed file: {"$connection": name}.
+const connectionKey = "$connection"
+
+// anyConnection takes the place of the id of a connection until there is one.
+const anyConnection = "00000000-0000-4000-8000-000000000000"
+
+// seedReader turns a document into a seed and gathers what is wrong.
+type seedReader struct {
+	document *file.Document
+	lookup   func(string) (string, bool) // of environment variables
+	seed     *seedFile
+	issues   []blueprint.Issue
+}
+
+// readSeed reads a seed file and checks it whole. Its issues point into the
+// document; a file that cannot be read at all is an error.
+func readSeed(name string, data []byte, lookup func(string) (string, bool)) (*seedFile, *file.Document, []blueprint.Issue, error) {
+	document, err := file.Parse(name, data)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	r := &seedReader{document: document, lookup: lookup, seed: &seedFile{name: name}}
+	r.read()
+	return r.seed, document, r.issues, nil
+}
+
+func (r *seedReader) wrong(message string, path ...any) {
+	r.issues = append(r.issues, blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
+}
+
+func (r *seedReader) read() {
+	top, ok := r.object(r.document.Value, nil, "users", "organizations", "connections", "blueprints")
+	if !ok {
+		return
+	}
+	r.each(top, "users", r.readUser)
+	r.each(top, "organizations", r.readOrganization)
+	r.each(top, "connections", r.readConnection)
+	r.each(top, "blueprints", r.readBlueprint)
+}
+
+// object gives a value that must be an object of these members.
+func (r *seedReader) object(value any, path []any, members ...string) (map[string]any, bool) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		r.wrong("must be an object", path...)
+		return nil, false
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(members, name) {
+			r.wrong("is no member of a seed file here"+blueprint.DidYouMean(name, members), append(slices.Clone(path), name)...)
+		}
+	}
+	return object, true
+}
+
+// each reads the elements of a list that may be left out.
+func (r *seedReader) each(object map[string]any, name string, read func(value any, path []any)) {
+	r.eachOf(object, name, nil, read)
+}
+
+func (r *seedReader) eachOf(object map[string]any, name string, above []any, read func(value any, path []any)) {
+	value, given := object[name]
+	if !given || value == nil {
+		return
+	}
+	list, ok := value.([]any)
+	if !ok {
+		r.wrong("must be an array", append(slices.Clone(above), name)...)
+	}
+	for i, element := range list {
+		if len(r.issues) >= blueprint.MaxIssues {
+			return
+		}
+		read(element, append(slices.Clone(above), name, i))
+	}
+}
+
+// text gives a member that is a text of at most so many bytes.
+func (r *seedReader) text(object map[string]any, path []any, name string, required bool, most int) string {
+	value, given := object[name]
+	text, ok := value.(string)
+	path = append(slices.Clone(path), name)
+	switch {
+	case required && (!given || ok && text == ""):
+		r.wrong("required", path...)
+	case given && !ok:
+		r.wrong("must be a string", path...)
+	case len(text) > most:
+		r.wrong(fmt.Sprintf("must have at most %d bytes", most), path...)
+	}
+	return text
+}
+
+func (r *seedReader) email(object map[string]any, path []any, name string, required bool) string {
+	email := r.text(object, path, name, required, 320)
+	if email != "" && accounts.CheckEmail(email) != nil {
+		r.wrong("is no email address", append(slices.Clone(path), name)...)
+	}
+	return email
+}
+
+var fromEnvironment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// filled puts the values of environment variables in the place of ${NAME} in all
+// texts of a value.
+func (r *seedReader) filled(value any, path []any) any {
+	switch v := value.(type) {
+	case string:
+		return fromEnvironment.ReplaceAllStringFunc(v, func(match string) string {
+			name := match[2 : len(match)-1]
+			text, known := r.lookup(name)
+			if !known {
+				r.wrong("the environment variable "+name+" is not set", path...)
+			}
+			return text
+		})
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.filled(v[i], append(slices.Clone(path), i))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			out[name] = r.filled(v[name], append(slices.Clone(path), name))
+		}
+		return out
+	}
+	return value
+}
+
+// filledText is filled for a member that is a text.
+func (r *seedReader) filledText(object map[string]any, path []any, name string) string {
+	text := r.text(object, path, name, false, 4096)
+	filled, _ := r.filled(text, append(slices.Clone(path), name)).(string)
+	return filled
+}
+
+// environment is the lookup of the real environment.
+func environment(name string) (string, bool) { return os.LookupEnv(name) }

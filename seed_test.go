@@ -1,0 +1,171 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const wholeSeed = `users:
+  - {email: ada@example.org, name: Ada, apiKey: "key-of-${WHO}", password: correct horse battery}
+  - {email: grace@example.org, name: Grace}
+organizations:
+  - {name: Team, members: [{email: ada@example.org, role: owner}, {email: grace@example.org, role: member}]}
+connections:
+  - {name: shop, type: http, organization: Team, config: {auth: {type: bearer, token: "${SHOP_TOKEN}"}, hosts: [shop.example]}}
+blueprints:
+  - title: Orders
+    organization: Team
+    status: published
+    blueprint_map:
+      nodes:
+        - {id: get, type: http-request, title: Get, config: {method: GET, url: "https://shop.example/", connectionId: {$connection: shop}}}
+    triggers:
+      - {triggerType: webhook, config: {secret: "${HOOK}"}}
+      - {triggerType: scheduled, config: {cron: "0 * * * *"}, isActive: false}
+  - title: Mine
+    owner: grace@example.org
+    visibility: public
+    blueprint_map: {nodes: [{id: a, type: template, title: A, config: {text: hi}}]}
+    triggers: [{triggerType: email}, {triggerType: api}]
+`
+
+func seedLookup(name string) (string, bool) {
+	value, known := map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"}[name]
+	return value, known
+}
+
+func TestSeedFiles(t *testing.T) {
+	for _, test := range []struct{ name, from, to, want string }{
+		{"whole", "", "", ""},
+		{"no object", wholeSeed, "[]", "seed.yaml:1:1: must be an object"},
+		{"unknown member", "blueprints:", "blueprint:", "is no member of a seed file here"},
+		{"no email", "email: ada@example.org, name: Ada", "name: Ada", "email: required"},
+		{"bad email", "email: grace@example.org, name", "email: grace, name", "seed.yaml:3:13: users[1].email: is no email address"},
+		{"twice", "email: grace@example.org, name", "email: ADA@example.org, name", "stands there twice"},
+		{"short key", `"key-of-${WHO}"`, "short", "8 or more printable"},
+		{"short password", "correct horse battery", "short", "at least"},
+		{"not set", "${SHOP_TOKEN}", "${SHOP}", "connections[0].config.auth.token: the environment variable SHOP is not set"},
+		{"bad role", "role: member", "role: boss", `must be "owner"`},
+		{"no owner", "role: owner", "role: admin", "needs a member whose role is owner"},
+		{"unknown organization", "organization: Team\n    status", "organization: Tea\n    status", `no organization "Tea"`},
+		{"bad connection", "hosts: [shop.example]", "hosts: 5", "connections[0].config"},
+		{"unknown connection", "$connection: shop", "$connection: shops", `no connection "shops"`},
+		{"bad node", "text: hi", "text: '{{'", "blueprints[1].blueprint_map.nodes[0].config.text"},
+		{"bad cron", "0 * * * *", "0 * *", "seed.yaml:17:"},
+		{"bad status", "status: published", "status: live", "blueprints[0].status"},
+		{"same title", "title: Mine\n    owner: grace@example.org", "title: Orders\n    organization: Team", "another of this title"},
+		{"no yaml", "users:", "users: [", ":"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			text := wholeSeed
+			if test.from != "" {
+				if text = strings.Replace(text, test.from, test.to, 1); text == wholeSeed {
+					t.Fatal("nothing was changed")
+				}
+			}
+			_, document, issues, err := readSeed("seed.yaml", []byte(text), seedLookup)
+			var said []string
+			if err != nil {
+				said = append(said, err.Error())
+			}
+			for _, issue := range issues {
+				if issue.Severity != "warning" {
+					said = append(said, document.Point(issue))
+				}
+			}
+			all := strings.Join(said, "\n")
+			if test.want == "" && all != "" || !strings.Contains(all, test.want) {
+				t.Errorf("said %q, want %q", all, test.want)
+			}
+			if strings.Contains(all, "canary") {
+				t.Errorf("a secret is told: %s", all)
+			}
+		})
+	}
+}
+
+// A server begins with its seed; started again with the same database it leaves
+// alone what is there.
+func TestSeededServer(t *testing.T) {
+	folder := t.TempDir()
+	path, ready := filepath.Join(folder, "s.yaml"), filepath.Join(folder, "ready.json")
+	if err := os.WriteFile(path, []byte(wholeSeed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"} {
+		t.Setenv(name, value)
+	}
+	var before any
+	for range 2 {
+		p := startServer(t, "--db", filepath.Join(folder, "my.db"), "--seed", path, "--ready-file", ready)
+		data := awaited(t, ready)
+		var told any
+		if err := json.Unmarshal(data, &told); err != nil {
+			t.Fatal(err)
+		}
+		seed := at(told, "seed")
+		text := strings.ReplaceAll(encoded(t, seed), p.host, "")
+		if before != nil && before != text {
+			t.Errorf("made anew: %s, before %s", text, before)
+		}
+		before = text
+		list, _ := at(seed, "blueprints").([]any)
+		if len(list) != 2 || len(at(list[0], "triggers").([]any)) != 2 {
+			t.Fatalf("seed %s", text)
+		}
+		var calls []string
+		for _, b := range list {
+			for _, trigger := range at(b, "triggers").([]any) {
+				url, _ := at(trigger, "url").(string)
+				calls = append(calls, at(trigger, "triggerType").(string)+" "+strings.ReplaceAll(url, at(trigger, "id").(string), "ID"))
+			}
+		}
+		if calls[0] != "webhook "+p.host+"/webhooks/blueprint/ID" || calls[1] != "scheduled " || !strings.Contains(calls[2], "@") || calls[3] != "api "+p.host+"/v1/triggers/ID/fire" {
+			t.Errorf("called at %v", calls)
+		}
+		if all := encoded(t, p.query("blueprint.list", object{})); strings.Count(all, `"title":"Orders"`) != 1 || strings.Contains(all, "canary") {
+			t.Errorf("blueprints %s", all)
+		}
+		if status, _ := p.post("/api/trpc/blueprint.list", "key-of-ada", object{}); status == 401 {
+			t.Error("the key of the seed is not known")
+		}
+		p.stop()
+	}
+}
+
+// awaited reads a file that is about to be written.
+func awaited(t *testing.T, path string) []byte {
+	t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for range 1000 {
+		if data, err := os.ReadFile(path); err == nil {
+			return data
+		}
+		<-poll.C
+	}
+	t.Fatalf("there is no %s", path)
+	return nil
+}
+
+func FuzzSeed(f *testing.F) {
+	f.Add([]byte(wholeSeed))
+	f.Add([]byte(`{"users": [{"email": "a@b", "apiKey": "${WHO}${WHO}"}], "blueprints": [{"title": "x", "blueprint_map": {"nodes": []}, "triggers": [{"triggerType": "slack", "config": null}]}]}`))
+	f.Add([]byte(`connections: [{name: x, type: smtp, config: {$connection: x}}]`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, document, issues, err := readSeed("seed.yaml", data, seedLookup)
+		if err != nil {
+			return
+		}
+		for _, issue := range issues {
+			if text := document.Point(issue); !strings.HasPrefix(text, "seed.yaml:") || slices.Contains(issue.Path, any(nil)) {
+				t.Errorf("points at %q", text)
+			}
+		}
+	})
+}

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// seededTimes is how often TestSeededAnswers makes its calls.
+var seededTimes = flag.Int("seeded", 3, "how often the seeded calls are made")
+
+// flaky is a service that fails at first: a path /fails/n/... n times.
+type flaky struct {
+	*httptest.Server
+	mu    sync.Mutex
+	times map[string]int
+}
+
+func newFlaky(t *testing.T) *flaky {
+	f := &flaky{times: map[string]int{}}
+	f.Server = httptest.NewServer(http.HandlerFunc(f.answer))
+	t.Cleanup(f.Close)
+	return f
+}
+
+func (f *flaky) answer(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	f.mu.Lock()
+	key := r.URL.Path + " " + r.Header.Get("Idempotency-Key")
+	f.times[key]++
+	n := f.times[key]
+	f.mu.Unlock()
+	w.Header()["Date"] = nil
+	var fails int
+	fmt.Sscanf(r.URL.Path, "/fails/%d", &fails)
+	if n <= fails {
+		if n == 1 {
+			w.Header().Set("Retry-After", "90")
+		}
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"path": %q, "times": %d, "sent": %q, "type": %q}`, r.URL.Path, n, body, r.Header.Get("Content-Type"))
+}
+
+func (f *flaky) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.times = map[string]int{}
+}
+
+// recorded calls a server and keeps all that it answers.
+type recorded struct {
+	*process
+	out []string
+}
+
+// call keeps the answer to one request, and gives what is in it.
+func (r *recorded) call(method, path, body string, headers ...string) any {
+	r.t.Helper()
+	request, err := http.NewRequest(method, r.host+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+testKey)
+	request.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var head bytes.Buffer
+	response.Header.Write(&head)
+	text := fmt.Sprintf("%s %s %s\n%s\n%s%s", method, path, body, response.Status, head.String(), data)
+	r.out = append(r.out, strings.ReplaceAll(text, r.host, "http://its.own.address")) // the port is any
+	var value any
+	json.Unmarshal(data, &value)
+	return value
+}
+
+func (r *recorded) ask(name string, input any) any {
+	r.t.Helper()
+	return r.answered(name, r.call(http.MethodGet, "/api/trpc/"+name+"?input="+url.QueryEscape(encoded(r.t, object{"json": input})), ""))
+}
+
+func (r *recorded) tell(name string, input any) any {
+	r.t.Helper()
+	return r.answered(name, r.call(http.MethodPost, "/api/trpc/"+name, encoded(r.t, object{"json": input})))
+}
+
+func (r *recorded) answered(name string, value any) any {
+	r.t.Helper()
+	if at(value, "result") == nil {
+		r.t.Fatalf("%s: %v", name, value)
+	}
+	return at(value, "result.data.json")
+}
+
+func (r *recorded) make(title string, m object) string {
+	r.t.Helper()
+	return at(r.tell("blueprint.create", object{"title": title, "blueprint_map": m, "status": "published"}), "id").(string)
+}
+
+func (r *recorded) trigger(blueprintID, kind string, config object) string {
+	r.t.Helper()
+	return at(r.tell("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": kind, "config": config}), "id").(string)
+}
+
+func edge(from, to string) object { return object{"id": from + "-" + to, "source": from, "target": to} }
+
+// play makes the same calls as ever.
+func (r *recorded) play(outside string) {
+	forked := r.make("forked", object{
+		"nodes": []any{
+			node("a", "code", object{"source": "return [Math.random(), Math.random(), Date.now()]"}), node("b", "log", object{"message": "b {{now}}"}), node("c", "log", object{"message": "c"}),
+			node("d", "code", object{"source": "console.log(Math.random()); return Math.random()"}), node("m", "merge", object{}),
+		},
+		"edges": []any{edge("a", "b"), edge("a", "c"), edge("a", "d"), edge("b", "m"), edge("c", "m"), edge("d", "m")},
+	})
+	inner := r.make("inner", object{"nodes": []any{
+		node("say", "log", object{"message": "inner {{inputData.n}}"}), node("wait", "wait", object{"durationMs": 500}), node("out", "transform", object{"expression": "inputData.n * 2"}),
+	}})
+	eachNodes := []any{
+		node("loop", "for-each", object{"items": "1..20", "concurrency": 8, "nodes": []any{
+			node("log", "log", object{"message": "item {{item}}"}),
+			node("send", "http-request", object{"method": "POST", "url": outside + "/item", "multipart": []any{object{"name": "n", "value": "{{item}}"}}}),
+			node("emit", "emit-event", object{"event": "custom.item", "data": object{"n": "{{item}}"}}),
+			node("sub", "blueprint", object{"blueprintId": inner, "inputData": object{"n": "{{item}}"}}),
+			node("chance", "code", object{"source": "return Math.random()"}),
+		}}),
+	}
+	each := r.make("each", object{"nodes": eachNodes})
+	tries := r.make("tries", object{"nodes": []any{
+		node("get", "http-request", object{"method": "GET", "url": outside + "/fails/3"}, "retry", object{"maxAttempts": 5, "delayMs": 2000}),
+		node("x", "transform", object{"expression": `int("x")`}, "retry", object{"maxAttempts": 3, "delayMs": 1000}),
+	}})
+	asks := r.make("asks", object{"nodes": []any{
+		node("q", "human", object{"prompt": "?", "expiresMs": 3_600_000, "onExpire": "continue"}), node("z", "template", object{"text": "{{now}}"}),
+	}})
+	hears := r.make("hears", object{"nodes": []any{node("t", "code", object{"source": "return [inputData.event, Math.random()]"}), node("l", "log", object{"message": "{{inputData.event}}"})}})
+	answers := r.make("answers", object{"nodes": []any{node("r", "respond", object{"status": 201, "body": object{"got": "{{inputData}}"}}), node("w", "wait", object{"durationMs": 60_000})}})
+
+	var all []string
+	add := func(id string) string { all = append(all, id); return id }
+	for _, event := range []string{"custom.item", "execution.completed", "execution.failed", "execution.paused", "blueprint.published"} {
+		add(r.trigger(hears, "event", object{"event": event}))
+	}
+	for _, s := range [][2]string{{"0 * * * *", forked}, {"0 * * * *", inner}, {"*/20 * * * *", asks}, {"30 2 * * *", each}, {"0 */8 * * *", tries}} {
+		add(r.trigger(s[1], "scheduled", object{"cron": s[0], "timezone": "Europe/Berlin"}))
+	}
+	hook := add(r.trigger(answers, "webhook", object{"mode": "wait"}))
+	api, manual := add(r.trigger(each, "api", object{})), add(r.trigger(tries, "manual", object{}))
+	add(r.trigger(forked, "email", object{}))
+	rotated := add(r.trigger(forked, "webhook", object{}))
+	r.tell("blueprintTriggers.rotateSecret", object{"triggerId": rotated})
+	r.tell("apiKey.create", object{"name": "second"})
+
+	r.tell("blueprint.execute", object{"id": forked})
+	r.tell("execution.executeBlueprintWithLogging", object{"nodes": eachNodes, "options": object{"blueprintId": each}})
+	r.call(http.MethodPost, "/webhooks/blueprint/"+hook, `{"a": 1}`)
+	r.call(http.MethodPost, "/webhooks/blueprint/"+hook, `{"a": 2}`, "Idempotency-Key", "k")
+	r.call(http.MethodPost, "/webhooks/blueprint/"+hook, `{"a": 2}`, "Idempotency-Key", "k")
+	r.call(http.MethodPost, "/webhooks/blueprint/"+rotated, `{"a": 3}`)
+	r.call(http.MethodPost, "/webhooks/blueprint/"+hook, `{`)
+	r.call(http.MethodPost, "/v1/triggers/"+api+"/fire", `{"a": 4}`, "Idempotency-Key", "one")
+	r.tell("blueprintTriggers.fire", object{"triggerId": manual})
+	r.tell("blueprint.execute", object{"id": asks})
+	r.look(all)
+	for _, step := range []string{"1s", "499ms", "1ms", "10m", "49m49.5s", "25h", "9d"} {
+		r.call(http.MethodPost, "/clock/advance", `{"by": "`+step+`"}`)
+		r.look(all)
+		r.answer()
+	}
+	r.call(http.MethodPost, "/clock/advance", `{"to": "2030-06-01T12:00:00Z"}`)
+	r.look(all)
+	for _, id := range all[5:10] {
+		for offset := 0; offset < 2300; offset += 100 {
+			r.ask("blueprintTriggers.history", object{"triggerId": id, "limit": 100, "offset": offset})
+		}
+	}
+}
+
+// answer answers the question of a run that waits, if there is one.
+func (r *recorded) answer() {
+	runs, _ := at(r.ask("execution.listRecentExecutions", object{"limit": 100}), "executions").([]any)
+	for _, run := range runs {
+		if at(run, "status") != "paused" {
+			continue
+		}
+		r.tell("execution.resume", object{"executionId": at(run, "executionId"), "nodeId": "q", "input": object{"n": 1}})
+		return
+	}
+}
+
+// look reads all that there is to read.
+func (r *recorded) look(triggers []string) {
+	runs, _ := at(r.ask("execution.listRecentExecutions", object{"limit": 100}), "executions").([]any)
+	for i, run := range runs {
+		if id := at(run, "executionId"); i < 30 {
+			r.ask("execution.getExecutionStatus", object{"executionId": id})
+		}
+	}
+	for _, id := range triggers {
+		r.ask("blueprintTriggers.history", object{"triggerId": id, "limit": 50})
+	}
+	r.ask("blueprintTriggers.listAll", object{})
+	r.ask("blueprint.list", object{})
+	r.ask("execution.listRuns", object{"limit": 100})
+	r.ask("execution.getStatistics", object{})
+	r.ask("auditLog.list", object{})
+	r.call(http.MethodGet, "/clock", "")
+}
+
+// TestSeededAnswers makes the same calls to fresh servers with the same seed:
+// every answer is the same, byte for byte, however many processors there are.
+func TestSeededAnswers(t *testing.T) {
+	outside := newFlaky(t)
+	var first []string
+	for i := range *seededTimes {
+		outside.forget()
+		t.Setenv("GOMAXPROCS", []string{"8", "1", "2"}[i%3])
+		p := startServer(t, "--ephemeral", "--seed-ids", "7", "--clock", "virtual=2030-05-01T12:00:00Z", "--allow-net", "127.0.0.1/32")
+		r := &recorded{process: p}
+		r.play(outside.URL)
+		p.stop()
+		if first == nil {
+			first = r.out
+			continue
+		}
+		if !slices.Equal(r.out, first) {
+			for j := range min(len(first), len(r.out)) {
+				if first[j] != r.out[j] {
+					t.Fatalf("time %d, answer %d of %d differs:\n%s", i, j, len(first), difference(first[j], r.out[j]))
+				}
+			}
+			t.Fatalf("time %d: %d answers, not %d", i, len(r.out), len(first))
+		}
+	}
+	if len(first) < 300 {
+		t.Errorf("only %d answers", len(first))
+	}
+}
+
+// difference gives the place where two texts differ.
+func difference(a, b string) string {
+	from := 0
+	for from < min(len(a), len(b)) && a[from] == b[from] {
+		from++
+	}
+	cut := func(s string) string { return s[max(0, from-600):min(len(s), from+200)] }
+	return a[:min(len(a), 200)] + "\n--- was\n" + cut(a) + "\n--- is\n" + cut(b)
+}

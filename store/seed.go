@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// own gives the id of the oldest row that a query finds; CodeNotFound for none.
+func (s *Store) own(ctx context.Context, what, name, query string, args ...any) (id string, err error) {
+	defer wrap(&err, "look for %s", what)
+	err = s.read(ctx, func(q *session) error {
+		err := q.row(query, args, &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound(what, name)
+		}
+		return err
+	})
+	return id, err
+}
+
+// OwnOrganization gives the id of an organization that a user made, by its name;
+// CodeNotFound. Like OwnConnection and OwnBlueprint it is for seeds.
+func (s *Store) OwnOrganization(ctx context.Context, userID, name string) (id string, err error) {
+	return s.own(ctx, "organization", name, "SELECT id FROM organizations WHERE created_by = ? AND name = ? AND personal = 0 ORDER BY created_at, id LIMIT 1", userID, name)
+}
+
+// OwnConnection gives the id of a connection that a user made in an organization,
+// "" for their own, by its name; CodeNotFound.
+func (s *Store) OwnConnection(ctx context.Context, userID, organizationID, name string) (id string, err error) {
+	return s.own(ctx, "connection", name, "SELECT id FROM connections WHERE created_by = ? AND coalesce(organization_id, '') = ? AND name = ? ORDER BY created_at, id LIMIT 1",
+		userID, organizationID, name)
+}
+
+// OwnBlueprint gives the id of a blueprint that a user made in an organization,
+// "" for the personal workspace, by its title; CodeNotFound.
+func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title string) (id string, err error) {
+	const query = `SELECT b.id FROM blueprints b JOIN organizations o ON o.id = b.organization_id
+		WHERE b.created_by = ?1 AND b.title = ?3 AND b.deleted_at IS NULL AND (b.organization_id = ?2 OR ?2 = '' AND o.personal = 1) ORDER BY b.seq LIMIT 1`
+	return s.own(ctx, "blueprint", title, query, userID, organizationID, title)
+}

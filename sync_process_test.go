@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+const flow = `title: %s
+visibility: public
+blueprint_map:
+  nodes:
+    - {id: a, type: template, title: A, config: {text: %s}}
+triggers:
+  - {triggerType: webhook, config: {secret: null, respond: wait}}
+  - {triggerType: manual, isActive: false}
+`
+
+// flowFile writes a blueprint file into a folder.
+func flowFile(t *testing.T, dir, name, title, text string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, flow, title, text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// syncCommand runs blueprintd sync and gives its exit code and what it printed.
+func syncCommand(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, append([]string{"sync"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// wantSync runs sync and expects a code and parts of what it prints.
+func wantSync(t *testing.T, args []string, code int, parts ...string) {
+	t.Helper()
+	got, out := syncCommand(t, args...)
+	for _, part := range parts {
+		if !strings.Contains(out, part) {
+			t.Errorf("sync %q does not say %q:\n%s", args, part, out)
+		}
+	}
+	if got != code {
+		t.Errorf("sync %q exits with %d, want %d:\n%s", args, got, code, out)
+	}
+}
+
+func TestSyncOverTheNetwork(t *testing.T) {
+	p := startServer(t, "--ephemeral")
+	dir := filepath.Join(t.TempDir(), "flows")
+	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
+	flowFile(t, dir, "b.blueprint.yaml", "B", "1.50")
+	own := p.create("made by hand", node("x", "set", object{"values": object{}}))
+	args := []string{dir, "--url", p.host, "--api-key", testKey}
+	applied := append(args, "--apply")
+	wantSync(t, args, 0, "2 to create; --apply does it")
+	wantSync(t, applied, 0, "+ a.blueprint.yaml", "+ b.blueprint.yaml", "2 created")
+	wantSync(t, applied, 0, "nothing to do")
+
+	synced := func(path string) object {
+		t.Helper()
+		list := at(p.query("blueprint.list", object{"source": "sync:flows:" + path}), "data").([]any)
+		if len(list) != 1 {
+			t.Fatalf("%d blueprints of %s", len(list), path)
+		}
+		return list[0].(object)
+	}
+	a := synced("a.blueprint.yaml")
+	if a["visibility"] != "public" || a["source"] != "sync:flows:a.blueprint.yaml" || a["synced_version"] != a["version"] {
+		t.Errorf("made %v", a)
+	}
+	hooks := p.query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any)
+	if len(hooks) != 2 || at(hooks[0], "config.secret") == nil || at(hooks[0], "is_active") != true || at(hooks[1], "is_active") != false {
+		t.Errorf("triggers %v", hooks)
+	}
+
+	flowFile(t, dir, "a.blueprint.yaml", "A", "hello")
+	wantSync(t, applied, 0, `~ node a: config.text: "hi" -> "hello"`, "1 updated")
+	if after := p.query("blueprintTriggers.list", object{"blueprintId": a["id"]}).([]any); at(after[0], "id") != at(hooks[0], "id") || at(after[0], "config.secret") != at(hooks[0], "config.secret") {
+		t.Errorf("the webhook was %v and is %v", hooks[0], after[0])
+	}
+
+	// Somebody edits one on the server, and it is left alone without force.
+	p.mutate("blueprint.update", object{"id": a["id"], "title": "theirs"})
+	flowFile(t, dir, "b.blueprint.yaml", "B2", "1.50")
+	wantSync(t, applied, 1, `"B" -> "B2"`, "1 blueprint changed on the server and left as it is", "hint: ")
+	if synced("a.blueprint.yaml")["title"] != "theirs" || synced("b.blueprint.yaml")["title"] != "B2" {
+		t.Error("a conflict was overwritten, or kept another file from its change")
+	}
+	wantSync(t, append(args, "--exit-code"), 1, "it was changed on the server", "1 conflict")
+	wantSync(t, append(applied, "--force"), 0, `title: "theirs" -> "A"`)
+
+	// What is gone is deleted when that is asked for, and nothing else ever.
+	if err := os.Remove(filepath.Join(dir, "a.blueprint.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	wantSync(t, applied, 0, "nothing to do")
+	wantSync(t, append(applied, "--prune"), 0, "- a.blueprint.yaml", "1 deleted")
+	p.query("blueprint.get", object{"id": own})
+	if total := at(p.query("blueprint.list", object{}), "pagination.total"); fmt.Sprint(total) != "2" {
+		t.Errorf("%v blueprints are left", total)
+	}
+	wantSync(t, []string{dir, "--url", p.host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
+	wantSync(t, []string{dir, "--url", p.host + "/nothing", "--api-key", testKey}, 1)
+}
+
+// TestSyncKilled ends sync --apply as a power cut would at each of its changes,
+// before the server has it and after; what is left is done by the next one.
+func TestSyncKilled(t *testing.T) {
+	p := startServer(t, "--ephemeral")
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target, err := url.Parse(p.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "flows")
+	for _, after := range []bool{false, true} {
+		for cut := int64(1); cut <= 9; cut++ {
+			name := fmt.Sprintf("cut%d%t", cut, after)
+			flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
+			flowFile(t, dir, "b.blueprint.yaml", "B", "hi")
+			cmd := exec.Command(path, "sync", dir, "--name", name, "--api-key", testKey, "--apply")
+			var changes atomic.Int64
+			forward := httputil.NewSingleHostReverseProxy(target)
+			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodPost && changes.Add(1) == cut {
+					if after {
+						forward.ServeHTTP(httptest.NewRecorder(), r)
+					}
+					cmd.Process.Kill()
+					return
+				}
+				forward.ServeHTTP(w, r)
+			}))
+			cmd.Args = append(cmd.Args, "--url", proxy.URL)
+			out, err := cmd.CombinedOutput()
+			proxy.Close()
+			if err == nil {
+				t.Fatalf("%s was not cut: %d changes\n%s", name, changes.Load(), out)
+			}
+			wantSync(t, []string{dir, "--name", name, "--url", p.host, "--api-key", testKey, "--apply"}, 0)
+			wantSync(t, []string{dir, "--name", name, "--url", p.host, "--api-key", testKey, "--exit-code"}, 0, "nothing to do")
+			list := at(p.query("blueprint.list", object{"source": "sync:" + name + ":"}), "data").([]any)
+			if len(list) != 2 {
+				t.Errorf("%s: %d blueprints", name, len(list))
+			}
+			for _, b := range list {
+				if found := p.query("blueprintTriggers.list", object{"blueprintId": at(b, "id")}).([]any); len(found) != 2 {
+					t.Errorf("%s: %d triggers", name, len(found))
+				}
+			}
+		}
+	}
+}
+
+// TestSyncKilledBesideTheDatabase is the same without a server: sync dies as soon
+// as it says that something is done.
+func TestSyncKilledBesideTheDatabase(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")
+	for i := range 30 {
+		flowFile(t, dir, fmt.Sprintf("f%02d.blueprint.yaml", i), fmt.Sprint("F", i), "hi")
+	}
+	if out, err := exec.Command(path, "user", "add", "--email", "ada@example.org", "--db", db).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(path, "sync", dir, "--db", db, "--apply")
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if lines := bufio.NewScanner(out); !lines.Scan() || !strings.HasPrefix(lines.Text(), "+ f00.blueprint.yaml") {
+		t.Errorf("it began with %q\n%s", lines.Text(), &problems)
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	wantSync(t, []string{dir, "--db", db, "--apply"}, 0)
+	wantSync(t, []string{dir, "--db", db, "--exit-code"}, 0, "nothing to do")
+	wantSync(t, []string{dir, "--db", db, "--name", "other", "--json"}, 0, `"summary": "30 to create"`)
+}

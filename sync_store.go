@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+	"blueprintd/folder"
+	"blueprintd/store"
+	"blueprintd/triggers"
+)
+
+// storeServer is a database as a folder is synced with it: beside a server, or in
+// one.
+type storeServer struct {
+	store          *store.Store
+	owner          blueprint.Principal
+	organizationID string // "" = the owner's own blueprints
+	// deleted is told the runs of a blueprint that is gone; changed, unless nil,
+	// that triggers are others.
+	deleted func(ctx context.Context, unfinished []string) error
+	changed func()
+}
+
+// List gives the blueprints of a source.
+func (s *storeServer) List(ctx context.Context, source string) ([]folder.Deployed, error) {
+	var found []folder.Deployed
+	for _, scope := range scopesOf(s.organizationID) {
+		for page := 1; ; page++ {
+			list, total, err := s.store.ListBlueprints(ctx, s.owner, blueprint.BlueprintFilter{Scope: scope, Source: source, Page: page, Limit: 100})
+			if err != nil {
+				return nil, err
+			}
+			for _, b := range list {
+				if s.organizationID != "" && b.OrganizationID != s.organizationID {
+					continue
+				}
+				of, err := s.store.ListTriggers(ctx, s.owner, b.ID)
+				if err != nil {
+					return nil, err
+				}
+				found = append(found, folder.Deployed{Blueprint: b, Triggers: of})
+			}
+			if page*100 >= total {
+				break
+			}
+		}
+	}
+	return found, nil
+}
+
+// scopesOf gives the lists in which the blueprints of an organization stand; ""
+// is that of their owner.
+func scopesOf(organizationID string) []blueprint.Scope {
+	if organizationID == "" {
+		return []blueprint.Scope{blueprint.ScopeOwn}
+	}
+	return []blueprint.Scope{blueprint.ScopeOwn, blueprint.ScopeShared}
+}
+
+// Create stores a new blueprint.
+func (s *storeServer) Create(ctx context.Context, b blueprint.NewBlueprint) (string, error) {
+	b.OrganizationID = s.organizationID
+	made, err := s.store.CreateBlueprint(ctx, s.owner, b)
+	return made.ID, err
+}
+
+// Update changes a blueprint.
+func (s *storeServer) Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error {
+	_, err := s.store.UpdateBlueprint(ctx, s.owner, id, patch)
+	return err
+}
+
+// Delete deletes a blueprint.
+func (s *storeServer) Delete(ctx context.Context, id string) error {
+	unfinished, err := s.store.DeleteBlueprint(ctx, s.owner, id)
+	if err != nil {
+		return err
+	}
+	defer s.tell()
+	return s.deleted(ctx, unfinished)
+}
+
+// CreateTrigger makes a trigger.
+func (s *storeServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any) (string, error) {
+	if err := checkTrigger(kind, config); err != nil {
+		return "", err
+	}
+	defer s.tell()
+	trigger, err := s.store.CreateTrigger(ctx, s.owner, blueprintID, kind, config)
+	return trigger.ID, err
+}
+
+// UpdateTrigger changes a trigger.
+func (s *storeServer) UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error {
+	var merge func(present blueprint.Trigger) (map[string]any, error)
+	if change != nil {
+		merge = func(present blueprint.Trigger) (map[string]any, error) {
+			config := blueprint.MergeConfig(present.Config, change)
+			return config, checkTrigger(present.Type, config)
+		}
+	}
+	defer s.tell()
+	_, err := s.store.UpdateTrigger(ctx, s.owner, id, merge, isActive)
+	return err
+}
+
+// DeleteTrigger deletes a trigger.
+func (s *storeServer) DeleteTrigger(ctx context.Context, id string) error {
+	defer s.tell()
+	return s.store.DeleteTrigger(ctx, s.owner, id)
+}
+
+func (s *storeServer) tell() {
+	if s.changed != nil {
+		s.changed()
+	}
+}
+
+// checkTrigger refuses a config as the interface does.
+func checkTrigger(kind blueprint.TriggerType, config map[string]any) error {
+	if issues := triggers.Check(kind, config); len(issues) > 0 {
+		return blueprint.InvalidInput(issues)
+	}
+	return nil
+}

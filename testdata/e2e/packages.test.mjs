@@ -1,0 +1,141 @@
+// The packages for Go and npm in the hands of others: projects in folders of
+// their own, made from what npm packs and from a replace line in go.mod, test
+// programs of theirs against servers of theirs. None of the servers is left.
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { until } from './support/poll.mjs';
+
+const run = promisify(execFile);
+const here = dirname(fileURLToPath(import.meta.url));
+const root = join(here, '../..');
+const library = join(root, 'clients/typescript');
+const npm = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+
+let folder, pids, env;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'blueprintd-packages-'));
+  pids = join(folder, 'pids');
+  env = { ...process.env, BLUEPRINTD_BINARY: process.env.BLUEPRINTD, PIDS: pids, HELLO: join(root, 'testdata/blueprints/hello.blueprint.yaml') };
+  delete env.NODE_TEST_CONTEXT; // the runners below are not ours
+});
+after(() => rm(folder, { recursive: true, force: true }));
+
+/** Runs a program in a folder; one that fails tells what it said. */
+async function tool(cwd, program, args, more = {}) {
+  return run(program, args, { cwd, env: { ...env, ...more }, maxBuffer: 1 << 26 }).catch((error) => {
+    throw new Error(`${program} ${args.join(' ')}: ${error.code}\n${error.stdout}\n${error.stderr}`);
+  });
+}
+
+/** Whether a process is there; one that has ended and is only not asked about is not. */
+async function alive(pid) {
+  if (process.platform === 'linux') {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+    return stat !== undefined && !stat.slice(stat.lastIndexOf(')') + 2).startsWith('Z');
+  }
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** Whether node_modules is as new as the lock file. */
+async function installed(project) {
+  const [lock, done] = await Promise.all(['package-lock.json', 'node_modules/.package-lock.json'].map((name) => stat(join(project, name)).catch(() => undefined)));
+  return done !== undefined && done.mtimeMs >= lock.mtimeMs;
+}
+
+/** Expects that a number of servers ran since the last time, and that none is left. */
+async function gone(least) {
+  const list = (await readFile(pids, 'utf8')).trim().split('\n').map(Number);
+  await rm(pids);
+  assert.ok(new Set(list).size >= least, `${list.length} servers were started`);
+  const left = [];
+  for (const pid of list) if (await alive(pid)) left.push(pid);
+  assert.deepEqual(left, [], 'servers are left');
+}
+
+describe('npm', () => {
+  let project;
+  before(async () => {
+    if (!(await installed(library))) await tool(library, 'npm', ['ci', ...npm]);
+    const packed = join(folder, 'packed');
+    project = join(folder, 'node');
+    await mkdir(packed);
+    await cp(join(here, 'packages/node'), project, { recursive: true, filter: (name) => !name.includes('node_modules') });
+    await Promise.all([
+      tool(library, 'npm', ['pack', '--pack-destination', packed, '--loglevel=error']),
+      tool(project, 'npm', ['ci', ...npm]),
+    ]);
+    const [tarball] = await readdir(packed);
+    await tool(project, 'npm', ['install', '--no-save', ...npm, join(packed, tarball)]);
+  });
+
+  test('what is packed is small', async () => {
+    const { stdout } = await tool(project, 'npm', ['pack', '--dry-run', '--json', '--ignore-scripts', './node_modules/blueprintd']);
+    const [{ files, size }] = JSON.parse(stdout);
+    assert.ok(size < 100_000, `${size} bytes`);
+    const others = files.map(({ path }) => path).filter((path) => !/^dist\/(esm|cjs)\/[a-z.]+\.(js|d\.ts|json)$/.test(path));
+    assert.deepEqual(others.sort(), ['LICENSE', 'README.md', 'package.json']);
+  });
+
+  test('a project tests with Vitest', async () => {
+    await tool(project, 'node_modules/.bin/vitest', ['run']);
+    await gone(100);
+  });
+
+  test('a project tests with Jest', async () => {
+    await tool(project, 'node_modules/.bin/jest', []);
+  });
+
+  test('types fit, and mistakes are found', async () => {
+    const tsc = () => tool(project, 'node_modules/.bin/tsc', ['-p', '.', '--pretty', 'false']);
+    await cp(join(here, 'packages/wrong.ts.txt'), join(project, 'wrong.ts'));
+    const said = await tsc().then(() => assert.fail('tsc found nothing'), (error) => error.message);
+    const lines = [...new Set([...said.matchAll(/^(\S+\.ts)\((\d+),/gm)].map(([, file, line]) => `${file}:${line}`))];
+    assert.deepEqual(lines, [4, 5, 6, 7, 8].map((line) => `wrong.ts:${line}`), said);
+  });
+
+  test('a program that is killed leaves no server', async () => {
+    const child = spawn(process.execPath, ['vitest/orphans.mjs'], { cwd: project, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    const line = await new Promise((resolve) => child.stdout.once('data', resolve));
+    const list = JSON.parse(line);
+    assert.equal(list.length, 10);
+    child.kill('SIGKILL');
+    await ended;
+    for (const pid of list) await until(`the end of process ${pid}`, async () => ((await alive(pid)) ? undefined : true));
+  });
+});
+
+describe('Go', () => {
+  test('a project tests with the package', async () => {
+    const project = join(folder, 'go');
+    await cp(join(here, 'packages/go'), project, { recursive: true });
+    const { stdout } = await tool(root, 'go', ['list', '-m', '-f', '{{.GoVersion}}']);
+    await writeFile(join(project, 'go.mod'), `module example.org/flows\n\ngo ${stdout.trim()}\n\nrequire blueprintd v0.0.0\n\nreplace blueprintd => ${root}\n`);
+    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-v', '-parallel', '20', './...'], { GOFLAGS: '', GOWORK: 'off' });
+    assert.match(said, /^ok\s+example\.org\/flows/m);
+    await gone(42);
+  });
+
+  test('the program is built where there is none', async () => {
+    const project = join(folder, 'go');
+    const more = { BLUEPRINTD_BINARY: '', PATH: await pathOf('go'), GOFLAGS: '', GOWORK: 'off' };
+    const { stdout: said } = await tool(project, 'go', ['test', '-count=1', '-run', 'TestSchedule', './...'], more);
+    assert.match(said, /^ok\s+example\.org\/flows/m);
+    await gone(1);
+  });
+});
+
+/** The folder of a program, alone, so that no other program is found. */
+async function pathOf(program) {
+  return dirname((await run('sh', ['-c', `command -v ${program}`])).stdout.trim());
+}

@@ -1,0 +1,1 @@
+module.exports = { testMatch: ['**/jest/*.test.cjs'], testTimeout: 60_000, maxWorkers: 2 }

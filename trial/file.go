@@ -1,0 +1,75 @@
+package trial
+
+import (
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/cassette"
+)
+
+// The bounds of a test file.
+const (
+	MaxTests   = 10_000
+	MaxStubs   = 10_000
+	MaxDelayMs = 60_000
+)
+
+// DefaultClock is where the clock of a test begins that names none.
+var DefaultClock = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// File is a test file.
+type File struct {
+	Document   *file.Document
+	Blueprint  string            // path, relative to the file
+	Blueprints map[string]string // by the id that nodes name
+	Tests      []*Test
+}
+
+// Test is one test of a file.
+type Test struct {
+	File        *File
+	Index       int // in the file
+	Name        string
+	Variables   map[string]any
+	InputData   any
+	Clock       time.Time
+	ClockGiven  bool
+	Cassette    string // path, relative to the file; "" = none
+	Connections map[string]cassette.Connection
+	Stubs       []*Stub
+	Expect      map[string]any // nil when the test has none yet
+}
+
+// Stub answers in place of a node, or of a host.
+type Stub struct {
+	Key     string
+	Answers []Answer
+}
+
+// Answer is one thing that a stub answers.
+type Answer struct {
+	HasOutput bool
+	Output    any
+	Handle    string
+	Status    int // of an HTTP answer; 0 = it is none
+	Headers   map[string]string
+	Body      any
+	Error     string
+	Times     int // how often it answers; 0 = for ever
+	DelayMs   int
+}
+
+// ofNode tells whether the answer stands for a node's work.
+func (a *Answer) ofNode() bool { return a.HasOutput || a.Handle != "" }
+
+// path is where something of the test stands in the file.
+func (t *Test) path(parts ...any) []any { return append([]any{"tests", t.Index}, parts...) }
+
+// Outcome is what came of the run of a test.
+type Outcome struct {
+	Recording *blueprint.Recording
+	// Nodes are the ids of the blueprint's nodes, those within a for-each node
+	// with loop[*]/ before them.
+	Nodes []string
+}

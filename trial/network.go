@@ -1,0 +1,120 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/cassette"
+	"blueprintd/outbound"
+)
+
+// RoundTrip answers an HTTP request: by a stub of its node, of its host, or by
+// the cassette.
+func (s *Stage) RoundTrip(request *http.Request) (*http.Response, error) {
+	a, err := s.answer(request.Context(), request.URL.Scheme, request.URL.Host)
+	switch {
+	case err != nil:
+		return nil, err
+	case a != nil:
+		if request.Body != nil {
+			defer request.Body.Close()
+		}
+		if _, err := cassette.Asked(request); err != nil { // the tape keeps what is read
+			return nil, err
+		}
+		if err := pause(request.Context(), a.DelayMs); err != nil {
+			return nil, err
+		}
+		if a.Error != "" {
+			return nil, errors.New(a.Error)
+		}
+		return cassette.Answer(request, a.Status, a.Headers, a.Body), nil
+	case s.player != nil:
+		return s.player.RoundTrip(request)
+	}
+	return nil, unstubbed(request.Method+" "+redactedURL(request.URL), request.URL.Host, `{status: 200, body: {}}`)
+}
+
+func redactedURL(u *url.URL) string {
+	bare := *u
+	bare.User, bare.RawQuery = nil, ""
+	return bare.String()
+}
+
+// answer takes the answer of a stub for a node's request to a host.
+func (s *Stage) answer(ctx context.Context, scheme, host string) (*Answer, error) {
+	caller := outbound.CallerOf(ctx)
+	var keys []string
+	if caller.BlueprintID == s.blueprintID && caller.Address != "" {
+		keys = append(keys, caller.Address, everyItem(caller.Address))
+	}
+	keys = append(keys, hostKeys(scheme, strings.ToLower(host))...)
+	a, err := s.take(keys, func(a *Answer) bool { return !a.ofNode() })
+	if errors.Is(err, errSpent) {
+		return nil, &blueprint.Failure{Code: codeStub, Permanent: true, NotSent: true, Message: fmt.Sprintf(`%s for %s; give it a higher "times", or one more answer`, err, host)}
+	}
+	return a, err
+}
+
+// hostKeys are the keys under which a host may have a stub, the nearest first.
+func hostKeys(scheme, host string) (keys []string) {
+	name, port := host, ""
+	if alone, after, err := net.SplitHostPort(host); err == nil {
+		name, port = alone, after
+		if strings.Contains(name, ":") {
+			name = "[" + name + "]"
+		}
+	}
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	for pattern := name; ; {
+		if port != "" {
+			keys = append(keys, pattern+":"+port)
+		}
+		keys = append(keys, pattern)
+		_, parent, more := strings.Cut(strings.TrimPrefix(pattern, "*."), ".")
+		if !more {
+			return keys
+		}
+		pattern = "*." + parent
+	}
+}
+
+// DialContext answers mail in the same way.
+func (s *Stage) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	a, err := s.answer(ctx, "smtp", address)
+	switch {
+	case err != nil:
+		return nil, err
+	case a != nil && a.Error != "":
+		return nil, errors.New(a.Error)
+	case a != nil:
+		if err := pause(ctx, a.DelayMs); err != nil {
+			return nil, err
+		}
+		text, _ := a.Body.(string)
+		return cassette.Post(address, func(blueprint.ExchangeRequest) (int, string) { return max(200, a.Status), text }), nil
+	case s.player != nil && s.player.Has(outbound.CallerOf(ctx).Address, cassette.Mail, "smtp://"+address):
+		return s.player.DialContext(ctx, network, address)
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	return nil, unstubbed("mail to "+address, host, `{status: 250}`)
+}
+
+// unstubbed is the failure of what nobody answers, with what to write.
+func unstubbed(what, host, answer string) error {
+	return &blueprint.Failure{
+		Code: codeStub, Permanent: true, NotSent: true,
+		Message: fmt.Sprintf("nothing real is reached in a test, and nothing stands for %s; add to the test: stubs: {%q: %s}", what, host, answer),
+	}
+}

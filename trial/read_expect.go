@@ -1,0 +1,130 @@
+package trial
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var (
+	runStatuses  = []string{"completed", "failed", "paused", "running"}
+	stepStatuses = []string{"pending", "running", "completed", "failed", "skipped", "paused"}
+	types        = []string{"string", "number", "boolean", "object", "array", "null"}
+)
+
+func (r *reader) expect(value any, at []any) map[string]any {
+	object := r.object(value, at, "status", "output", "error", "steps", "branches", "calls")
+	if object == nil {
+		return map[string]any{}
+	}
+	r.oneOf(object, "status", at, runStatuses, !r.open)
+	for _, name := range []string{"output", "error"} {
+		if given, there := object[name]; there {
+			r.matchers(given, below(at, name))
+		}
+	}
+	if given, there := object["steps"]; there {
+		steps := r.object(given, below(at, "steps"))
+		for _, address := range slices.Sorted(maps.Keys(steps)) {
+			here := below(at, "steps", address)
+			step := r.object(steps[address], here, "status", "output", "error")
+			r.oneOf(step, "status", here, stepStatuses, false)
+			for _, name := range []string{"output", "error"} {
+				if given, there := step[name]; there {
+					r.matchers(given, below(here, name))
+				}
+			}
+		}
+	}
+	if given, there := object["branches"]; there {
+		branches := r.object(given, below(at, "branches"))
+		for _, address := range slices.Sorted(maps.Keys(branches)) {
+			r.text(branches, address, below(at, "branches"), true)
+		}
+	}
+	if given, there := object["calls"]; there {
+		list, ok := given.([]any)
+		if !ok {
+			r.wrong(below(at, "calls"), "must be an array")
+		}
+		for i, element := range list {
+			here := below(at, "calls", i)
+			call := r.object(element, here, "nodeId", "method", "url", "host", "headers", "body")
+			r.matchers(any(call), here)
+			if headers, there := call["headers"]; there {
+				r.object(headers, below(here, "headers"))
+			}
+		}
+	}
+	return object
+}
+
+func (r *reader) oneOf(object map[string]any, name string, at []any, list []string, required bool) {
+	given, there := object[name]
+	text, _ := given.(string)
+	switch {
+	case !there && required:
+		r.wrong(below(at, name), "required: %s", strings.Join(list, ", "))
+	case there && !slices.Contains(list, text):
+		r.wrong(below(at, name), "must be one of %s", strings.Join(list, ", "))
+	}
+}
+
+// matchers finds the matchers in a value, and what is wrong with them.
+func (r *reader) matchers(value any, at []any) {
+	switch v := value.(type) {
+	case []any:
+		for i := range v {
+			r.matchers(v[i], below(at, i))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			r.matchers(v[name], below(at, name))
+		}
+		name, argument, is := matcherOf(v)
+		if !is {
+			return
+		}
+		here := below(at, name)
+		switch name {
+		case "$any":
+			if argument != true {
+				r.wrong(here, "must be true")
+			}
+		case "$type":
+			if text, _ := argument.(string); !slices.Contains(types, text) {
+				r.wrong(here, "must be one of %s", strings.Join(types, ", "))
+			}
+		case "$match":
+			text, ok := argument.(string)
+			if !ok {
+				r.wrong(here, "must be a regular expression")
+			} else if _, err := regexp.Compile(text); err != nil || len(text) > maxPattern {
+				r.wrong(here, "is no regular expression that Go's RE2 reads")
+			}
+		case "$partial":
+			switch argument.(type) {
+			case map[string]any, []any:
+			default:
+				r.wrong(here, "must be an object or an array")
+			}
+		default:
+			r.wrong(here, "there is no matcher %s; there are $any, $match, $partial, $type", name)
+		}
+	}
+}
+
+// maxPattern bounds a regular expression, in bytes.
+const maxPattern = 4096
+
+// matcherOf gives the matcher that an object is: it has one member, which begins
+// with $, and that is not how binary bodies are written.
+func matcherOf(object map[string]any) (name string, argument any, is bool) {
+	if len(object) != 1 {
+		return "", nil, false
+	}
+	for name, argument = range object {
+	}
+	return name, argument, strings.HasPrefix(name, "$") && name != "$base64"
+}

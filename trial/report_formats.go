@@ -1,0 +1,176 @@
+package trial
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"blueprintd/blueprint"
+)
+
+// TAP writes results as TAP version 14, which readers of version 13 take too.
+func TAP(out io.Writer, results []*Result) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "TAP version 14\n1..%d\n", len(results))
+	for i, r := range results {
+		name := strings.NewReplacer(`\`, `\\`, "#", `\#`).Replace(blueprint.OneLine(r.File + ": " + r.Test))
+		if r.Passed() {
+			fmt.Fprintf(&text, "ok %d - %s\n", i+1, name)
+			continue
+		}
+		fmt.Fprintf(&text, "not ok %d - %s\n  ---\n  message: |\n", i+1, name)
+		for _, line := range r.Lines(false) {
+			text.WriteString("    " + blueprint.OneLine(line) + "\n")
+		}
+		text.WriteString("  ...\n")
+	}
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Time     string      `xml:"time,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Name    string       `xml:"name,attr"`
+	Class   string       `xml:"classname,attr"`
+	Time    string       `xml:"time,attr"`
+	Failure *junitDetail `xml:"failure,omitempty"`
+	Error   *junitDetail `xml:"error,omitempty"`
+}
+
+type junitDetail struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+// JUnit writes results as the XML that build servers read: a suite for each
+// file. A test that could not run is an error, one that came out otherwise a
+// failure.
+func JUnit(out io.Writer, results []*Result) error {
+	all := junitSuites{Name: "blueprintd"}
+	var total time.Duration
+	var suiteTime time.Duration
+	for _, r := range results {
+		if n := len(all.Suites); n == 0 || all.Suites[n-1].Name != printable(r.File) {
+			all.Suites = append(all.Suites, junitSuite{Name: printable(r.File)})
+			suiteTime = 0
+		}
+		s := &all.Suites[len(all.Suites)-1]
+		c := junitCase{Name: printable(r.Test), Class: printable(r.File), Time: seconds(r.Took)}
+		if !r.Passed() {
+			lines := r.Lines(true)
+			d := &junitDetail{Message: printable(lines[0]), Type: "expectation", Text: printable(strings.Join(lines, "\n"))}
+			if r.Fault != nil {
+				d.Type = "fault"
+				c.Error = d
+				s.Errors++
+				all.Errors++
+			} else {
+				c.Failure = d
+				s.Failures++
+				all.Failures++
+			}
+		}
+		s.Cases = append(s.Cases, c)
+		s.Tests++
+		all.Tests++
+		total += r.Took
+		suiteTime += r.Took
+		s.Time = seconds(suiteTime)
+	}
+	all.Time = seconds(total)
+	data, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append([]byte(xml.Header), append(data, '\n')...))
+	return err
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+
+// printable leaves out what XML cannot hold.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == unicode.ReplacementChar || r == 0xfffe || r == 0xffff {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+type jsonResult struct {
+	File       string      `json:"file"`
+	Name       string      `json:"name"`
+	Passed     bool        `json:"passed"`
+	Updated    bool        `json:"updated,omitempty"`
+	DurationMs int64       `json:"durationMs"`
+	Error      string      `json:"error,omitempty"`
+	Mismatches []jsonWrong `json:"mismatches,omitempty"`
+	Replay     []string    `json:"differences,omitempty"`
+}
+
+type jsonWrong struct {
+	Line     int             `json:"line"`
+	Column   int             `json:"column"`
+	Path     []any           `json:"path"`
+	Message  string          `json:"message"`
+	Expected json.RawMessage `json:"expected,omitempty"`
+	Got      json.RawMessage `json:"got,omitempty"`
+}
+
+// JSON writes results for programs: an array with an object for each test.
+func JSON(out io.Writer, results []*Result) error {
+	list := []jsonResult{}
+	for _, r := range results {
+		one := jsonResult{File: r.File, Name: r.Test, Passed: r.Passed(), Updated: r.Updated, DurationMs: r.Took.Milliseconds()}
+		if r.Fault != nil {
+			one.Error = r.Fault.Error()
+		}
+		for i := range r.Mismatches {
+			m := &r.Mismatches[i]
+			w := jsonWrong{Path: m.Path, Message: m.String()}
+			w.Line, w.Column = r.Pos(m.Path)
+			if !m.Surplus {
+				w.Expected, _ = blueprint.Encode(m.Expected)
+			}
+			if !m.Missing {
+				w.Got, _ = blueprint.Encode(m.Got)
+			}
+			one.Mismatches = append(one.Mismatches, w)
+		}
+		for i := range r.Differences {
+			one.Replay = append(one.Replay, r.Differences[i].String())
+		}
+		list = append(list, one)
+	}
+	data, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(append(data, '\n'))
+	return err
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+	"blueprintd/runfile"
+)
+
+// looking is a browser that was given the address of a viewer.
+type looking struct {
+	*http.Client
+	root string
+}
+
+func (l looking) get(t *testing.T, address string) (status int, path, body string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "text/html, application/json")
+	response, err := l.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, response.Request.URL.Path, string(data)
+}
+
+func (l looking) query(t *testing.T, name, input string) (int, string) {
+	t.Helper()
+	status, _, body := l.get(t, l.root+"/app/trpc/"+name+"?input="+url.QueryEscape(`{"json":`+input+`}`))
+	return status, body
+}
+
+func (l looking) mutate(t *testing.T, name, input string) (int, string) {
+	t.Helper()
+	response, err := l.Post(l.root+"/app/trpc/"+name, "application/json", strings.NewReader(`{"json":`+input+`}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(data)
+}
+
+// TestOpenShowsARun exports runs of each kind and opens their files.
+func TestOpenShowsARun(t *testing.T) {
+	s := newService(t)
+	ada := s.user(t, "ada")
+	for _, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed, blueprint.StatusPaused} {
+		nodes := []any{node("say", "template", object{"text": "Hello {{inputData.who}}"})}
+		switch status {
+		case blueprint.StatusFailed:
+			nodes = append(nodes, node("stop", "stop", object{"failed": true, "message": "no more"}))
+		case blueprint.StatusPaused:
+			nodes = append(nodes, node("ask", "human", object{"prompt": "On?"}))
+		}
+		id := ada.blueprint(t, "Greets", nodes...)
+		run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "inputData": object{"who": "Eve"}, "record": true}})
+		ada.until(t, run, status)
+		data, err := json.Marshal(ada.ok(t, "execution.export", object{"executionId": run}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := runfile.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(t, f, run, id, status)
+	}
+}
+
+func look(t *testing.T, f *runfile.File, run, id string, status blueprint.Status) {
+	v, err := newViewer(t.Context(), "127.0.0.1:0", f, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	address, ended := make(chan string, 1), make(chan error, 1)
+	go func() {
+		ended <- v.run(ctx, func(url string) error { address <- url; return nil })
+	}()
+	link := <-address
+	jar, _ := cookiejar.New(nil)
+	mine, other := looking{&http.Client{Jar: jar}, v.server.apiHost()}, looking{&http.Client{}, v.server.apiHost()}
+	if code, _ := other.query(t, "execution.getExecutionStatus", `{"executionId":"`+run+`"}`); code != http.StatusUnauthorized {
+		t.Errorf("without the address: %d", code)
+	}
+	if code, _, _ := other.get(t, v.server.apiHost()+"/open/guessed"); code != http.StatusNotFound {
+		t.Errorf("a guessed address: %d", code)
+	}
+	if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/runs/"+run {
+		t.Errorf("the address led to %d %s", code, path)
+	}
+	other.get(t, link)
+	if code, _ := other.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
+		t.Errorf("the address signed in twice: %d", code)
+	}
+	for _, each := range []struct{ name, input, want string }{
+		{"session.get", `{}`, viewerEmail},
+		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, `"status":"` + string(status) + `"`},
+		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, "Hello Eve"},
+		{"execution.getRecord", `{"executionId":"` + run + `"}`, `"blueprintId":"` + id + `"`},
+		{"execution.getExchanges", `{"executionId":"` + run + `"}`, `"recorded":true`},
+		{"execution.export", `{"executionId":"` + run + `"}`, runfile.Format},
+		{"execution.listRuns", `{}`, "Greets"},
+		{"execution.listRecentExecutions", `{}`, run},
+		{"blueprint.get", `{"id":"` + id + `"}`, `"version":"1.0.0"`},
+		{"blueprint.versions", `{"id":"` + id + `"}`, "template"},
+		{"blueprintTriggers.list", `{"blueprintId":"` + id + `"}`, "[]"},
+		{"server.getInfo", `{}`, version},
+	} {
+		if code, body := mine.query(t, each.name, each.input); code != http.StatusOK || !strings.Contains(body, each.want) {
+			t.Errorf("%s: %d %.300s, want %s", each.name, code, body, each.want)
+		}
+	}
+	for name, input := range map[string]string{
+		"blueprint.execute": `{"id":"` + id + `"}`, "execution.retry": `{"executionId":"` + run + `"}`, "execution.resume": `{"executionId":"` + run + `","input":"x"}`,
+		"execution.cancel": `{"executionId":"` + run + `"}`, "blueprint.delete": `{"id":"` + id + `"}`, "apiKey.create": `{"name":"k"}`,
+	} {
+		if code, body := mine.mutate(t, name, input); code != http.StatusForbidden || !strings.Contains(body, "only shows a run") {
+			t.Errorf("%s: %d %.200s", name, code, body)
+		}
+	}
+	if code, _, _ := mine.get(t, v.server.apiHost()+"/webhooks/blueprint/x"); code != http.StatusNotFound {
+		t.Errorf("a webhook is answered: %d", code)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
