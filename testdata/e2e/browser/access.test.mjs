@@ -55,6 +55,10 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await page.getByRole('dialog', { name: 'Start a run' }).getByRole('button', { name: 'Start' }).click();
   await page.waitForURL(/\/runs\/exec_/);
   await page.getByRole('status').filter({ hasText: 'The run completed.' }).waitFor();
+  await page.getByRole('button', { name: 'More for this run' }).click();
+  await page.getByText('only who manages it may have them').waitFor();
+  for (const name of [/Save as test/, /Export run/]) assert.equal(await page.getByRole('menuitem', { name }).isDisabled(), true);
+  await page.keyboard.press('Escape');
   const run = new URL(page.url()).pathname;
   await ada.page.goto(run); // whoever manages the blueprint sees its runs
   await settled(ada.page, 'Open to all');

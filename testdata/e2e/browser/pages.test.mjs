@@ -6,7 +6,7 @@ import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import axe from 'axe-core';
+import { barriers, wider } from '../support/barriers.mjs';
 import { again, desktop, phone, signUpFirst, startBrowser } from '../support/browser.mjs';
 import { makeLifelike, pagesOf, settled, visit } from '../support/lifelike.mjs';
 import { startServer, stopAll } from '../support/server.mjs';
@@ -32,16 +32,6 @@ const states = [
   { name: 'run-dialog', on: 'blueprint-runs', open: (page) => page.getByRole('button', { name: 'Run', exact: true }).click(), shown: (page) => page.getByRole('dialog') },
   { name: 'key-dialog', on: 'settings-keys', open: (page) => page.getByRole('button', { name: 'New API key' }).click(), shown: (page) => page.getByRole('dialog', { name: 'New API key' }) },
 ];
-
-/** What axe finds that keeps people out. */
-async function barriers(page) {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'], preload: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
-  return violations.filter(({ impact }) => impact === 'serious' || impact === 'critical').flatMap(({ id, nodes }) => nodes.slice(0, 4).map((one) => `${id}: ${one.html.slice(0, 160)} ${one.any[0]?.message ?? ''}`));
-}
-
-// What reaches beyond the right edge makes a phone scroll sideways.
-const wider = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 describe('every page', { concurrency: 2 }, () => {
   for (const scheme of ['light', 'dark']) {

@@ -1,5 +1,5 @@
-/** Lets the browser save a text as a file. */
-export function download(name: string, text: string, type = 'application/json'): void {
+/** Lets the browser save a text, or bytes, as a file. */
+export function download(name: string, text: string | Uint8Array<ArrayBuffer>, type = 'application/json'): void {
   const address = URL.createObjectURL(new Blob([text], { type }))
   const link = document.createElement('a')
   link.href = address

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react'
+import { now as present, onClock } from '../api/clock'
 import { None } from './quantity'
 import { showAbsolute, showRelative } from './time-words'
 
@@ -15,38 +16,42 @@ type Props = {
 
 /** A time: relative to now, with the absolute one on hovering. It goes on by itself. */
 export function Time({ at, absolute = false, past = false, none = 'none' }: Props) {
-  const tick = useNow()
+  useNow()
   if (!at) return <None word={none} />
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return <span>{at}</span>
-  // The tick is up to half a minute old, and what is shown may have come since.
-  const now = Math.max(tick, Date.now(), past ? date.getTime() : 0)
+  // The tick only makes this be shown anew: it may be half a minute old, and what is shown have come since.
+  const now = Math.max(present(), past ? date.getTime() : 0)
   const [shown, hidden] = absolute ? [showAbsolute(date), showRelative(date.getTime(), now)] : [showRelative(date.getTime(), now), showAbsolute(date)]
   return <time dateTime={at} title={hidden}>{shown}</time>
 }
 
-/** The present in milliseconds since 1970, anew every half minute; one timer for all who ask. */
+/** The present in milliseconds since 1970, anew every half minute and when a virtual clock is moved; one timer for all who ask. */
 export function useNow(): number {
   return useSyncExternalStore(listen, () => now)
 }
 
-let now = Date.now()
+let now = present()
 let timer: ReturnType<typeof setInterval> | undefined
+let stopClock = () => {}
 const listeners = new Set<() => void>()
 
 function listen(listener: () => void): () => void {
   if (listeners.size === 0) {
-    now = Date.now()
+    now = present()
     timer = setInterval(tick, 30_000)
+    stopClock = onClock(tick)
   }
   listeners.add(listener)
   return () => {
     listeners.delete(listener)
-    if (listeners.size === 0) clearInterval(timer)
+    if (listeners.size > 0) return
+    clearInterval(timer)
+    stopClock()
   }
 }
 
 function tick(): void {
-  now = Date.now()
+  now = present()
   for (const listener of listeners) listener()
 }

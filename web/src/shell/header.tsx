@@ -4,9 +4,10 @@ import { AccountMenu } from './account-menu'
 import { Mark } from './mark'
 import { OrganizationMenu } from './organization-menu'
 import { SchemeToggle } from './scheme-toggle'
+import { ServerBadges } from './server-badges'
 import classes from './header.module.css'
 
-/** The bar at the top: the mark, the filter by organization, the colour scheme, the account. */
+/** The bar at the top: the mark, the filter by organization, what is special of the server, the colour scheme, the account. */
 export function Header() {
   return (
     <div className={classes.bar}>
@@ -16,6 +17,7 @@ export function Header() {
       </Link>
       <OrganizationMenu />
       <Group gap={4} ml="auto" wrap="nowrap">
+        <ServerBadges />
         <SchemeToggle />
         <AccountMenu />
       </Group>

@@ -1,5 +1,6 @@
 import { parseJson, show } from '../../api/json'
 import { isObject, type JsonObject } from '../../graph/map'
+import { fileStem } from '../../parts/file-stem'
 import { checkJson } from '../../parts/json-check'
 
 /** A trigger as a blueprint file holds it. */
@@ -40,8 +41,7 @@ export function toFile(blueprint: Blueprint, triggers: Trigger[]): string {
 
 /** The name under which a blueprint is saved: `daily-report.blueprint.json`. */
 export function fileName(title: string): string {
-  const name = title.normalize('NFKD').replace(/[\u0300-\u036f]/g, '').toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-+|-+$/g, '').slice(0, 60)
-  return `${name || 'untitled'}.blueprint.json`
+  return `${fileStem(title)}.blueprint.json`
 }
 
 /** Reads the text of a file. Only its shape is looked at; nodes and configs are the server's to judge. */

@@ -1,11 +1,10 @@
 import { Skeleton, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { api } from '../../api/client'
+import { useServerInfo } from '../../api/server-info'
 import { CopyField } from '../../parts'
 
 /** The address that has to be registered at a service where people sign in. */
 export function Callback() {
-  const info = useQuery({ queryKey: ['server', 'info'], queryFn: () => api.server.getInfo.query(), staleTime: 60_000 })
+  const info = useServerInfo()
   if (info.isPending) return <Skeleton h={84} />
   return (
     <div>

@@ -1,7 +1,8 @@
 import { Alert, Loader, Text, UnstyledButton } from '@mantine/core'
 import { IconAlertCircle, IconAlertTriangle, IconCircleCheck } from '@tabler/icons-react'
+import { useId } from 'react'
 import { showPath } from '../../api/errors'
-import { ErrorNote } from '../../parts'
+import { ErrorNote, showCount } from '../../parts'
 import classes from './issues-panel.module.css'
 import type { Located, Validation } from './use-validation'
 
@@ -11,28 +12,46 @@ export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo
   if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title="It could not be checked" />
   if (checking) return <Text size="sm" c="dimmed" p="sm"><Loader size={12} mr={6} />Checking</Text>
   if (issues.length === 0) return <Alert color="green" icon={<IconCircleCheck size={20} aria-hidden />}>Nothing is wrong. It can run as it is.</Alert>
-  const sorted = [...issues.filter((issue) => issue.severity === 'error'), ...issues.filter((issue) => issue.severity === 'warning')]
+  const errors = issues.filter((issue) => issue.severity === 'error')
+  const warnings = issues.filter((issue) => issue.severity === 'warning')
   return (
-    <ul className={classes.list} aria-label="Issues">
-      {sorted.map((issue, index) => (
-        <li key={index}>
-          <UnstyledButton className={classes.issue} onClick={() => onGo(issue)}>
-            {issue.severity === 'error'
-              ? <IconAlertCircle size={17} className={classes.error} aria-label="Error" />
-              : <IconAlertTriangle size={17} className={classes.warning} aria-label="Warning" />}
-            <span className={classes.words}>
-              <b>{placeOf(issue)}</b>
-              <span>{issue.message}</span>
-            </span>
-          </UnstyledButton>
-        </li>
-      ))}
-    </ul>
+    <>
+      {errors.length > 0 && <Part title={showCount(errors.length, 'error')} text="A step with an error fails when it is reached. Saving is possible." issues={errors} onGo={onGo} />}
+      {warnings.length > 0 && <Part title={showCount(warnings.length, 'warning')} text="Worth a look. Nothing of it keeps the blueprint from being saved or run." issues={warnings} onGo={onGo} />}
+    </>
+  )
+}
+
+function Part({ title, text, issues, onGo }: { title: string; text: string; issues: Located[]; onGo: (issue: Located) => void }) {
+  const id = useId()
+  return (
+    <section className={classes.part} aria-labelledby={id}>
+      <h3 id={id} className={classes.title}>{title}</h3>
+      <Text size="xs" c="dimmed" px={8} mb={4}>{text}</Text>
+      <ul className={classes.list} aria-labelledby={id}>
+        {issues.map((issue, index) => (
+          <li key={index}>
+            <UnstyledButton className={classes.issue} onClick={() => onGo(issue)}>
+              {issue.severity === 'error'
+                ? <IconAlertCircle size={17} className={classes.error} role="img" aria-label="Error" />
+                : <IconAlertTriangle size={17} className={classes.warning} role="img" aria-label="Warning" />}
+              <span className={classes.words}>
+                <b>{placeOf(issue)}</b>
+                <span>{issue.message}</span>
+              </span>
+            </UnstyledButton>
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }
 
 function placeOf(issue: Located): string {
-  if (issue.variable !== undefined) return ['Variables', showPath(issue.field)].filter(Boolean).join(': ')
+  if (issue.variable !== undefined) {
+    const field = issue.variableName !== undefined && issue.field[0] === 'name' ? '' : showPath(issue.field)
+    return [issue.variableName === undefined ? 'Variables' : `Variable ${issue.variableName}`, field].filter(Boolean).join(': ')
+  }
   const field = issue.field[0] === 'config' ? issue.field.slice(1) : issue.field
   const node = [...issue.level, issue.nodeId].filter(Boolean).join(' / ')
   if (issue.edge !== undefined) return node ? `Edge from ${node}` : 'Edge'

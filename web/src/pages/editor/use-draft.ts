@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'react'
+import { now } from '../../api/clock'
 import { type Draft, dropDraft, keepDraft, readDraft } from './draft'
 import type { Editor } from './use-editor'
 
@@ -13,7 +14,7 @@ export function useDraft(editor: Editor, key: string) {
       if (!found) dropDraft(localStorage, key)
       return
     }
-    const keep = () => keepDraft(localStorage, key, { ...doc, version, at: Date.now() })
+    const keep = () => keepDraft(localStorage, key, { ...doc, version, at: now() })
     const timer = setTimeout(keep, 800)
     // A page that is closed or crashes gives no other sign that can be relied on.
     const hide = () => { if (document.visibilityState === 'hidden') keep() }

@@ -10,7 +10,7 @@ import type { Doc } from './state'
 export type Issue = Outputs['blueprint']['validate']['issues'][number]
 
 /** An issue and where it lies. */
-export type Located = { message: string; severity: 'error' | 'warning'; level: string[]; nodeId?: string; edge?: number; field: (string | number)[]; variable?: number; path: readonly unknown[] }
+export type Located = { message: string; severity: 'error' | 'warning'; level: string[]; nodeId?: string; edge?: number; field: (string | number)[]; variable?: number; /** What that variable is called. */ variableName?: string; path: readonly unknown[] }
 
 /** What is known about the blueprint as it stands in the editor. */
 export type Validation = { issues: Located[]; errors: number; warnings: number; checking: boolean; error: unknown }
@@ -51,7 +51,11 @@ function place(issue: Issue, doc: Doc): Located {
   const severity = issue.severity === 'warning' ? 'warning' as const : 'error' as const
   const [root, ...path] = issue.path
   const common = { message: issue.message, severity, path: issue.path }
-  if (root === 'environment_variables') return { ...common, level: [], field: path.slice(1) as (string | number)[], variable: typeof path[0] === 'number' ? path[0] : 0 }
+  if (root === 'environment_variables') {
+    const variable = typeof path[0] === 'number' ? path[0] : 0
+    const name = (doc.variables[variable] as { name?: unknown } | null | undefined)?.name
+    return { ...common, level: [], field: path.slice(1) as (string | number)[], variable, variableName: typeof name === 'string' && name !== '' ? name : undefined }
+  }
   const found = locate(readMap(doc.map), root === 'blueprint_map' ? path : issue.path)
   return { ...common, ...found, nodeId: found.nodeId ?? (found.edge === undefined ? undefined : issue.nodeId) }
 }

@@ -2,6 +2,7 @@ import { Button, SegmentedControl, Skeleton, Table, Tooltip } from '@mantine/cor
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { api } from '../../api/client'
+import { now } from '../../api/clock'
 import { ErrorNote, showCount, showDuration } from '../../parts'
 import { useOrganizationFilter } from '../../shell/organization'
 import { type Bar, barsOf, failureRate, questionOf, type Range, ranges, unitOf } from './run-bars'
@@ -26,7 +27,7 @@ export function RunChart({ blueprintId, range, onRange, chosen, onChoose }: Prop
   const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone
   const statistics = useQuery({
     queryKey: ['runs', 'statistics', blueprintId, organizationId, range],
-    queryFn: () => api.execution.getStatistics.query({ ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}), ...questionOf(range, Date.now()), timezone }),
+    queryFn: () => api.execution.getStatistics.query({ ...(blueprintId ? { blueprintId } : organizationId ? { organizationId } : {}), ...questionOf(range, now()), timezone }),
     refetchInterval: 15_000,
     placeholderData: (before) => before,
   })

@@ -1,4 +1,4 @@
-import { Button, Group, Menu, Modal, Skeleton, Stack, Text } from '@mantine/core'
+import { Button, Group, Menu, Modal, Skeleton, Stack, Switch, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { IconHistory, IconPlayerPlay } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
@@ -20,25 +20,29 @@ type Props = {
   onClose: () => void
   /** Told the id of the run; without it the page of the run is shown. */
   onStarted?: (executionId: string) => void
+  /** What it begins with: that of an earlier run. */
+  start?: Start
 }
+/** What the dialog begins with. */
+export type Start = { record: boolean; variables?: Record<string, unknown>; input?: string }
 
 /** Asks for variables and input, and starts a run of the stored blueprint. */
-export function RunDialog({ blueprintId, opened, onClose, onStarted }: Props) {
+export function RunDialog({ blueprintId, opened, onClose, onStarted, start }: Props) {
   const narrow = useMediaQuery('(max-width: 47.99em)')
   return (
     <Modal opened={opened} onClose={onClose} title="Start a run" size="lg" fullScreen={narrow} returnFocus>
-      <Inside blueprintId={blueprintId} onClose={onClose} onStarted={onStarted} />
+      <Inside blueprintId={blueprintId} onClose={onClose} onStarted={onStarted} start={start} />
     </Modal>
   )
 }
 
-function Inside({ blueprintId, onClose, onStarted }: Omit<Props, 'opened'>) {
+function Inside({ blueprintId, onClose, onStarted, start }: Omit<Props, 'opened'>) {
   // Asked anew each time: what runs is the stored blueprint, not what somebody looked at an hour ago.
   const blueprint = useQuery({ queryKey: ['blueprint', blueprintId, 'to run'], queryFn: () => api.blueprint.get.query({ id: blueprintId }), staleTime: 0, gcTime: 0 })
   const earlier = useQuery({ queryKey: ['runs', 'inputs', blueprintId], queryFn: () => api.execution.getExecutionLogs.query({ blueprintId, limit: 10 }), staleTime: 0 })
   if (blueprint.isError) return <ErrorNote error={blueprint.error} title="The blueprint could not be read" onRetry={() => void blueprint.refetch()} />
   if (!blueprint.data) return <Stack aria-busy="true"><Skeleton h={58} /><Skeleton h={58} /><Skeleton h={120} /></Stack>
-  return <Form blueprint={blueprint.data} logs={earlier.data?.logs ?? []} onClose={onClose} onStarted={onStarted} />
+  return <Form blueprint={blueprint.data} logs={earlier.data?.logs ?? []} onClose={onClose} onStarted={onStarted} begin={start} />
 }
 
 type FormProps = {
@@ -46,13 +50,15 @@ type FormProps = {
   logs: Outputs['execution']['getExecutionLogs']['logs']
   onClose: () => void
   onStarted?: (executionId: string) => void
+  begin?: Start
 }
 
-function Form({ blueprint, logs, onClose, onStarted }: FormProps) {
+function Form({ blueprint, logs, onClose, onStarted, begin }: FormProps) {
   const [, navigate] = useLocation()
   const variables = readVariables(blueprint.environment_variables)
-  const [fields, setFields] = useState<Fields>(() => firstFields(variables))
-  const [input, setInput] = useState('')
+  const [fields, setFields] = useState<Fields>(() => firstFields(variables, begin?.variables))
+  const [input, setInput] = useState(begin?.input ?? '')
+  const [record, setRecord] = useState(begin?.record ?? false)
   const [tried, setTried] = useState(false)
   const { values, faults } = readFields(variables, fields)
   const inputFault = input.trim() !== '' && checkJson(input) !== undefined
@@ -62,7 +68,7 @@ function Form({ blueprint, logs, onClose, onStarted }: FormProps) {
       return api.execution.executeBlueprintWithLogging.mutate({
         nodes: map?.nodes ?? [],
         ...(map?.edges?.length ? { edges: map.edges } : {}),
-        options: { blueprintId: blueprint.id, variables: values, ...(input.trim() ? { inputData: parseJson(input) } : {}) },
+        options: { blueprintId: blueprint.id, variables: values, ...(input.trim() ? { inputData: parseJson(input) } : {}), ...(record ? { record } : {}) },
       })
     },
     onSuccess: ({ executionId }) => {
@@ -119,13 +125,17 @@ function Form({ blueprint, logs, onClose, onStarted }: FormProps) {
                 {inputs.map((one) => (
                   <Menu.Item key={one.executionId} onClick={() => setInput(one.text)}>
                     <Text size="sm" ff="monospace" truncate>{shortened(one.text)}</Text>
-                    <Text size="xs" c="dimmed"><Time at={one.at} /></Text>
+                    <Text size="xs"><Time at={one.at} /></Text>
                   </Menu.Item>
                 ))}
               </Menu.Dropdown>
             </Menu>
           )}
         </div>
+        <Switch
+          label="Record traffic" description="Keeps requests to other services with their answers, and mails, to look at and to make tests of. Credentials are left out."
+          checked={record} onChange={(event) => setRecord(event.currentTarget.checked)}
+        />
         <ErrorNote error={start.error} title="The run was not started" />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>Cancel</Button>

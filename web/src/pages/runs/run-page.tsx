@@ -10,6 +10,7 @@ import { RunLog } from './run-log'
 import classes from './run-page.module.css'
 import { RunStatusBadge } from './run-status-badge'
 import { Steps } from './steps'
+import { Traffic } from './traffic'
 import { useRun } from './use-run'
 import { useRunFacts } from './use-run-facts'
 import { isOver } from './types'
@@ -67,6 +68,7 @@ function RunView({ id }: { id: string }) {
       <Steps run={run} facts={facts} />
       <RunLog run={run} />
       <Reached record={facts.record} />
+      <Traffic run={run} facts={facts} />
     </>
   )
 }

@@ -1,5 +1,6 @@
 import { Anchor, Text } from '@mantine/core'
 import { Link } from 'wouter'
+import { now as present } from '../../api/clock'
 import { type Column, DataTable, Duration, StatusBadge, Time } from '../../parts'
 import { useNow } from '../../parts/time'
 import type { ListedRun } from './run-pages'
@@ -34,7 +35,7 @@ function What({ run, ofOneBlueprint }: { run: ListedRun; ofOneBlueprint: boolean
 }
 
 function Took({ run }: { run: ListedRun }) {
-  const now = Math.max(useNow(), Date.now())
+  const now = Math.max(useNow(), present())
   if (run.durationMs !== null) return <Duration ms={run.durationMs} />
   const start = ms(run.startTime)
   return Number.isFinite(start) && now > start ? <Text span size="sm" c="dimmed"><Duration ms={now - start} /></Text> : <Duration ms={null} />

@@ -1,15 +1,17 @@
-import { ActionIcon, Alert, Anchor, CopyButton, Group, Text, Title, Tooltip } from '@mantine/core'
-import { IconAlertTriangle, IconCheck, IconLink, IconPencil, IconX } from '@tabler/icons-react'
+import { ActionIcon, Alert, Anchor, Button, CopyButton, Group, Text, Title, Tooltip } from '@mantine/core'
+import { IconAlertTriangle, IconArrowsLeftRight, IconCheck, IconLink, IconPencil, IconX } from '@tabler/icons-react'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { Duration, JsonView, KeyValue, StatusBadge, Time } from '../../parts'
+import { Duration, JsonView, KeyValue, showCount, StatusBadge, Time, useUrlStates } from '../../parts'
 import { hintFor } from './failure-hints'
 import { LogLines } from './run-log'
 import classes from './run-page.module.css'
 import { nameOf } from './step-rows'
 import { around, nodePathOf } from './step-tree'
 import type { Span } from './time-scale'
+import { isOf } from './traffic-words'
 import { ms, type Run, type Step } from './types'
+import { useExchanges } from './use-exchanges'
 
 type Props = { run: Run; address: string; whole: Span; /** Whose nodes the steps are, when they are those of a blueprint. */ blueprintId?: string; onClose?: () => void; onSelect: (address: string) => void }
 
@@ -78,6 +80,7 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
           <Text size="sm" mt={6}>{hintFor(step.error.code)}</Text>
         </Alert>
       )}
+      <TrafficOf run={run} address={step.nodeId} />
       {begun && <div className={classes.part}><Title order={4}>Input</Title><JsonView value={step.input} label={`Input of ${step.nodeId}`} maxHeight="320px" /></div>}
       {(step.status === 'completed' || step.output !== null) && <div className={classes.part}><Title order={4}>Output</Title><JsonView value={step.output} label={`Output of ${step.nodeId}`} maxHeight="420px" /></div>}
       {!begun && step.status === 'pending' && <Text size="sm" c="dimmed" mt="sm">{run.status === 'failed' ? 'The run ended before this step.' : 'It has not begun.'}</Text>}
@@ -85,4 +88,12 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
       {lines.length > 0 && <div className={classes.part}><Title order={4}>Log of this step</Title><LogLines lines={lines} start={whole.from} label={`Log lines of ${step.nodeId}`} /></div>}
     </>
   )
+}
+
+// The way to what the step sent, where that is known.
+function TrafficOf({ run, address }: { run: Run; address: string }) {
+  const count = useExchanges(run).data?.exchanges.filter((one) => isOf(one, address)).length ?? 0
+  const [, set] = useUrlStates({ traffic: '', calls: '' })
+  if (count === 0) return null
+  return <Button mt="sm" variant="default" size="compact-sm" leftSection={<IconArrowsLeftRight size={15} aria-hidden />} onClick={() => set({ traffic: address, calls: '' })}>{showCount(count, 'exchange')} with other services</Button>
 }

@@ -1,6 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { api } from '../../api/client'
+import { now } from '../../api/clock'
 import { useOrganizationFilter } from '../../shell/organization'
 import { questionFor, type RunFilters } from './run-filters'
 import { type RunList, withFirst, withOlder } from './run-pages'
@@ -20,7 +21,7 @@ export function useRunList(filters: RunFilters, blueprintId: string | undefined,
   const size = useRef(first)
   size.current = Math.min(most, Math.max(first, list?.runs.length ?? 0))
   const ask = (more: { limit: number; cursor?: string }) =>
-    api.execution.listRuns.query({ ...questionFor(filters, { blueprintId, organizationId }, Date.now()), ...more })
+    api.execution.listRuns.query({ ...questionFor(filters, { blueprintId, organizationId }, now()), ...more })
   const page = useQuery({
     queryKey: ['runs', 'list', key],
     queryFn: () => ask({ limit: size.current }),

@@ -1,6 +1,6 @@
 import { Badge, Box, Code, Progress, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../../api/client'
+import { serverInfo } from '../../api/server-info'
 import { CopyField, ErrorNote, KeyValue, showCount, Time } from '../../parts'
 import classes from './limits.module.css'
 import { type Info, type Limit, limitsOf, variableOf } from './limits-list'
@@ -9,7 +9,7 @@ import { SettingsFrame } from './settings-frame'
 
 /** What this server allows, and which flag of it changes that. */
 export default function LimitsPage() {
-  const info = useQuery({ queryKey: ['server', 'info'], queryFn: () => api.server.getInfo.query() })
+  const info = useQuery({ ...serverInfo, staleTime: 5000 })
   return (
     <SettingsFrame title="Limits" text="What this server allows. Whoever runs it changes a limit by starting it with another flag, or with the environment variable of that flag.">
       {info.error && !info.data && <ErrorNote error={info.error} onRetry={() => void info.refetch()} />}

@@ -1,9 +1,10 @@
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { type FormEvent, useState } from 'react'
 import { api, type Inputs } from '../../api/client'
 import { issueFor } from '../../api/errors'
+import { useServerInfo } from '../../api/server-info'
 import { CopyField, ErrorNote } from '../../parts'
 
 /** The dialog that makes a key and shows it, this once. */
@@ -48,7 +49,7 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
 }
 
 function Shown({ secret, onDone }: { secret: string; onDone: () => void }) {
-  const info = useQuery({ queryKey: ['server', 'info'], queryFn: () => api.server.getInfo.query(), staleTime: 60_000 })
+  const info = useServerInfo()
   const host = info.data?.apiHost ?? location.origin
   const curl = (key: string) => `curl -H 'Authorization: Bearer ${key}' ${host}/api/trpc/blueprint.list`
   return (

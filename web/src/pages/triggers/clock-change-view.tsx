@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { useElementSize } from '@mantine/hooks'
 import { useMemo, useState } from 'react'
+import { useNow } from '../../parts/time'
 import { type Picture, pictureOf, showReading } from './clock-change'
 import type { Schedule } from './cron'
 import { dayAndTime } from './line-labels'
@@ -10,7 +11,8 @@ import { isZone, nextChange } from './zone'
 /** What a schedule does when the clocks change: a picture and its words; one change after the other. */
 export function ClockChange({ schedule, zone }: { schedule: Schedule; zone: string }) {
   const [after, setAfter] = useState<number[]>([])
-  const change = useMemo(() => (isZone(zone) ? nextChange(zone, after.at(-1) ?? Math.floor(Date.now() / 60_000)) : null), [zone, after])
+  const minute = Math.floor(useNow() / 60_000)
+  const change = useMemo(() => (isZone(zone) ? nextChange(zone, after.at(-1) ?? minute) : null), [zone, after, minute])
   const picture = useMemo(() => change && pictureOf(schedule, zone, change), [schedule, zone, change])
   if (!isZone(zone)) return <Text size="sm" c="dimmed">This browser does not know the time zone {zone}.</Text>
   if (!picture || !change) return <Text size="sm" c="dimmed">Clocks in {zone} do not change within two years{after.length > 0 && ' after that'}, so nothing special happens.</Text>

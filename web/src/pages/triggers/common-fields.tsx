@@ -2,12 +2,12 @@ import { NumberInput, Radio, Stack, Switch, Text } from '@mantine/core'
 import { fault, type FieldsProps } from './fields'
 import classes from './triggers.module.css'
 
-/** concurrency and breaker, which every type has. */
+/** concurrency, breaker and record, which every type has. */
 export function CommonFields({ config, set, error }: FieldsProps) {
   const lane = typeof config.concurrency === 'object' && config.concurrency !== null ? config.concurrency as { limit?: unknown; onLimit?: unknown } : null
   const change = (part: object) => set({ concurrency: { ...lane, ...part } })
   return (
-    <section className={classes.box} aria-label="Limits">
+    <section className={classes.box} aria-label="Limits and recording">
       <Switch
         label="Limit how many runs go on at once" description="Runs that wait or are paused count too." checked={lane !== null} onChange={(event) => set({ concurrency: event.currentTarget.checked ? { limit: 1, onLimit: 'queue' } : undefined })}
         error={fault(error, 'concurrency')}
@@ -29,6 +29,10 @@ export function CommonFields({ config, set, error }: FieldsProps) {
         onChange={(event) => set({ breaker: event.currentTarget.checked ? undefined : false })} error={fault(error, 'breaker')}
       />
       {config.breaker === false && <Text size="sm" c="dimmed">Without it the trigger goes on, however often its runs fail.</Text>}
+      <Switch
+        label="Record traffic" description="Keeps what its runs exchange with other services, and their mails, to look at and to make tests of. Credentials are left out. It takes room: up to some MiB a run." checked={config.record === true}
+        onChange={(event) => set({ record: event.currentTarget.checked ? true : undefined })} error={fault(error, 'record')}
+      />
     </section>
   )
 }

@@ -1,9 +1,9 @@
 import { Alert, Checkbox, Radio, Stack, TagsInput, Text } from '@mantine/core'
 import { IconMailOff } from '@tabler/icons-react'
+import { useServerInfo } from '../../api/server-info'
 import { fault, type FieldsProps } from './fields'
 import classes from './triggers.module.css'
 import { textOf } from './types'
-import { useServerInfo } from './use-triggers'
 
 /** allowFrom, requireAuth and attachments. */
 export function EmailFields({ config, set, error }: FieldsProps) {

@@ -1,9 +1,9 @@
 import { Autocomplete, Text } from '@mantine/core'
+import { useServerInfo } from '../../api/server-info'
 import { BlueprintSelect } from './blueprint-select'
 import { fault, type FieldsProps } from './fields'
 import { textOf } from './types'
 import classes from './triggers.module.css'
-import { useServerInfo } from './use-triggers'
 import { eventInWords } from './words'
 
 /** event and blueprintId. */

@@ -24,7 +24,7 @@ export function fault(error: unknown, ...path: string[]): string | undefined {
 
 /** The keys of a config that a form does not show, as one sentence needs them. */
 export function unshown(type: TriggerType, config: Config): string[] {
-  const known = [...shown[type], 'concurrency', 'breaker', 'address', 'previousSecret', 'previousSecretUntil', 'previousSigningSecret', 'previousSigningSecretUntil']
+  const known = [...shown[type], 'concurrency', 'breaker', 'record', 'address', 'previousSecret', 'previousSecretUntil', 'previousSigningSecret', 'previousSigningSecretUntil']
   return Object.keys(config).filter((key) => !known.includes(key))
 }
 

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Modal, Stack, Switch, Text } from '@mantine/core'
 import { IconCheck } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -27,9 +27,11 @@ export function FireDialog({ trigger, opened, onClose }: Props) {
 export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () => void }) {
   const manual = trigger.trigger_type === 'manual'
   const [text, setText] = useState(() => (manual ? '' : show(sampleInput(trigger.trigger_type, trigger.config))))
+  const always = trigger.config.record === true
+  const [record, setRecord] = useState(false)
   const refresh = useRefresh()
   const fire = useMutation({
-    mutationFn: (inputData: Record<string, unknown> | undefined) => api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, ...(inputData ? { inputData } : {}) }),
+    mutationFn: (inputData: Record<string, unknown> | undefined) => api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, ...(inputData ? { inputData } : {}), ...(record ? { record } : {}) }),
     onSettled: refresh,
   })
   const wrong = manual ? undefined : checkObject(text)
@@ -42,6 +44,10 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
       <Stack gap="md">
         <Text size="sm" c="dimmed">{manual ? `Starts ${trigger.blueprint_title}. A trigger of this type gives the run no input.` : `Starts ${trigger.blueprint_title} with this input, as if it had come. ${kinds[trigger.trigger_type].gives}`}</Text>
         {!manual && <JsonInput label="Input data" value={text} onChange={setText} optional error={wrong ?? issueFor(fire.error, 'inputData')} maxRows={16} data-autofocus />}
+        <Switch
+          label="Record traffic" description={always ? 'All runs of this trigger are recorded.' : 'Keeps what the run exchanges with other services. Credentials are left out.'}
+          checked={always || record} disabled={always} onChange={(event) => setRecord(event.currentTarget.checked)}
+        />
         <ErrorNote error={fire.error} title="Nothing was started" />
         {fire.data && (
           <Alert color="green" icon={<IconCheck size={20} aria-hidden />} role="status" title="A run was started">

@@ -4,13 +4,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { api } from '../../api/client'
+import { serverNow } from '../../api/clock'
 import { type Column, DataTable, EmptyState, ErrorNote, Pager, SearchField, StatusBadge, Time, useUrlStates } from '../../parts'
 import { FiringDrawer } from './firing-drawer'
 import { decisions, isFiltered, noFilters, perPage, questionFor, statuses, times } from './ledger-filters'
 import { RedeliverSeveral } from './redeliver-several'
 import classes from './triggers.module.css'
 import type { Firing, Trigger } from './types'
-import { useClockAhead } from './use-triggers'
 import { sources } from './words'
 
 /** Everything that came to a trigger, newest first, with the reason for what was decided. */
@@ -19,11 +19,10 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
   // What stands in the drawer may change while it is open, so the way back is kept here.
   const opener = useRef<HTMLButtonElement>(null)
   const [several, setSeveral] = useState(false)
-  const ahead = useClockAhead()
   const first = filters.page === '1'
   const list = useQuery({
     queryKey: ['trigger', trigger.id, 'ledger', filters],
-    queryFn: () => api.blueprintTriggers.history.query(questionFor(trigger.id, filters, Object.keys(sources), Date.now() + ahead)),
+    queryFn: () => api.blueprintTriggers.history.query(questionFor(trigger.id, filters, Object.keys(sources), serverNow())),
     placeholderData: keepPreviousData, refetchInterval: first ? 5000 : false,
   })
   const page = Math.max(1, Number.parseInt(filters.page, 10) || 1)

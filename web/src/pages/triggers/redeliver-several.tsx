@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
 import { api, type Outputs } from '../../api/client'
+import { now } from '../../api/clock'
 import { issueFor } from '../../api/errors'
 import { ErrorNote, showCount } from '../../parts'
 import { localZone } from './kinds'
@@ -29,7 +30,7 @@ export function RedeliverSeveral({ trigger, opened, onClose }: Props) {
 
 function Several({ trigger, onClose }: Omit<Props, 'opened'>) {
   const [kind, setKind] = useState('refused')
-  const [from, setFrom] = useState(() => toField(Date.now() - 86_400_000))
+  const [from, setFrom] = useState(() => toField(now() - 86_400_000))
   const [to, setTo] = useState('')
   const [again, setAgain] = useState(false)
   const [sum, setSum] = useState<Sum | null>(null)

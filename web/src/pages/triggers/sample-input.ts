@@ -1,14 +1,15 @@
+import { now } from '../../api/clock'
 import { parseJson } from '../../api/json'
 import type { Config, TriggerType } from './types'
 
 /** An input such as a trigger of a type gives, to begin with. */
 export function sampleInput(type: TriggerType, config: Config): Record<string, unknown> {
-  const now = new Date().toISOString()
+  const at = new Date(now()).toISOString()
   switch (type) {
-    case 'scheduled': return { scheduledAt: now, firedAt: now, missedCount: 0 }
-    case 'email': return { messageId: '<1@example.org>', from: { address: 'ada@example.org', name: 'Ada' }, to: [], subject: 'Hello', text: 'Hello there', html: '', date: now, headers: {}, attachments: [] }
+    case 'scheduled': return { scheduledAt: at, firedAt: at, missedCount: 0 }
+    case 'email': return { messageId: '<1@example.org>', from: { address: 'ada@example.org', name: 'Ada' }, to: [], subject: 'Hello', text: 'Hello there', html: '', date: at, headers: {}, attachments: [] }
     case 'slack': return { eventId: 'Ev1', eventType: config.eventType ?? 'message', channel: config.channel ?? 'C0123456789', user: 'U0123456789', text: 'Hello', ts: '1700000000.000100', threadTs: null, teamId: 'T0123456789', raw: {} }
-    case 'event': return { event: config.event ?? '', at: now, blueprintId: config.blueprintId ?? null, executionId: null, data: {} }
+    case 'event': return { event: config.event ?? '', at, blueprintId: config.blueprintId ?? null, executionId: null, data: {} }
     case 'api': return exampleOf(config.inputSchema) as Record<string, unknown>
     default: return {}
   }

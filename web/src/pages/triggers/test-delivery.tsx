@@ -3,14 +3,16 @@ import { IconRefresh, IconSend } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
+import { now, serverNow } from '../../api/clock'
 import { parseJson } from '../../api/json'
+import { useServerInfo } from '../../api/server-info'
 import { ErrorNote, JsonInput } from '../../parts'
 import { useNow } from '../../parts/time'
 import { CodeBlock } from './code-block'
 import { curlOf, type Headers, sampleBody, signedHeaders, signsTime } from './signature'
 import { textOf, type Trigger } from './types'
 import classes from './triggers.module.css'
-import { useClockAhead, useRefresh } from './use-triggers'
+import { useRefresh } from './use-triggers'
 
 type Answer = { status: number; text: string; executionId?: string; duplicate: boolean }
 
@@ -19,16 +21,16 @@ export function TestDelivery({ trigger, url }: { trigger: Trigger; url: string }
   const [preset, secret] = [textOf(trigger.config, 'preset'), textOf(trigger.config, 'secret')]
   const [id, setId] = useState(newId)
   const [body, setBody] = useState(() => sampleBody(preset, id))
-  const ahead = useClockAhead()
-  const now = useNow()
+  useServerInfo()
+  const tick = useNow()
   const refresh = useRefresh()
-  const seconds = Math.floor((now + ahead) / 1000)
+  const seconds = Math.floor((tick + serverNow() - now()) / 1000)
   const headers = useQuery({
     queryKey: ['signature', trigger.id, preset, secret, body, seconds, id], queryFn: () => signedHeaders({ preset, secret, body, seconds, id }), placeholderData: (before) => before,
     staleTime: Number.POSITIVE_INFINITY, gcTime: 0, // what is made of a secret is not kept
   })
   const send = useMutation({
-    mutationFn: async () => deliver(trigger.id, await signedHeaders({ preset, secret, body, seconds: Math.floor((Date.now() + ahead) / 1000), id }), body),
+    mutationFn: async () => deliver(trigger.id, await signedHeaders({ preset, secret, body, seconds: Math.floor(serverNow() / 1000), id }), body),
     onSettled: refresh,
   })
   const renew = () => {

@@ -38,14 +38,3 @@ export function useSwitch() {
     onSettled: refresh, onError: notifyError,
   })
 }
-
-/** What the server says of itself. */
-export function useServerInfo() {
-  return useQuery({ queryKey: ['server', 'info'], queryFn: () => api.server.getInfo.query(), staleTime: 60_000 })
-}
-
-/** The milliseconds by which the server's clock is ahead of this one, as far as it is known. */
-export function useClockAhead(): number {
-  const { data, dataUpdatedAt } = useServerInfo()
-  return data ? Date.parse(data.now) - dataUpdatedAt : 0
-}

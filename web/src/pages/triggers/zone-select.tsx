@@ -1,5 +1,6 @@
 import { Select } from '@mantine/core'
 import { useMemo } from 'react'
+import { now } from '../../api/clock'
 import { localZone } from './kinds'
 import { isZone, offset } from './zone'
 
@@ -17,10 +18,10 @@ export function ZoneSelect({ value, onChange, error }: Props) {
 }
 
 function zones(chosen: string) {
-  const now = Math.floor(Date.now() / 60_000)
+  const minute = Math.floor(now() / 60_000)
   const names = new Set(['UTC', localZone(), ...Intl.supportedValuesOf('timeZone')])
   if (chosen) names.add(chosen)
-  return [...names].map((value) => ({ value, label: isZone(value) ? `${value} (${show(offset(now, value))})` : value }))
+  return [...names].map((value) => ({ value, label: isZone(value) ? `${value} (${show(offset(minute, value))})` : value }))
 }
 
 function show(minutes: number): string {

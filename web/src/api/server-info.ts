@@ -1,0 +1,27 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { api, type Outputs } from './client'
+import { noteClock, onClock } from './clock'
+import { queryClient } from './query-client'
+
+/** What the server says of itself. */
+export type ServerInfo = Outputs['server']['getInfo']
+
+/** The query for it. */
+export const serverInfo = queryOptions({
+  queryKey: ['server', 'info'],
+  queryFn: async () => {
+    const before = Date.now()
+    const info = await api.server.getInfo.query()
+    noteClock({ at: Date.parse(info.now), here: (before + Date.now()) / 2, virtual: info.clock === 'virtual' })
+    return info
+  },
+  staleTime: 60_000,
+})
+
+/** What the server says of itself, as a query; a virtual clock is looked at often, for somebody may move it. */
+export function useServerInfo() {
+  return useQuery({ ...serverInfo, refetchInterval: ({ state }) => (state.data?.clock === 'virtual' ? 3000 : false) })
+}
+
+// What was asked of another time is asked again.
+onClock(() => void queryClient.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'server' && queryKey[0] !== 'session' }))

@@ -1,0 +1,56 @@
+import { ActionIcon, Menu, Modal, Skeleton, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { IconDots, IconDownload, IconTestPipe } from '@tabler/icons-react'
+import { useMutation } from '@tanstack/react-query'
+import { lazy, Suspense, useRef, useState } from 'react'
+import { api } from '../../api/client'
+import { show } from '../../api/json'
+import { notifyDone, notifyError } from '../../parts'
+import { download } from '../../parts/download'
+import { fileStem } from '../../parts/file-stem'
+import { giveBack } from '../../parts/opener'
+import { isOver, type Run } from './types'
+import type { RunFacts } from './use-run-facts'
+
+const SaveTest = lazy(async () => ({ default: (await import('./run-more')).SaveTest }))
+
+/** What one can take away of a run: a test of it, or all of it as a file. */
+export function RunMenu({ run, facts }: { run: Run; facts: RunFacts }) {
+  const [saving, setSaving] = useState(false)
+  const opener = useRef<HTMLButtonElement>(null)
+  const narrow = useMediaQuery('(max-width: 47.99em)', false, { getInitialValueInEffect: false })
+  const close = () => {
+    setSaving(false)
+    giveBack(opener.current)
+  }
+  const name = `${fileStem(facts.listed?.blueprintTitle ?? '')}.run.json`
+  const save = useMutation({
+    mutationFn: () => api.execution.export.query({ executionId: run.id }),
+    onSuccess: (file) => {
+      download(name, `${show(file)}\n`)
+      notifyDone(`${name} is made; blueprintd open ${name} shows it`)
+    },
+    onError: notifyError,
+  })
+  const reason = facts.blueprint?.can_manage ? undefined : 'Both hold the whole blueprint, so only who manages it may have them.'
+  const early = !isOver(run.status)
+  return (
+    <>
+      <Menu position="bottom-end" width={300} withinPortal>
+        <Menu.Target>
+          <ActionIcon ref={opener} variant="default" size={36} aria-label="More for this run" loading={save.isPending}><IconDots size={18} aria-hidden /></ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<IconTestPipe size={16} aria-hidden />} disabled={reason !== undefined || early} aria-describedby={reason ? 'run-menu-reason' : undefined} onClick={() => setSaving(true)}>
+            Save as test<Text size="xs" component="span" display="block">{early ? 'When the run is over.' : 'For blueprintd test'}</Text>
+          </Menu.Item>
+          <Menu.Item leftSection={<IconDownload size={16} aria-hidden />} disabled={reason !== undefined} aria-describedby={reason ? 'run-menu-reason' : undefined} onClick={() => save.mutate()}>
+            Export run<Text size="xs" component="span" display="block">One file; blueprintd open FILE shows it</Text>
+          </Menu.Item>
+          {reason && <Text size="xs" p="6px 12px" id="run-menu-reason">{reason}</Text>}
+        </Menu.Dropdown>
+      </Menu>
+      <Modal opened={saving} onClose={close} title="Save as test" size="xl" fullScreen={narrow} returnFocus={false}><Suspense fallback={<Skeleton h={270} />}><SaveTest id={run.id} onClose={close} /></Suspense></Modal>
+    </>
+  )
+}

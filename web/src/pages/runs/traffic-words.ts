@@ -1,0 +1,71 @@
+/** Readings of the exchanges of a run, without React. */
+import type { Outputs } from '../../api/client'
+import { show } from '../../api/json'
+
+/** A message to another service and what came back. */
+export type Exchange = Outputs['execution']['getExchanges']['exchanges'][number]
+/** What was sent or came, as it is to be shown. */
+export type Body = { kind: 'none' } | { kind: 'text'; text: string } | { kind: 'bytes'; base64: string; size: number } | { kind: 'value'; value: unknown }
+
+/** Whether it is a mail and no HTTP request. */
+export function isMail(exchange: Exchange): boolean {
+  return exchange.request.method === 'MAIL'
+}
+
+/** Where it went, on one line: host and path, or who a mail was for. */
+export function targetOf(exchange: Exchange): string {
+  const { url, headers } = exchange.request
+  if (isMail(exchange)) {
+    const to = [headers?.to, headers?.cc, headers?.bcc].filter(Boolean).join(', ')
+    return [`to ${to || 'nobody'}`, headers?.subject].filter(Boolean).join(': ')
+  }
+  // Not by URL: it would write templates and what is masked in another way.
+  return url.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '')
+}
+
+/** How it ended, in a word or two, and whether that is a failure. */
+export function outcomeOf({ response, error }: Exchange): { text: string; failed: boolean } {
+  if (response) return { text: String(response.status), failed: response.status >= 400 || error !== undefined }
+  return { text: error === undefined ? 'No answer yet' : 'No answer', failed: error !== undefined }
+}
+
+/** A body as the server keeps it: JSON, text, or bytes in an object of one key. */
+export function bodyOf(body: unknown): Body {
+  if (body === undefined || body === null) return { kind: 'none' }
+  if (typeof body === 'string') return body === '' ? { kind: 'none' } : { kind: 'text', text: body }
+  if (typeof body === 'object' && Object.keys(body).length === 1) {
+    const { $base64 } = body as { $base64?: unknown }
+    if (typeof $base64 === 'string') return { kind: 'bytes', base64: $base64, size: Math.floor(($base64.replace(/=+$/, '').length * 3) / 4) }
+  }
+  return { kind: 'value', value: body }
+}
+
+/** Whether a step, or what is within it, sent it. */
+export function isOf(exchange: Exchange, address: string): boolean {
+  const node = exchange.nodeId ?? ''
+  return node === address || node.startsWith(`${address}/`) || node.startsWith(`${address}[`)
+}
+
+// What curl makes itself, or what belongs to the connection and not to the request.
+const own = new Set(['host', 'content-length', 'accept-encoding', 'connection', 'transfer-encoding'])
+
+/** The request as a command for a POSIX shell; undefined for a mail. What is masked has to be filled in by hand. */
+export function curlOf(exchange: Exchange): string | undefined {
+  if (isMail(exchange)) return undefined
+  const { method, url, headers = {}, body } = exchange.request
+  const lines = [`curl -X ${quote(method)} ${quote(url)}`]
+  for (const [name, value] of Object.entries(headers)) if (!own.has(name)) lines.push(`-H ${quote(`${name}: ${value}`)}`)
+  const kept = bodyOf(body)
+  const first: string[] = []
+  if (kept.kind === 'text') lines.push(`--data-raw ${quote(kept.text)}`)
+  if (kept.kind === 'value') lines.push(`--data-raw ${quote(show(kept.value, 0))}`)
+  if (kept.kind === 'bytes') {
+    first.push(`base64 -d <<< ${quote(kept.base64)} |`)
+    lines.push('--data-binary @-')
+  }
+  return [...first, lines.join(' \\\n  ')].join(' ')
+}
+
+function quote(text: string): string {
+  return /^[\w./:@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

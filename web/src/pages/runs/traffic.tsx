@@ -1,0 +1,33 @@
+import { Title } from '@mantine/core'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useUrlState } from '../../parts'
+import classes from './run-page.module.css'
+import type { Run } from './types'
+import type { RunFacts } from './use-run-facts'
+
+const TrafficList = lazy(async () => ({ default: (await import('./run-more')).TrafficList }))
+
+/** What the run exchanged with other services. It may be much, so it is fetched when somebody comes near. */
+export function Traffic({ run, facts }: { run: Run; facts: RunFacts }) {
+  const [step] = useUrlState('traffic')
+  const place = useRef<HTMLElement>(null)
+  const [near, setNear] = useState(false)
+  useEffect(() => {
+    if (near || !place.current) return
+    const watch = new IntersectionObserver(([entry]) => { if (entry?.isIntersecting) setNear(true) }, { rootMargin: '150px' })
+    watch.observe(place.current)
+    return () => watch.disconnect()
+  }, [near])
+  // Whoever asked for one step's traffic is brought here.
+  useEffect(() => {
+    if (step) place.current?.querySelector<HTMLElement>('h2')?.focus()
+  }, [step])
+  return (
+    <section className={classes.section} aria-labelledby="traffic" ref={place}>
+      <div className={classes.sectionHead}><Title order={2} id="traffic" tabIndex={-1} className={classes.panelTitle}>Traffic</Title></div>
+      <div className={classes.traffic}>
+        {(near || step) && <Suspense fallback={null}><TrafficList run={run} facts={facts} /></Suspense>}
+      </div>
+    </section>
+  )
+}
