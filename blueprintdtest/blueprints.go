@@ -40,8 +40,15 @@ func (s *Server) Create(blueprint map[string]any) string {
 // gives the id. Triggers gives theirs.
 func (s *Server) CreateFile(path string) string {
 	s.t.Helper()
+	program := s.program
+	if program == "" { // it runs elsewhere
+		var err error
+		if program, err = find(""); err != nil {
+			s.t.Fatalf("blueprintdtest: %v", err)
+		}
+	}
 	var stdout, stderr bytes.Buffer
-	convert := exec.CommandContext(s.t.Context(), s.program, "convert", path)
+	convert := exec.CommandContext(s.t.Context(), program, "convert", path)
 	convert.Stdout, convert.Stderr = &stdout, &stderr
 	if err := convert.Run(); err != nil {
 		s.t.Fatalf("blueprintdtest: %s: %v\n%s", path, err, &stderr)
@@ -61,17 +68,17 @@ func (s *Server) CreateFile(path string) string {
 		s.t.Fatalf("blueprintdtest: %s: triggers: %v", path, err)
 	}
 	blueprint := object{}
-	for _, name := range []string{"title", "description", "status", "tags", "blueprint_map", "environment_variables"} {
+	for _, name := range []string{"title", "description", "status", "tags", "blueprint_map", "environment_variables", "budget"} {
 		if value, given := whole[name]; given {
 			blueprint[name] = value
 		}
 	}
 	id := s.Create(blueprint)
+	if visibility, given := whole["visibility"]; given {
+		s.mutate("blueprint.update", object{"id": id, "visibility": visibility}, nil)
+	}
 	for _, trigger := range file.Triggers {
-		made := s.CreateTrigger(id, trigger.Type, trigger.Config)
-		if trigger.IsActive != nil && !*trigger.IsActive {
-			s.mutate("blueprintTriggers.update", object{"triggerId": made, "isActive": false}, nil)
-		}
+		s.addTrigger(id, trigger.Type, trigger.Config, trigger.IsActive == nil || *trigger.IsActive)
 	}
 	return id
 }
@@ -80,13 +87,22 @@ func (s *Server) CreateFile(path string) string {
 // and so on. It gives the trigger's id.
 func (s *Server) CreateTrigger(blueprintID, triggerType string, config map[string]any) string {
 	s.t.Helper()
+	return s.addTrigger(blueprintID, triggerType, config, true)
+}
+
+func (s *Server) addTrigger(blueprintID, triggerType string, config map[string]any, active bool) string {
+	s.t.Helper()
 	if config == nil {
 		config = object{}
 	}
 	var made struct {
 		ID string `json:"id"`
 	}
-	s.mutate("blueprintTriggers.create", object{"blueprintId": blueprintID, "triggerType": triggerType, "config": config}, &made)
+	input := object{"blueprintId": blueprintID, "triggerType": triggerType, "config": config}
+	if !active {
+		input["isActive"] = false
+	}
+	s.mutate("blueprintTriggers.create", input, &made)
 	return made.ID
 }
 

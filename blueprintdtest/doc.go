@@ -19,6 +19,12 @@
 // BLUEPRINTD_BINARY, blueprintd on the PATH. Where there is none it is built, once
 // for each process, from the module blueprintd that go.mod of the test names.
 //
+// The module has no address from which go get could fetch it: name its folder in
+// go.mod, and run go mod tidy.
+//
+//	require blueprintd v0.0.0
+//	replace blueprintd => ../blueprintd
+//
 // Methods of Server that return no error end the test when something goes wrong,
 // as t.Fatal does, and so are for the test's own goroutine. Query and Mutate are
 // for every goroutine. The package needs the standard library alone.

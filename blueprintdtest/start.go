@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -26,6 +29,7 @@ type Server struct {
 	APIHost string // http://127.0.0.1:port
 	APIKey  string // of the first user
 	PID     int    // of the server's process
+	Seed    Seed   // what the seed file made
 
 	t       testing.TB
 	http    *http.Client
@@ -63,7 +67,7 @@ func launch(program string, args []string) (*Server, error) {
 		APIKey: Key, program: program, command: exec.Command(program, args...), ended: make(chan error, 1), log: &tail{},
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: callPatience},
 	}
-	s.command.Stderr = s.log
+	s.command.Stderr, s.command.Env = s.log, environment()
 	input, err := s.command.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -88,6 +92,7 @@ func launch(program string, args []string) (*Server, error) {
 		BaseURL string `json:"baseUrl"`
 		APIHost string `json:"apiHost"`
 		PID     int    `json:"pid"`
+		Seed    Seed   `json:"seed"`
 	}
 	if readErr == nil {
 		readErr = json.Unmarshal(line, &ready)
@@ -101,8 +106,14 @@ func launch(program string, args []string) (*Server, error) {
 		}
 		return nil, fmt.Errorf("%s did not become ready (%v); is it as new as this package?\n%s%s", program, err, line, s.log)
 	}
-	s.URL, s.APIHost, s.PID = ready.BaseURL, ready.APIHost, ready.PID
+	s.URL, s.APIHost, s.PID, s.Seed = ready.BaseURL, ready.APIHost, ready.PID, ready.Seed
 	return s, nil
+}
+
+// environment is that of this process without settings of other servers: a
+// service container beside the tests is configured by the same names.
+func environment() []string {
+	return slices.DeleteFunc(os.Environ(), func(setting string) bool { return strings.HasPrefix(setting, "BLUEPRINTD_") })
 }
 
 // end stops the server at the end of its test.

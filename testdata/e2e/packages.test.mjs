@@ -95,6 +95,14 @@ describe('npm', () => {
     await tool(project, 'node_modules/.bin/jest', []);
   });
 
+  test('a program that forgets to stop its server ends all the same', async () => {
+    const program = "import { startBlueprintd } from 'blueprintd'; const { apiHost, pid } = await startBlueprintd(); console.log(JSON.stringify({ apiHost, pid }))";
+    const { stdout } = await tool(project, process.execPath, ['--input-type=module', '-e', program], { BLUEPRINTD_PUBLIC_URL: 'https://elsewhere.example' });
+    const { apiHost, pid } = JSON.parse(stdout);
+    assert.match(apiHost, /^http:\/\/127\.0\.0\.1:/);
+    await until(`the end of process ${pid}`, async () => ((await alive(pid)) ? undefined : true));
+  });
+
   test('types fit, and mistakes are found', async () => {
     const tsc = () => tool(project, 'node_modules/.bin/tsc', ['-p', '.', '--pretty', 'false']);
     await cp(join(here, 'packages/wrong.ts.txt'), join(project, 'wrong.ts'));

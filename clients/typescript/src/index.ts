@@ -1,3 +1,4 @@
 export * from './client.js'
-export { startBlueprintd, type Blueprintd, type Execution, type StartOptions, type WebhookAnswer } from './server.js'
-export type { Call, Rule } from './sandbox.js'
+export { connectBlueprintd, startBlueprintd, type Blueprintd, type Connected, type Execution, type StartOptions, type WebhookAnswer } from './server.js'
+export type { Call, CallFilter, Expectation, Match, Rule, Sending, Verdict } from './sandbox.js'
+export type { Seed } from './process.js'

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { findBinary } from './binary.js'
 
 /** How long a server may take to be ready, and to stop, in milliseconds: test machines are slow at times. */
@@ -6,6 +7,14 @@ const startPatience = 60_000
 const stopPatience = 20_000
 /** How many characters of a log are kept. */
 const mostLog = 1 << 18
+
+/** What a seed file made, by the names in it. */
+export interface Seed {
+  users?: { email: string; id: string }[]
+  organizations?: { name: string; id: string }[]
+  connections?: { name: string; id: string }[]
+  blueprints?: { title: string; id: string; triggers?: { id: string; triggerType: string; url?: string }[] }[]
+}
 
 /** What the server tells once it is ready. */
 export interface Ready {
@@ -15,6 +24,7 @@ export interface Ready {
   smtpAddr?: string
   apiKey: string
   pid: number
+  seed?: Seed
 }
 
 /** A server that runs. */
@@ -28,7 +38,7 @@ export interface Running {
 /** Starts `blueprintd serve`, which lives as long as a pipe that this process holds. */
 export async function launch(option: string | undefined, flags: string[]): Promise<Running> {
   const binary = findBinary(option)
-  const child = spawn(binary, ['serve', '--until-eof', '--ready-file', '-', ...flags], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true })
+  const child = spawn(binary, ['serve', '--until-eof', '--ready-file', '-', ...flags], { stdio: ['pipe', 'pipe', 'pipe'], windowsHide: true, env: ownEnvironment() })
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (log = (log + text).slice(-mostLog)))
   child.stdin.on('error', () => {}) // it has gone already
@@ -41,8 +51,19 @@ export async function launch(option: string | undefined, flags: string[]): Promi
     child.kill('SIGKILL')
     throw new Error(`${binary} ${error.message}\n${log}`)
   })
+  hold(child, false)
   let stopping: Promise<void> | undefined
   return { ready, binary, logs, stop: () => (stopping ??= stop(child, ended, logs)) }
+}
+
+/** The environment without settings of other servers: a service container beside the tests is configured by the same names. */
+function ownEnvironment(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BLUEPRINTD_')))
+}
+
+/** Whether the server keeps this process from ending. It does not unless somebody waits for it. */
+function hold(child: ChildProcess, held: boolean): void {
+  for (const each of [child, child.stdin, child.stdout, child.stderr] as (ChildProcess | Socket)[]) held ? each.ref() : each.unref()
 }
 
 function firstLine(child: ChildProcess, ended: Promise<string>): Promise<Ready> {
@@ -68,6 +89,7 @@ function firstLine(child: ChildProcess, ended: Promise<string>): Promise<Ready> 
 }
 
 async function stop(child: ChildProcess, ended: Promise<string>, logs: () => string): Promise<void> {
+  hold(child, true)
   child.stdin!.end()
   const late = setTimeout(() => child.kill('SIGKILL'), stopPatience)
   const why = await ended

@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { createClient, type Client, type Outputs } from './client.js'
-import { launch } from './process.js'
-import type { Call, Rule } from './sandbox.js'
+import { findBinary } from './binary.js'
+import { launch, type Seed } from './process.js'
+import type { Call, CallFilter, Expectation, Rule, Sending, Verdict } from './sandbox.js'
 
 /** What `startBlueprintd` starts. */
 export interface StartOptions {
@@ -32,15 +33,15 @@ export interface WebhookAnswer {
   body: unknown
 }
 
-/** A server of one's own: on this machine, everything in memory, gone with stop. */
-export interface Blueprintd {
+/** A server that tests use, be it their own or one that runs already. */
+export interface Connected {
   /** Of the procedures; ends in /api/trpc. */
   readonly baseUrl: string
   readonly apiHost: string
-  readonly dashboardUrl: string
   readonly apiKey: string
-  readonly pid: number
   readonly client: Client
+  /** Where the virtual clock stands, and what is due next. */
+  now(): Promise<{ now: string; next?: string }>
   /** Moves the clock on by '36h', or by milliseconds, through all that falls due; gives where it stands and how many runs triggers started. */
   advance(by: string | number): Promise<{ now: string; fired: number }>
   /** Moves the clock to an instant. */
@@ -51,12 +52,26 @@ export interface Blueprintd {
   wait(executionId: string, options?: { timeoutMs?: number }): Promise<Execution>
   /** Delivers a body, as JSON unless it is a string or bytes, to a webhook trigger. */
   webhook(triggerId: string, body: unknown, headers?: Record<string, string>): Promise<WebhookAnswer>
-  /** The messages of all nodes so far (sandbox). */
-  calls(): Promise<Call[]>
+  /** The messages of all nodes so far, or those that fit (sandbox). */
+  calls(filter?: CallFilter): Promise<Call[]>
   /** Replaces the rules of the sandbox; the first that matches answers. */
   rules(rules: Rule[]): Promise<void>
+  /** Says what has to be asked of the sandbox, from now on. */
+  expect(expectations: Expectation[]): Promise<void>
+  /** Whether all that was expected has come, and what has not. */
+  verify(): Promise<Verdict>
+  /** Sends a signed webhook to one of the server's triggers, as the service of its preset would (sandbox). */
+  send(sending: Sending): Promise<unknown>
   /** Forgets the calls and the rules of the sandbox. */
   reset(): Promise<void>
+}
+
+/** A server of one's own: on this machine, everything in memory, gone with stop. */
+export interface Blueprintd extends Connected {
+  readonly dashboardUrl: string
+  readonly pid: number
+  /** What the seed file made, with ids and addresses. */
+  readonly seed?: Seed
   /** What the server wrote to its log. */
   logs(): string
   /** Stops the server and waits until it is gone. */
@@ -71,7 +86,23 @@ const disposal: typeof Symbol.asyncDispose = Symbol.asyncDispose ?? Symbol.for('
 export async function startBlueprintd(options: StartOptions = {}): Promise<Blueprintd> {
   const given = options.apiKey ?? 'blueprintd-test-key'
   const running = await launch(options.binary, ['--ephemeral', '--addr', '127.0.0.1:0', '--api-key', given, ...flags(options)])
-  const { baseUrl, apiHost, dashboardUrl, apiKey, pid } = running.ready
+  const { dashboardUrl, pid, seed } = running.ready
+  return {
+    ...connect(running.ready, running.binary),
+    dashboardUrl, pid, seed,
+    logs: running.logs,
+    stop: running.stop,
+    [disposal]: running.stop,
+  } as Blueprintd
+}
+
+/** Uses a server that runs already, such as a service container; `createFile` needs the program on this machine, too. */
+export function connectBlueprintd({ url, apiKey, binary }: { url: string; apiKey: string; binary?: string }): Connected {
+  const apiHost = url.replace(/\/+$/, '').replace(/\/api\/trpc$/, '')
+  return connect({ apiHost, baseUrl: `${apiHost}/api/trpc`, apiKey }, binary)
+}
+
+function connect({ baseUrl, apiHost, apiKey }: { baseUrl: string; apiHost: string; apiKey: string }, binary?: string): Connected {
   const client = createClient({ url: baseUrl, apiKey })
 
   async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -86,19 +117,20 @@ export async function startBlueprintd(options: StartOptions = {}): Promise<Bluep
   }
 
   return {
-    baseUrl, apiHost, dashboardUrl, apiKey, pid, client,
+    baseUrl, apiHost, apiKey, client,
+    now: () => call('GET', '/clock'),
     advance: (by) => call('POST', '/clock/advance', { by: typeof by === 'number' ? `${by}ms` : by }),
     advanceTo: (at) => call('POST', '/clock/advance', { to: typeof at === 'string' ? at : at.toISOString() }),
-    createFile: (path) => createFile(client, running.binary, path),
+    createFile: (path) => createFile(client, findBinary(binary), path),
     wait: (executionId, waiting = {}) => wait(client, executionId, waiting.timeoutMs ?? 30_000),
     webhook: (triggerId, body, headers) => webhook(`${apiHost}/webhooks/blueprint/${triggerId}`, body, headers),
-    calls: async () => (await call<{ calls: Call[] }>('GET', '/sandbox/calls')).calls,
+    calls: async (filter = {}) => (await call<{ calls: Call[] }>('GET', `/sandbox/calls?${new URLSearchParams(filter as Record<string, string>)}`)).calls,
     rules: (rules) => call('PUT', '/sandbox/rules', { rules }),
+    expect: (expectations) => call('PUT', '/sandbox/expectations', { expect: expectations }),
+    verify: () => call('POST', '/sandbox/verify'),
+    send: (sending) => call('POST', '/sandbox/send', sending),
     reset: () => call('DELETE', '/sandbox'),
-    logs: running.logs,
-    stop: running.stop,
-    [disposal]: running.stop,
-  } as Blueprintd
+  }
 }
 
 function flags({ clock, sandbox, seedIds, seedFile, args }: StartOptions): string[] {
@@ -112,14 +144,19 @@ function flags({ clock, sandbox, seedIds, seedFile, args }: StartOptions): strin
 
 interface BlueprintFile extends Record<string, unknown> {
   title: string
+  visibility?: 'private' | 'organization' | 'public'
   triggers?: { triggerType: 'manual' | 'scheduled' | 'webhook' | 'email' | 'slack' | 'event' | 'api'; config?: Record<string, unknown>; isActive?: boolean }[]
 }
 
+/** What a new blueprint takes from a file besides its title. */
+const stored = ['description', 'status', 'tags', 'blueprint_map', 'environment_variables', 'budget']
+
 async function createFile(client: Client, binary: string, path: string): Promise<{ id: string; triggerIds: string[] }> {
   const { stdout } = await promisify(execFile)(binary, ['convert', path], { maxBuffer: 1 << 28, windowsHide: true })
-  const { title, description, status, tags, blueprint_map, environment_variables, triggers = [] } = JSON.parse(stdout) as BlueprintFile
-  const fields = Object.entries({ description, status, tags, blueprint_map, environment_variables }).filter(([, value]) => value !== undefined)
+  const { title, visibility, triggers = [], ...rest } = JSON.parse(stdout) as BlueprintFile
+  const fields = Object.entries(rest).filter(([name, value]) => stored.includes(name) && value !== undefined)
   const { id } = await client.blueprint.create.mutate({ title, ...Object.fromEntries(fields) })
+  if (visibility) await client.blueprint.update.mutate({ id, visibility })
   const triggerIds: string[] = []
   for (const { triggerType, config = {}, isActive = true } of triggers) {
     const trigger = await client.blueprintTriggers.create.mutate({ blueprintId: id, triggerType, config })

@@ -1,5 +1,5 @@
 import { expect, describe } from 'vitest'
-import { isRefusal } from 'blueprintd'
+import { connectBlueprintd, isRefusal } from 'blueprintd'
 import { test, useBlueprintd } from 'blueprintd/vitest'
 import { patiently, runFlow } from '../flows.js'
 
@@ -74,5 +74,19 @@ describe('in a sandbox', () => {
     await blueprintd.rules([{ match: { procedure: 'blueprint.create' }, answer: { status: 503 } }])
     const error: unknown = await patiently(() => blueprintd.client.blueprint.create.mutate({ title: 'x' }), 1, 3).catch((reason: unknown) => reason)
     expect(isRefusal(error) && error.data?.httpStatus).toBe(503)
+  })
+  test('what has to be asked is told', async () => {
+    await blueprintd.expect([{ match: { nodeType: 'http-request' }, times: 1, request: { method: 'GET' } }])
+    expect(await blueprintd.verify()).toMatchObject({ met: false, unmet: [{ came: 0 }] })
+    const ask = { id: 'ask', type: 'http-request', title: 'Ask', config: { method: 'GET', url: 'https://api.example.org/weather' } }
+    await runFlow(blueprintd.client, 'Weather', [ask])
+    expect((await blueprintd.verify()).met).toBe(true)
+    expect(await blueprintd.calls({ host: 'other.example.org' })).toEqual([])
+  })
+
+  test('another process may use the server, too', async () => {
+    const other = connectBlueprintd({ url: blueprintd.apiHost, apiKey: blueprintd.apiKey })
+    expect(await other.now()).toMatchObject({ now: '2000-01-01T00:00:00.000Z' })
+    expect((await other.client.blueprint.list.query()).pagination.total).toBe(0)
   })
 })

@@ -1,0 +1,71 @@
+package blueprintdtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const seedText = `users: [{email: ada@example.org, name: Ada}]
+blueprints:
+  - title: Hook
+    owner: ada@example.org
+    blueprint_map: {nodes: [{id: a, type: log, title: A, config: {level: info, message: hi}}]}
+    triggers: [{triggerType: webhook}]
+`
+
+const budgetText = `title: Ask
+visibility: public
+budget: {calls: 1, onBreach: fail}
+blueprint_map: {nodes: [{id: a, type: log, title: A, config: {level: info, message: hi}}]}
+`
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestConnect(t *testing.T) {
+	t.Setenv("BLUEPRINTD_PUBLIC_URL", "https://elsewhere.example") // of a service beside the tests
+	own := Start(t, WithSandbox(), WithSeedFile(write(t, "seed.yaml", seedText)))
+	if !strings.HasPrefix(own.URL, "http://127.0.0.1:") || len(own.Seed.Users) != 1 || own.Seed.Users[0].ID == "" {
+		t.Fatalf("%s, %+v", own.URL, own.Seed)
+	}
+	if hooks := own.Seed.Blueprints[0].Triggers; len(hooks) != 1 || !strings.Contains(hooks[0].URL, hooks[0].ID) {
+		t.Errorf("%+v", hooks)
+	}
+	server := Connect(t, own.APIHost+"/", own.APIKey)
+	if server.URL != own.URL || !server.Now().Equal(own.Now()) {
+		t.Errorf("%s, %s", server.URL, server.Now())
+	}
+	id := server.CreateFile(write(t, "ask.blueprint.yaml", budgetText))
+	var stored struct {
+		Visibility string         `json:"visibility"`
+		Budget     map[string]any `json:"budget"`
+	}
+	if err := server.Query(t.Context(), "blueprint.get", map[string]any{"id": id}, &stored); err != nil || stored.Visibility != "public" || stored.Budget["calls"] != 1.0 {
+		t.Errorf("%+v, %v", stored, err)
+	}
+}
+
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	server := Start(t, WithSandbox())
+	id, once := server.Create(ask), 1
+	server.Expect(Expectation{Match: Match{NodeType: "http-request"}, Times: &once, Request: &Request{Method: "GET"}})
+	if unmet := server.Unmet(); len(unmet) != 1 || !strings.Contains(unmet[0], "came 0 times") {
+		t.Errorf("%q", unmet)
+	}
+	server.Execute(id, nil)
+	if unmet := server.Unmet(); len(unmet) != 0 {
+		t.Errorf("%q", unmet)
+	}
+	hook := server.CreateTrigger(id, "webhook", map[string]any{"secret": "a-secret-of-hooks"})
+	server.Send(hook, map[string]any{"a": 1})
+	server.Expect()
+}
