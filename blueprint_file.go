@@ -21,7 +21,7 @@ func (r *fileReader) wrong(severity, message string, path ...any) {
 	r.issues = append(r.issues, blueprint.Issue{Path: path, Message: message, Severity: severity})
 }
 
-var fileMembers = []string{"title", "description", "tags", "environment_variables", "blueprint_map", "triggers", "status", "visibility", "budget", "owner", "organization"}
+var fileMembers = []string{"$schema", "title", "description", "tags", "environment_variables", "blueprint_map", "triggers", "status", "visibility", "budget", "owner", "organization"}
 
 func (r *fileReader) read() {
 	object, ok := r.b.document.Value.(map[string]any)
@@ -35,6 +35,8 @@ func (r *fileReader) read() {
 			r.last().Spot.Name = true
 		}
 	}
+	object = r.refer(object)
+	r.text(object, "$schema", false, 4096) // for editors
 	r.b.title = r.text(object, "title", true, 500)
 	r.b.description = r.text(object, "description", false, 10_000)
 	if value, given := object["tags"]; given {
@@ -120,8 +122,12 @@ func (r *fileReader) readTriggers(value any) {
 
 // readSecrets sees to the secrets that an export left out, which stand as null.
 // Without its secret a webhook would let everybody in: the trigger is off until
-// somebody gives it one.
+// somebody gives it one. An empty one says that the webhook is open on purpose.
 func (r *fileReader) readSecrets(t *triggerEntry, i int) {
+	if openOnPurpose(t) {
+		t.config = maps.Clone(t.config)
+		delete(t.config, "secret")
+	}
 	for _, name := range blueprint.SecretTriggerConfig {
 		if !leftOut(t.config, []any{name}) {
 			continue

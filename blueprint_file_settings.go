@@ -6,8 +6,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// settings are what a file may say of its blueprint besides what it is; import
-// makes a private draft all the same, sync heeds them.
+// settings are what a file may say of its blueprint besides what it is. Export
+// writes those that are not as for a new one. Import makes a private draft all the
+// same, so that nothing is published unseen; sync heeds all, and leaves what is not
+// said as it is there.
 type settings struct {
 	status     string            // "" = not said
 	visibility string            // "" = not said

@@ -53,17 +53,27 @@ func (r *fileReader) checkTrigger(t *triggerEntry, i int) {
 		r.wrong(blueprint.SeverityError, fmt.Sprintf("unknown trigger type %q; known types: %s", t.kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.kind, names), "triggers", i, "triggerType")
 		return
 	}
+	open, checked := openOnPurpose(t), t.config
+	if open {
+		checked = maps.Clone(checked)
+		delete(checked, "secret")
+	}
 	refused := false
-	for _, issue := range triggers.Check(kind, t.config) {
+	for _, issue := range triggers.Check(kind, checked) {
 		refused = true
 		if !leftOut(t.config, issue.Path) {
 			r.wrong(blueprint.SeverityError, issue.Message, append([]any{"triggers", i, "config"}, issue.Path...)...)
 			r.last().Spot = issue.Spot
 		}
 	}
-	if _, given := t.config["secret"]; kind == blueprint.TriggerWebhook && !given && t.active && !refused {
-		r.wrong(blueprint.SeverityWarning, "has no secret: whoever knows its address can start runs", "triggers", i)
+	if _, given := checked["secret"]; !open && kind == blueprint.TriggerWebhook && !given && t.active && !refused {
+		r.wrong(blueprint.SeverityWarning, "has no secret: whoever knows its address can start runs; secret: \"\" says that this is meant", "triggers", i)
 	}
+}
+
+// openOnPurpose tells whether a file says that a webhook is to have no secret.
+func openOnPurpose(t *triggerEntry) bool {
+	return blueprint.TriggerType(t.kind) == blueprint.TriggerWebhook && t.config["secret"] == ""
 }
 
 // triggerTypes are those that a file may have.

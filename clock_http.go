@@ -1,9 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"time"
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
@@ -13,10 +15,13 @@ import (
 
 // clockAdvance answers POST /clock/advance: {"by": "36h"} or {"to": RFC3339}
 // moves the virtual clock and gives {"now", "fired"}.
-func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
-	virtual, ok := s.options.clock.(*clock.Virtual)
-	if !ok {
+func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	virtual := s.options.virtual()
+	if virtual == nil {
 		return errRealClock
+	}
+	if err := s.mayTurn(caller); err != nil {
+		return err
 	}
 	data, err := clockBody(w, r)
 	if err != nil {
@@ -32,11 +37,47 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, _ *rpc.Cal
 	}
 	s.triggers.Changed() // let the schedules be read before the clock moves past them
 	before := s.triggers.Started()
-	if err := virtual.Advance(r.Context(), to); err != nil {
+	ctx, done := s.finishing(r.Context())
+	defer done()
+	began := virtual.Now()
+	err = virtual.Advance(ctx, to)
+	if now := virtual.Now(); now.After(began) {
+		s.turned(r, caller, "clock.advance", map[string]any{"to": blueprint.TimeOf(now)})
+	}
+	if errors.Is(err, clock.ErrBackwards) {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)
+	} else if err != nil {
+		s.options.logger.Warn("the clock was not moved as far as somebody asked who has gone, or the server stops", "now", virtual.Now(), "to", to)
+		return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the clock came as far as " + blueprint.TimeOf(virtual.Now()).String() + "; the server stops"}
 	}
 	w.Header().Set("Date", virtual.Now().Format(http.TimeFormat))
 	return writeJSON(w, http.StatusOK, map[string]any{"now": blueprint.TimeOf(virtual.Now()), "fired": s.triggers.Started() - before})
+}
+
+// finishFor is how long what somebody asked for goes on who has hung up.
+const finishFor = 10 * time.Minute
+
+// finishing gives a context in which what a request asks for is finished after its
+// client has hung up: to ask for it again would do it twice. It ends after a while,
+// and when the server stops.
+func (s *server) finishing(asked context.Context) (ctx context.Context, done func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(asked))
+	go func() {
+		defer cancel()
+		select {
+		case <-asked.Done():
+		case <-ctx.Done():
+		case <-s.draining:
+			return
+		}
+		patience, end := context.WithTimeout(ctx, finishFor)
+		defer end()
+		select {
+		case <-patience.Done():
+		case <-s.draining:
+		}
+	}()
+	return ctx, cancel
 }
 
 // clockState answers GET /clock: {"now", "next"?}, where the virtual clock stands

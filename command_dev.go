@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -21,25 +22,36 @@ func commandDev() *cli.Command {
 			".yml and .json files, as blueprintd sync would make them. When a file is saved, what is wrong in it is shown and the old one\n" +
 			"stays; else it is stored, and run: the tests beside it (*.test.yaml) if there are any, else the blueprint with the input of\n" +
 			"NAME.input.json, with that of its last run, or with {}. It takes the flags of serve besides.",
-		Flags: append(devServeFlags(),
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "no-run", Usage: "only check and store what is saved"},
 			&cli.BoolFlag{Name: "prune", Usage: "with --db: delete blueprints whose files are gone, and triggers that their files do not name"},
-			&cli.BoolFlag{Name: "force", Usage: "overwrite what was changed on the server since"},
-			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: that of the folder itself)"},
-		),
+			&cli.BoolFlag{Name: "force", Usage: "with --db: overwrite what was changed on the server since (in memory: always)"},
+			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: the name in the folder's file .blueprintd.yaml, else that of the folder itself)"},
+		}, devServeFlags()...),
 		Action: dev,
 	}
 }
 
-// devServeFlags are the flags of serve, but that nothing is kept unless a
-// database is named.
+// devServeFlags are the flags of serve, those first that are of use here, but that
+// nothing is kept unless a database is named.
 func devServeFlags() []cli.Flag {
-	var flags []cli.Flag
+	first := []string{"addr", "db", "sandbox", "clock"}
+	flags := make([]cli.Flag, len(first))
 	for _, flag := range commandServe().Flags {
-		if text, ok := flag.(*cli.StringFlag); ok && text.Name == "db" {
-			text.Value, text.Usage = "", "keep everything in this database `FILE` (default: in memory)"
+		switch f := flag.(type) {
+		case *cli.StringFlag:
+			if f.Name == "db" {
+				// A database that the environment names is one to serve, not to try things in.
+				f.Value, f.EnvVars, f.Usage = "", noVariable, "keep everything in this database `FILE` (default: in memory)"
+			}
+		case *cli.BoolFlag:
+			f.Hidden = f.Name == "ephemeral" // it is so anyway
 		}
-		flags = append(flags, flag)
+		if i := slices.Index(first, flag.Names()[0]); i >= 0 {
+			flags[i] = flag
+		} else {
+			flags = append(flags, flag)
+		}
 	}
 	return flags
 }
@@ -62,9 +74,12 @@ func dev(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	screen := newDevScreen(c.App.Writer)
-	o.out = io.Discard
-	o.logger = slog.New(slog.NewTextHandler(screen.beside(c.App.ErrWriter), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	shown := c.App.Writer
+	if o.out = io.Discard; o.readyFile == readyOnOutput { // a program reads there
+		o.out, shown = c.App.Writer, c.App.ErrWriter
+	}
+	screen := newDevScreen(shown)
+	o.logger = newLog(c.String("log-format"), screen.beside(c.App.ErrWriter), slog.LevelWarn)
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	ctx, stopReading := untilEnd(ctx, o.untilEOF)
@@ -72,19 +87,16 @@ func dev(c *cli.Context) error {
 	s, err := newServer(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return nil
+			return stoppedEarly(ctx, o)
 		}
 		return err
 	}
 	l := &devLoop{
 		dir: dir, server: s, screen: screen, problems: screen.beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
-		options: folder.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
-		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{},
+		options: folder.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
+		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
-	if err := serveAndWatch(asOperator(ctx, c), s, l); err != nil {
-		return err
-	}
-	return s.unmet()
+	return s.served(ctx, serveAndWatch(asOperator(ctx, c), s, l))
 }
 
 // keepNothing has the server be one of the moment, as if its flag stood on the

@@ -54,6 +54,13 @@ func export(c *cli.Context) error {
 			m = map[string]any{"nodes": []any{}}
 		}
 		add("blueprint_map", m, true)
+		add("status", b.Status, b.Status != blueprint.StatusDraft)
+		add("visibility", b.Visibility, b.Visibility != blueprint.VisibilityPrivate)
+		budget, err := plainBudget(b.Budget)
+		if err != nil {
+			return err
+		}
+		add("budget", budget, b.Budget.Limits())
 		list := make([]any, len(triggers))
 		for i, trigger := range triggers {
 			entry := map[string]any{"triggerType": string(trigger.Type), "config": portable(trigger)}
@@ -72,13 +79,30 @@ func export(c *cli.Context) error {
 	})
 }
 
+// plainBudget is a budget as a plain JSON value.
+func plainBudget(b *blueprint.Budget) (any, error) {
+	text, err := blueprint.Encode(b)
+	if err != nil {
+		return nil, err
+	}
+	return blueprint.Decode(text)
+}
+
 // portable is what a config says wherever the trigger is: without its secrets,
-// and without the address that it has here.
+// and without the address that it has here. A webhook that is open says so: its
+// secret was not left out.
 func portable(trigger blueprint.Trigger) map[string]any {
-	config := blueprint.RedactConfig(trigger.Config)
-	if trigger.Type == blueprint.TriggerEmail {
-		config = maps.Clone(config)
+	config := maps.Clone(blueprint.RedactConfig(trigger.Config))
+	switch trigger.Type {
+	case blueprint.TriggerEmail:
 		delete(config, "address")
+	case blueprint.TriggerWebhook:
+		if _, given := config["secret"]; !given && trigger.IsActive {
+			if config == nil {
+				config = map[string]any{}
+			}
+			config["secret"] = ""
+		}
 	}
 	return config
 }

@@ -20,9 +20,10 @@ import (
 
 func commandExportRun() *cli.Command {
 	return &cli.Command{
-		Name: "export-run", Usage: "write a run as a file, with its blueprint and, if it was recorded, what it exchanged; without secrets", ArgsUsage: "ID",
+		Name: "export-run", Usage: "write a run as a file, with its blueprint and, if it was recorded, what it exchanged", ArgsUsage: "ID",
 		Description: "blueprintd open shows such a file, blueprintd replay repeats it offline. With --test it writes a blueprint file,\n" +
-			"a test that expects what the run did, and the cassette that the test is played from.",
+			"a test that expects what the run did, and the cassette that the test is played from.\n" +
+			"What is marked secret, credentials of connections, and what looks like a secret are left out; look before you share it.",
 		Flags: append(databaseFlags(),
 			&cli.StringFlag{Name: "out", Usage: "write to this `FILE` instead of standard output"},
 			&cli.StringFlag{Name: "test", Usage: "make a test of the run in this folder, `DIR`"},
@@ -92,7 +93,7 @@ func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Service {
 		Catalogue: types, Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
 	})
 	return &rpc.Service{Store: s, Runner: runner{Engine: reader}, Catalogue: types, Info: func() rpc.ServerInfo {
-		return rpc.ServerInfo{Version: version, Now: blueprint.TimeOf(clock.Real{}.Now())}
+		return rpc.ServerInfo{Version: version, Now: blueprint.TimeOf(clock.Real{}.Now()), Sandbox: s.IsSandbox()}
 	}}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,10 +17,21 @@ func variableOf(flag string) string {
 	return "BLUEPRINTD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// bindEnvironment gives each flag its environment variable. One that is set to
-// nothing is the same as none.
+// noVariable are the EnvVars of a flag that is heard on the command line alone.
+var noVariable = []string{}
+
+// lineOnly are the flags that say what one call of a command is to do, or to whom.
+// They have no variable: one would reach every command that has such a flag, and
+// mean another thing to each.
+var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "name", "no-run", "prune", "replay", "run", "test", "update", "watch"}
+
+// bindEnvironment gives each flag its environment variable, but for those that
+// have none. A variable that is set to nothing is the same as none.
 func bindEnvironment(flags []cli.Flag) {
 	for _, flag := range flags {
+		if text, ok := flag.(*cli.StringFlag); slices.Contains(lineOnly, flag.Names()[0]) || ok && text.EnvVars != nil {
+			continue
+		}
 		name := variableOf(flag.Names()[0])
 		if os.Getenv(name) == "" {
 			os.Unsetenv(name)

@@ -25,10 +25,11 @@ func commandHealth() *cli.Command {
 	return &cli.Command{
 		Name: "health", Usage: "ask the server on this machine whether it takes work: exit code 0 when it does, 1 when not",
 		Description: "Asks /readyz where serve listens with the same --addr or BLUEPRINTD_ADDR; it is what the container image checks itself with.\n" +
-			"A certificate is not verified on this machine, since it is for a name that others use.",
+			"Without --url it tries TLS as well where plain HTTP is not answered. A certificate is not verified at localhost, 127.0.0.1 and\n" +
+			"::1, since it is for a name that others use; at any other address it is.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "addr", Value: "127.0.0.1:8787", Usage: "the `HOST:PORT` that serve was given"},
-			&cli.StringFlag{Name: "url", Usage: "ask the server at this `URL` instead"},
+			&cli.StringFlag{Name: "url", Usage: "ask the server at this `URL` instead", EnvVars: noVariable},
 		},
 		Action: health,
 	}
@@ -56,6 +57,9 @@ func health(c *cli.Context) error {
 // reached at the first of them.
 func healthURL(c *cli.Context) (string, error) {
 	if text := c.String("url"); text != "" {
+		if onLine(c, "addr") {
+			return "", usage("leave one of them out", "--addr and --url name two places")
+		}
 		where, err := url.Parse(text)
 		if err != nil || where.Host == "" || where.Scheme != "http" && where.Scheme != "https" {
 			return "", usage("--url http://127.0.0.1:8787", "%s %s: is no address of a server", given(c, "url"), text)

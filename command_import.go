@@ -14,7 +14,7 @@ import (
 
 func commandImport() *cli.Command {
 	return &cli.Command{
-		Name: "import", Usage: "store blueprint files as new drafts; works while the server runs", ArgsUsage: "FILE...",
+		Name: "import", Usage: "store blueprint files as new private drafts; works while the server runs", ArgsUsage: "FILE...",
 		Description: "Stores all files or, when one of them is bad, none. What is dubious in them goes to standard error.\n" +
 			"A webhook or slack trigger whose secret was left out is stored inactive. A FILE of - is standard input.",
 		Flags:  append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the owner (default: the first user)"}, jsonFlag()),
@@ -72,6 +72,11 @@ func readForImport(c *cli.Context, in *inputs, name string) (*blueprintFile, err
 			return nil, usage("blueprintd validate shows all that is wrong; nothing was imported", "%s", b.document.Point(issue))
 		}
 	}
+	if len(b.references) > 0 {
+		to := b.references[0]
+		where := b.document.Point(blueprint.Issue{Path: to.Path, Message: "is a name in the place of an id, which import does not look up", Severity: blueprint.SeverityError})
+		return nil, usage("blueprintd sync DIR --apply stores files that refer to others or to connections; nothing was imported", "%s", where)
+	}
 	pointOut(c.App.ErrWriter, b, issues)
 	return b, nil
 }
@@ -120,25 +125,24 @@ func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, f
 // the new id.
 func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *blueprintFile) (string, error) {
 	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
-		Title: b.title, Description: b.description, Status: blueprint.StatusDraft, Tags: b.tags, Map: b.m, Variables: b.variables,
+		Title: b.title, Description: b.description, Status: blueprint.StatusDraft, Tags: b.tags, Map: b.m, Variables: b.variables, Budget: b.budget,
 	})
 	if err != nil {
 		return "", err
 	}
+	undo := func(err error) (string, error) {
+		_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
+		return "", errors.Join(err, undone)
+	}
 	for _, t := range b.triggers {
 		if err := importTrigger(ctx, s, owner, created.ID, t); err != nil {
-			_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
-			return "", errors.Join(err, undone)
+			return undo(err)
 		}
 	}
 	return created.ID, nil
 }
 
 func importTrigger(ctx context.Context, s *store.Store, owner blueprint.Principal, blueprintID string, t triggerEntry) error {
-	trigger, err := s.CreateTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.kind), t.config)
-	if err != nil || t.active {
-		return err
-	}
-	_, err = s.UpdateTrigger(ctx, owner, trigger.ID, nil, &t.active)
+	_, err := s.AddTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.kind), t.config, t.active)
 	return err
 }

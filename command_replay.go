@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +22,8 @@ func commandReplay() *cli.Command {
 	return &cli.Command{
 		Name: "replay", Usage: "repeat an exported run without a network, and tell what differs", ArgsUsage: "FILE.run.json",
 		Description: "Runs the blueprint of the file with the input, the variables and the clock of its run. Other services are answered from the\n" +
-			"recording, people as they answered then, and runs that it started with what came of them. Prints a line for each\n" +
+			"recording, people as they answered then, and runs that it started with what came of them; so are sources that draw at random.\n" +
+			"Secret variables are stood in for. A run that was not recorded gets from its steps what they gave. Prints a line for each\n" +
 			"difference. Exits with 0 when there is none, 1 when there is one, 2 when the file is bad. A FILE of - is standard input.",
 		Flags: []cli.Flag{&cli.StringFlag{Name: "blueprint", Usage: "run the blueprint of this `FILE` in place of the recorded one, to see what a change does"}},
 		Action: func(c *cli.Context) error {
@@ -41,15 +45,26 @@ func replay(c *cli.Context, name string) error {
 	if err != nil {
 		return usage("blueprintd export-run writes such files", "%s: %s", called, messageOf(err))
 	}
+	if f.Cassette == nil {
+		fmt.Fprintln(c.App.ErrWriter, `this run was not recorded: its steps that need other services give what they gave then; start a run with "record": true to keep what it exchanges`)
+	}
 	definition, err := replayed(c, f)
 	if err != nil {
 		return err
+	}
+	if names := slices.Sorted(maps.Keys(f.StandIns())); len(names) > 0 {
+		fmt.Fprintln(c.App.ErrWriter, "secret variables are stood in for: "+blueprint.OneLine(strings.Join(names, ", ")))
 	}
 	recording, player, err := repeat(c, f, definition)
 	if err != nil {
 		return usage("the file may be of another version", "%s cannot be repeated: %s", called, messageOf(err))
 	}
-	differences := append(compareRuns(player.Rules, f, recording), player.Differences()...)
+	differences, idle := compareRuns(player.Rules, f, recording)
+	for _, d := range player.Differences() {
+		if !d.Unused || !slices.Contains(idle, d.Node) {
+			differences = append(differences, d)
+		}
+	}
 	for i := range differences {
 		if _, err := fmt.Fprintln(c.App.Writer, blueprint.OneLine(differences[i].String())); err != nil {
 			return err
@@ -65,7 +80,7 @@ func replay(c *cli.Context, name string) error {
 // replayed gives the blueprint that is to run.
 func replayed(c *cli.Context, f *runfile.File) (*blueprint.Definition, error) {
 	if name := c.String("blueprint"); name != "" {
-		b, err := loadForRun(c, name)
+		b, _, err := loadForRun(c, name) // runs that it started are answered from the recording
 		if err != nil {
 			return nil, err
 		}
@@ -83,19 +98,21 @@ func replayed(c *cli.Context, f *runfile.File) (*blueprint.Definition, error) {
 func repeat(c *cli.Context, f *runfile.File, definition *blueprint.Definition) (*blueprint.Recording, *cassette.Player, error) {
 	recorded := cassette.New(nil, nil)
 	if f.Cassette != nil {
-		recorded.Exchanges = f.Cassette.Exchanges
-		for id, connection := range f.Cassette.Connections {
-			recorded.Connections[id] = cassette.Connection(connection)
-		}
+		recorded = f.Cassette
 	}
 	player := cassette.NewPlayer(recorded)
-	player.Rules = cassette.Rules{From: f.Run.StartTime.Time(), To: f.Run.EndTime.Time()}
-	stage := trial.NewStage(answersThen(f), definition.BlueprintID, player, true)
+	player.Rules = cassette.Rules{Passing: f.Passing()}
+	stage := trial.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := newStandIns(recorded.Connections, definition)
+	variables := maps.Clone(f.Run.InputVariables)
+	if variables == nil {
+		variables = map[string]any{}
+	}
+	maps.Copy(variables, f.StandIns())
 	scripts := sandbox.New(sandbox.Options{})
 	defer runScripts(scripts)()
 	local := &localRun{
-		definition: definition, variables: f.Run.InputVariables, input: f.Run.InputData, clock: clock.NewVirtual(f.Run.StartTime.Time()), ids: ids.Seeded(testSeed),
+		definition: definition, variables: trial.StandIns(definition.Variables, variables), input: f.Run.InputData, clock: clock.NewVirtual(f.Run.StartTime.Time()), ids: ids.Seeded(testSeed),
 		scripts: scripts, errors: c.App.ErrWriter, instead: stage, connections: open, record: true,
 		wrap:  func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) },
 		halts: f.Run.Status == blueprint.StatusPaused, emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
@@ -110,25 +127,37 @@ func repeat(c *cli.Context, f *runfile.File, definition *blueprint.Definition) (
 }
 
 // answersThen gives stubs for what no network answers: people, other runs, and who
-// listens to events.
-func answersThen(f *runfile.File) *trial.Test {
-	t := &trial.Test{}
+// listens to events; and for all that needs other services when nobody recorded
+// what they said. With drawn, so do the steps whose sources draw at random.
+func answersThen(f *runfile.File, drawn bool) *trial.Test {
+	t, kinds := &trial.Test{}, catalogue()
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
-		if step.Status != blueprint.StepCompleted {
-			continue
-		}
+		kind := kinds[step.NodeType]
+		outside := f.Cassette == nil && kind != nil && kind.Effect != blueprint.EffectPure || drawn && f.Draws(step.NodeID)
 		switch blueprint.NormalType(step.NodeType) {
 		case "human", "human-checkpoint", "approval-gate", "blueprint", "emit-event":
-			t.Stubs = append(t.Stubs, &trial.Stub{Key: step.NodeID, Answers: []trial.Answer{{HasOutput: true, Output: step.Output}}})
+			outside = true
+		}
+		switch {
+		case !outside:
+		case step.Status == blueprint.StepCompleted:
+			answer := trial.Answer{HasOutput: true, Output: step.Output}
+			if kind == nil || kind.Answer == nil {
+				answer.Handle = f.Run.Handles[step.NodeID]
+			}
+			t.Stubs = append(t.Stubs, &trial.Stub{Key: step.NodeID, Answers: []trial.Answer{answer}})
+		case step.Status == blueprint.StepFailed && step.Error != nil && f.Cassette == nil:
+			t.Stubs = append(t.Stubs, &trial.Stub{Key: step.NodeID, Answers: []trial.Answer{{Error: step.Error.Message}}})
 		}
 	}
 	return t
 }
 
 // compareRuns tells where two runs differ: in their status, output, error and
-// steps.
-func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording) (found []cassette.Difference) {
+// steps. The steps that a run did not come to because it failed are idle, and told
+// in one.
+func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording) (found []cassette.Difference, idle []string) {
 	if f.Run.Status != now.Status {
 		found = append(found, cassette.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
 	}
@@ -145,13 +174,20 @@ func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording
 			continue
 		}
 		if was.Status != is.Status {
+			if is.Status == blueprint.StepPending && now.Status == blueprint.StatusFailed {
+				idle = append(idle, was.NodeID)
+				continue
+			}
 			d := cassette.Difference{Node: was.NodeID, What: "status", Expected: string(was.Status), Got: string(is.Status)}
 			if is.Error != nil {
 				d.What = fmt.Sprintf("status (%s)", is.Error.Message)
 			}
 			found = append(found, d)
+			continue // what it gave differs too, then
 		}
-		found = append(found, rules.Compare(was.NodeID, "output", was.Output, is.Output)...)
+		if !f.Draws(was.NodeID) {
+			found = append(found, rules.Compare(was.NodeID, "output", was.Output, is.Output)...)
+		}
 		if was.Error != nil && is.Error != nil {
 			found = append(found, rules.Compare(was.NodeID, "error", was.Error.Message, is.Error.Message)...)
 		}
@@ -161,5 +197,11 @@ func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording
 			found = append(found, cassette.Difference{Node: address, What: "step", Missing: true})
 		}
 	}
-	return append(found, rules.Compare("", "output", f.Run.Output, now.Output)...)
+	if len(idle) > 0 {
+		found = append(found, cassette.Difference{What: "the rest of the run (" + strings.Join(idle, ", ") + ")", Unused: true})
+	}
+	if f.Run.Status != now.Status {
+		return found, idle
+	}
+	return append(found, rules.Compare("", "output", f.Run.Output, now.Output)...), idle
 }

@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/ids"
 	"blueprintd/sandbox"
 )
@@ -22,9 +20,10 @@ func commandRun() *cli.Command {
 			"Exits with 0 when the run completed, 1 when it failed, 2 when the file is bad, 3 when it is paused. A FILE of - is standard input.",
 		Flags: []cli.Flag{
 			&listFlag{cli.GenericFlag{Name: "var", Usage: "set a variable, as in `NAME=VALUE`; may be repeated, and is never split, but for the commas of its environment variable"}},
-			&cli.StringFlag{Name: "input", Usage: "the input data, as `JSON`", Value: "{}"},
-			&cli.StringFlag{Name: "record", Usage: "write what the run exchanges with other services to `FILE`, a cassette that tests can replay"},
+			&cli.StringFlag{Name: "input", Usage: "the input data, as `JSON`, or @FILE, or - for standard input", Value: "{}"},
+			&cli.StringFlag{Name: "record", Usage: "write what the run exchanges with other services to `FILE`, a cassette that tests can replay; what is secret or looks like it is left out: look before you share it"},
 			&cli.StringFlag{Name: "clock", Value: "real", Usage: "the `CLOCK`: real, or virtual[=RFC3339], which jumps to the next instant at which something is due"},
+			&cli.BoolFlag{Name: "force", Usage: "let --record replace a file that is no cassette"},
 			allowNetFlag(),
 		},
 		Action: func(c *cli.Context) error {
@@ -38,7 +37,7 @@ func commandRun() *cli.Command {
 
 // runFile runs the file that the command line names.
 func runFile(c *cli.Context) error {
-	b, err := loadForRun(c, c.Args().First())
+	b, others, err := loadForRun(c, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -47,12 +46,10 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !utf8.ValidString(c.String("input")) {
-		return usage(inputHint, "%s: is not valid UTF-8", given(c, "input"))
-	}
-	input, err := blueprint.Decode([]byte(c.String("input")))
+	unusedVars(c.App.ErrWriter, b, declared, variables)
+	input, err := parseInput(c)
 	if err != nil {
-		return usage(inputHint, "%s: %s", given(c, "input"), err)
+		return err
 	}
 	allow, err := prefixes("allow-net", given(c, "allow-net"), c.StringSlice("allow-net"))
 	if err != nil {
@@ -62,12 +59,15 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkRecord(c); err != nil {
+		return err
+	}
 	scripts := sandbox.New(sandbox.Options{})
 	defer runScripts(scripts)()
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &localRun{
-		definition: newDefinition(source.UUID(), b), variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
+		definition: newDefinition(source.UUID(), b), others: others, variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
 		errors: c.App.ErrWriter, allow: allow, record: c.String("record") != "",
 	}
 	if progress != nil {
@@ -87,24 +87,13 @@ func runFile(c *cli.Context) error {
 		progress.show(recording.Execution)
 		progress.end()
 	}
+	outcome := printOutcome(c.App.Writer, recording.Execution, c.Args().First())
 	if local.record {
 		if err := writeCassette(c.String("record"), recording); err != nil {
 			return err
 		}
 	}
-	return printOutcome(c.App.Writer, recording.Execution, c.Args().First())
-}
-
-// writeCassette writes what a run exchanged with other services.
-func writeCassette(name string, recording *blueprint.Recording) error {
-	data, err := cassette.New(recording.Exchanges, nil).Bytes()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
-	}
-	return nil
+	return outcome
 }
 
 // printOutcome writes the status record with its output, and gives the exit
@@ -132,6 +121,9 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		}
 		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + quoted(name)}
 	default:
+		if x.Failure != nil && x.Failure.Code == "unknown_name" {
+			return failed("a variable is passed with --var NAME=VALUE", "the run failed: %s", failureText(x))
+		}
 		return failed(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", failureText(x))
 	}
 }

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/netip"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,16 +18,20 @@ import (
 	"blueprintd/blueprint/file"
 )
 
-// loadForRun reads a file that is fit to run.
-func loadForRun(c *cli.Context, name string) (*blueprintFile, error) {
+// loadForRun reads a file that is fit to run, and the blueprints that it refers
+// to, by id.
+func loadForRun(c *cli.Context, name string) (*blueprintFile, map[string]*blueprint.Definition, error) {
 	const hint = "mend the file; blueprintd validate shows all that is wrong"
+	if isTestFile(name) {
+		return nil, nil, usage("blueprintd test "+quoted(name), "%s is a test file and not a blueprint", name)
+	}
 	b, issues, err := readBlueprint(&inputs{stdin: c.App.Reader}, name)
 	var syntax *file.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, usage(hint, "%s", syntax.Error())
+		return nil, nil, usage(hint, "%s", syntax.Error())
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var bad []blueprint.Issue
 	for _, issue := range issues {
@@ -33,12 +41,17 @@ func loadForRun(c *cli.Context, name string) (*blueprintFile, error) {
 	}
 	if len(bad) > 0 {
 		pointOut(c.App.ErrWriter, b, bad)
-		return nil, usage(hint, "%s has %s", b.document.Name, counted(len(bad), "error"))
+		return nil, nil, usage(hint, "%s has %s", b.document.Name, counted(len(bad), "error"))
 	}
 	if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
-		return nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.document.Name)
+		return nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.document.Name)
 	}
-	return b, nil
+	others, wrong := follow(name, name, b).connect()
+	if wrong != "" {
+		fmt.Fprint(c.App.ErrWriter, wrong)
+		return nil, nil, usage(hint, "%s refers to what cannot be run", b.document.Name)
+	}
+	return b, others, nil
 }
 
 func counted(n int, what string) string {
@@ -47,6 +60,9 @@ func counted(n int, what string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }
+
+// maxInputFile bounds a file with input data, in bytes.
+const maxInputFile = 64 << 20
 
 // inputHint shows how input data is given.
 const inputHint = `--input '{"name": "World"}'`
@@ -129,4 +145,49 @@ func prefixes(flag, source string, texts []string) ([]netip.Prefix, error) {
 		out = append(out, prefix.Masked())
 	}
 	return out, nil
+}
+
+// parseInput reads the input data: JSON, @FILE, or - for standard input.
+func parseInput(c *cli.Context) (any, error) {
+	source, text := given(c, "input"), c.String("input")
+	name, isFile := strings.CutPrefix(text, "@")
+	if text == "-" {
+		name, isFile = "-", true
+	}
+	if isFile {
+		if name == "-" && c.Args().First() == "-" {
+			return nil, usage("write one of the two into a file", "%s: standard input is the blueprint already", source)
+		}
+		data, called, err := (&inputs{stdin: c.App.Reader}).read(name, maxInputFile)
+		if err != nil {
+			return nil, usage("--input @data.json", "%s: %s cannot be read: %s", source, called, cause(err))
+		}
+		source, text = source+" "+called, string(data)
+	}
+	if !utf8.ValidString(text) {
+		return nil, usage(inputHint, "%s: is not valid UTF-8", source)
+	}
+	input, err := blueprint.Decode([]byte(text))
+	if err != nil {
+		return nil, usage(inputHint, "%s: %s", source, err)
+	}
+	return input, nil
+}
+
+// unusedVars warns of variables that are neither declared nor named anywhere in the
+// blueprint.
+func unusedVars(out io.Writer, b *blueprintFile, declared []blueprint.Variable, variables map[string]any) {
+	known := make([]string, len(declared))
+	for i := range declared {
+		known[i] = declared[i].Name
+	}
+	text, err := blueprint.Encode(b.m)
+	if err != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		if !slices.Contains(known, name) && !bytes.Contains(text, []byte(name)) {
+			fmt.Fprintf(out, "warning: --var %s: the blueprint uses no such variable%s\n", blueprint.OneLine(name), blueprint.DidYouMean(name, known))
+		}
+	}
 }

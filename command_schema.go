@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -11,6 +12,11 @@ func commandSchema() *cli.Command {
 	return &cli.Command{
 		Name: "schema", Usage: "print the JSON Schema of a kind of file, for editors", ArgsUsage: "[" + strings.Join(schemaNames, "|") + "]",
 		Description: "Without an argument it is that of blueprint files. A running server gives the same at /schemas/NAME.json.\nAn editor with yaml-language-server reads it from the first line of a file:\n\n   # yaml-language-server: $schema=./blueprint.schema.json",
+		BashComplete: func(c *cli.Context) {
+			if c.NArg() == 0 {
+				fmt.Fprintln(c.App.Writer, strings.Join(schemaNames, "\n"))
+			}
+		},
 		Action: func(c *cli.Context) error {
 			name := "blueprint"
 			if c.NArg() > 0 {

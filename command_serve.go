@@ -114,13 +114,10 @@ func serve(ctx context.Context, o options) error {
 	defer runtime.KeepAlive(ballast())
 	s, err := newServer(ctx, o)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // told to stop before it was ready
+		return stoppedEarly(ctx, o)
 	}
 	if err != nil {
 		return err
 	}
-	if err := s.run(ctx); err != nil {
-		return err
-	}
-	return s.unmet()
+	return s.served(ctx, s.run(ctx))
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/urfave/cli/v2"
@@ -19,17 +21,44 @@ func chooseEnd(c *cli.Context, o *options) error {
 	return nil
 }
 
+// errInputEnded is why the context of untilEnd ends.
+var errInputEnded = errors.New("standard input has ended")
+
+// stoppedEarly says what became of a server that was told to stop before it was
+// ready. An input that had ended already is no pipe that somebody holds.
+func stoppedEarly(ctx context.Context, o options) error {
+	if errors.Is(context.Cause(ctx), errInputEnded) {
+		return usage("give it a pipe, and hold its other end open as long as the server is to live", "--until-eof: standard input has ended already")
+	}
+	s := &server{options: o, ids: sourceOf(o.seedIDs)}
+	var err error
+	if s.fakes, err = s.newFakes(); err != nil {
+		return err
+	}
+	return s.unmet()
+}
+
+// served says what became of a server that ran: what was expected of a sandbox is
+// told however it ended.
+func (s *server) served(ctx context.Context, err error) error {
+	unmet := s.unmet()
+	if err == nil && !s.isOpen() && errors.Is(context.Cause(ctx), errInputEnded) {
+		return stoppedEarly(ctx, s.options)
+	}
+	return cmp.Or(err, unmet)
+}
+
 // untilEnd gives a context that ends when nothing more comes from a reader. A
 // pipe ends when the last process that could write to it is gone, however it
 // went, on every platform. What comes before the end is of no interest. The
 // goroutine that waits in a read ends with the reader, or with the process.
 func untilEnd(ctx context.Context, in io.Reader) (context.Context, func()) {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancelCause(ctx)
 	if in != nil {
 		go func() {
 			_, _ = io.Copy(io.Discard, in) // one that cannot be read has ended as well
-			stop()
+			stop(errInputEnded)
 		}()
 	}
-	return ctx, stop
+	return ctx, func() { stop(context.Canceled) }
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -89,15 +90,21 @@ func parseAddr(c *cli.Context, flag, example string) (string, error) {
 }
 
 func chooseLog(c *cli.Context, o *options) error {
-	switch c.String("log-format") {
-	case "text":
-		o.logger = slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	case "json":
-		o.logger = slog.New(slog.NewJSONHandler(c.App.ErrWriter, nil))
-	default:
-		return usage("--log-format json", "%s %s: choose text or json", given(c, "log-format"), c.String("log-format"))
+	format := c.String("log-format")
+	if format != "text" && format != "json" {
+		return usage("--log-format json", "%s %s: choose text or json", given(c, "log-format"), format)
 	}
+	o.logger = newLog(format, c.App.ErrWriter, slog.LevelInfo)
 	return nil
+}
+
+// newLog makes a log of a format, text or json, with what is at least of a level.
+func newLog(format string, out io.Writer, least slog.Level) *slog.Logger {
+	options := &slog.HandlerOptions{Level: least}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(out, options))
+	}
+	return slog.New(slog.NewTextHandler(out, options))
 }
 
 // checkPlace refuses to forget what was to be kept. A place that the environment

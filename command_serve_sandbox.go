@@ -54,7 +54,7 @@ func chooseSandbox(c *cli.Context, o *options) error {
 		return usage(hint, "%s", err)
 	}
 	var wrong *blueprint.Error
-	if err := fakes.CheckExpectations(document.Value); errors.As(err, &wrong) {
+	if err := fakes.CheckExpectations(document.Value, ruledNames()); errors.As(err, &wrong) {
 		return usage(hint, "%s", document.Point(wrong.Issues[0]))
 	}
 	o.sandbox.expect = document.Value

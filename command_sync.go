@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -24,14 +22,19 @@ func commandSync() *cli.Command {
 		Description: "Prints what it would do, and with --apply does it: works on the database (--db), also while the server runs, or over the\n" +
 			"network (--url, --api-key). A blueprint is known by the path of its file in the folder; what has no file of the folder's\n" +
 			"name is never touched. A blueprint that somebody changed on the server is left alone without --force, and what has no\n" +
-			"place in the folder any more without --prune. Secrets that are null in a file stay as they are on the server.\n" +
-			"Exits with 0, with 2 when a file is bad (then nothing is changed), with 1 when something was left undone.",
+			"place in the folder any more without --prune; a trigger that is off there stays off without --force. Secrets that are\n" +
+			"null in a file stay as they are on the server. In the place of ids {$connection: crm} names a connection of the server, and\n" +
+			"{$blueprint: child.blueprint.yaml} another file of the folder. The file .blueprintd.yaml (name: flows) in the folder\n" +
+			"names it wherever it is checked out.\n" +
+			"Exits with 0; with 2 when a file is bad or cannot be read (then nothing is changed); with 1 when it failed, when --apply\n" +
+			"left a conflict alone, and with --exit-code when anything is to be done, in conflict or kept.",
 		Flags: append(databaseFlags(),
 			&cli.BoolFlag{Name: "apply", Usage: "do it"},
 			&cli.BoolFlag{Name: "prune", Usage: "delete blueprints whose files are gone, and triggers that their files do not name"},
 			&cli.BoolFlag{Name: "force", Usage: "overwrite what was changed on the server since"},
-			&cli.BoolFlag{Name: "exit-code", Usage: "without --apply: exit with 1 when there is something to do"},
-			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: that of the folder itself)"},
+			&cli.BoolFlag{Name: "adopt", Usage: "take over blueprints of the same title that come from no folder, instead of making new ones"},
+			&cli.BoolFlag{Name: "exit-code", Usage: "without --apply: exit with 1 when anything is to be done (+ ~ -), in conflict (!) or kept (?)"},
+			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: the name in the folder's file .blueprintd.yaml, else that of the folder itself)"},
 			&cli.StringFlag{Name: "organization", Usage: "the `ID` of the organization that the blueprints belong to (default: the owner's workspace)"},
 			&cli.StringFlag{Name: "user", Usage: "with --db: the `EMAIL` of the owner (default: the first user)"},
 			&cli.StringFlag{Name: "url", Usage: "the `ADDRESS` of the server"},
@@ -50,16 +53,12 @@ func syncFolderWithServer(c *cli.Context) error {
 	if id := c.String("organization"); id != "" && !blueprint.IsUUID(id) {
 		return usage("blueprintd sync flows --organization 3f0e...", "%s %s: is no id", given(c, "organization"), id)
 	}
-	listing, err := folder.Scan(dir)
+	of, err := folderFiles(c, dir)
 	if err != nil {
-		return usage("check the path", "%s cannot be read: %s", dir, cause(err))
+		return err
 	}
-	wanted, bad := readFolder(c.App.ErrWriter, dir, listing)
-	if bad > 0 {
-		return usage("mend the files; nothing was changed", "%s of %s cannot be used", counted(bad, "file"), dir)
-	}
-	work := func(ctx context.Context, server folder.Server) error {
-		return syncWith(ctx, c, server, wanted, folder.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Secret: func() string { return ids.New(nil).Token(32) }})
+	work := func(ctx context.Context, server syncServer) error {
+		return syncWith(ctx, c, server, of, folder.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Adopt: c.Bool("adopt"), Secret: func() string { return ids.New(nil).Token(32) }})
 	}
 	if c.String("url") != "" {
 		server, err := remoteOf(c)
@@ -87,61 +86,51 @@ func syncFolderWithServer(c *cli.Context) error {
 	})
 }
 
-// folderArgument reads the one argument of sync and dev, and the folder's name.
-func folderArgument(c *cli.Context) (dir, name string, err error) {
-	if c.NArg() != 1 {
-		return "", "", usage("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
-	}
-	dir = filepath.Clean(c.Args().First())
-	name = cmp.Or(c.String("name"), filepath.Base(absolute(dir)))
-	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.Disturbs(r) }) {
-		return "", "", usage("--name flows", "%q is no name for a folder on the server: it may have 100 characters, none of them : or /", name)
-	}
-	return dir, name, nil
-}
-
 // syncReport is what sync tells programs.
 type syncReport struct {
 	*folder.Plan
-	Summary string   `json:"summary"`
-	Applied bool     `json:"applied"`
-	Done    []string `json:"done,omitempty"` // the paths of the changes that were made
+	Summary  string   `json:"summary"` // of what would be done, or was
+	Applied  bool     `json:"applied"`
+	Complete bool     `json:"complete"`       // nothing of what was asked for is left, but for conflicts
+	Done     []string `json:"done,omitempty"` // the paths of the changes that were made
+	Error    string   `json:"error,omitempty"`
 }
 
 // syncWith compares, shows the plan, and carries it out when that is asked for.
-func syncWith(ctx context.Context, c *cli.Context, server folder.Server, wanted []folder.Desired, o folder.Options) error {
-	have, err := server.List(ctx, folder.SourceOf(o.Name, ""))
+func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf, o folder.Options) error {
+	plan, err := syncPlan(ctx, server, of, o)
 	if err != nil {
 		return err
 	}
-	if err := sameSource(have); err != nil {
-		return err
-	}
-	if len(wanted) == 0 && len(have) > 0 && o.Prune && !o.Force {
-		return failed("--prune --force deletes them", "the folder holds no blueprint file, and the server %s of it; is it the right folder?", counted(len(have), "blueprint"))
-	}
-	plan := folder.Compare(wanted, have, o)
-	report := syncReport{Plan: plan, Summary: plan.Summary(c.Bool("apply")), Applied: c.Bool("apply")}
-	say := func(change folder.Change) error {
-		report.Done = append(report.Done, change.Path)
-		return sayChange(c, change)
-	}
+	apply := c.Bool("apply")
+	report := syncReport{Plan: plan, Summary: plan.Summary(false), Applied: apply, Complete: !apply}
+	made := &folder.Plan{}
 	for _, change := range plan.Changes {
-		if !c.Bool("apply") || change.Action == folder.Keep || change.Conflict != "" {
+		if !apply || change.Action == folder.Keep || change.Conflict != "" {
+			made.Changes = append(made.Changes, change)
 			if err := sayChange(c, change); err != nil {
 				return err
 			}
 		}
 	}
-	if c.Bool("apply") {
-		err = plan.Apply(ctx, server, say)
+	if apply {
+		err = plan.Apply(ctx, server, func(change folder.Change) error {
+			report.Done, made.Changes = append(report.Done, change.Path), append(made.Changes, change)
+			return sayChange(c, change)
+		})
+		report.Summary, report.Complete = made.Summary(true), err == nil
 	}
+	end := syncEnd(c, plan, len(report.Done), err)
 	if c.Bool("json") {
-		err = errors.Join(printJSON(c, report), err)
-	} else if err == nil {
+		if err != nil {
+			_, report.Error, _ = explain(end)
+		}
+		return errors.Join(printJSON(c, report), end)
+	}
+	if err == nil {
 		_, err = fmt.Fprintln(c.App.Writer, syncLast(c, plan, report.Summary))
 	}
-	return syncEnd(c, plan, len(report.Done), err)
+	return cmp.Or(end, err)
 }
 
 // sayChange prints a change for people.
@@ -171,21 +160,8 @@ func syncEnd(c *cli.Context, plan *folder.Plan, done int, err error) error {
 		return err
 	case c.Bool("apply") && plan.Conflicts() > 0:
 		return failed("take the changes over into the files, or overwrite them with --force", "%s changed on the server and left as it is", counted(plan.Conflicts(), "blueprint"))
-	case c.Bool("exit-code") && !c.Bool("apply") && len(plan.Pending())+plan.Conflicts() > 0:
+	case c.Bool("exit-code") && !c.Bool("apply") && len(plan.Changes) > 0:
 		return &exit{code: exitFailed}
-	}
-	return nil
-}
-
-// sameSource refuses two blueprints of one file: one owner may have them in two
-// organizations.
-func sameSource(have []folder.Deployed) error {
-	seen := map[string]string{}
-	for _, d := range have {
-		if other := seen[d.Source]; other != "" {
-			return failed("name one of the organizations with --organization", "blueprints %s and %s are both of %s", other, d.ID, d.Source)
-		}
-		seen[d.Source] = d.ID
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/folder"
 	"blueprintd/sandbox"
 	"blueprintd/trial"
 )
@@ -29,7 +31,7 @@ func commandTest() *cli.Command {
 			&cli.BoolFlag{Name: "replay", Usage: "run only the tests with a cassette, from it alone, and tell whatever is not as recorded"},
 			&cli.StringFlag{Name: "run", Usage: "only the tests whose names match this `REGEXP`"},
 			&cli.BoolFlag{Name: "bail", Usage: "stop at the first test that fails"},
-			&cli.IntFlag{Name: "jobs", Usage: "how many run at the same time; 0 = as many as there are processors"},
+			&cli.IntFlag{Name: "jobs", Usage: "run `NUMBER` at the same time; 0 = as many as there are processors"},
 			&cli.StringFlag{Name: "junit", Usage: "also write the results to `FILE` as JUnit XML"},
 			&cli.BoolFlag{Name: "tap", Usage: "print the results as TAP"},
 			&cli.BoolFlag{Name: "json", Usage: "print the results as JSON"},
@@ -52,6 +54,7 @@ type trials struct {
 	errors  io.Writer
 	paint   trial.Paint
 	scripts *sandbox.Pool
+	named   folder.Listing // the files that the tests name, as they were read; nil = nobody asks
 }
 
 func runTests(c *cli.Context) error {
@@ -68,6 +71,8 @@ func runTests(c *cli.Context) error {
 		return usage("leave one of them out", "--tap and --json say different things")
 	case t.update && t.replay:
 		return usage("leave one of them out", "--update writes expectations, and --replay compares with a recording")
+	case t.update && t.bail:
+		return usage("leave one of them out", "--update writes what fails, and --bail stops there")
 	case t.jobs < 0:
 		return usage("--jobs 4", "%s: must be 0 or more", given(c, "jobs"))
 	case c.Bool("tap"):
@@ -96,28 +101,50 @@ func runTests(c *cli.Context) error {
 
 // once runs all tests and tells how they went.
 func (t *trials) once(ctx context.Context) error {
+	for _, name := range t.names {
+		if folder.KindOf(name) == folder.Blueprint {
+			return usage("blueprintd run "+quoted(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
+		}
+	}
 	files, err := testFiles(t.names)
 	if err != nil {
 		return err
 	}
+	files = onceEach(files)
 	cases, bad := t.load(files)
-	if len(cases) == 0 && !bad {
+	if len(cases) == 0 && bad == nil {
 		return usage("blueprintd test DIR; a test file is named *.test.yaml", "there are no tests here%s", t.filter())
 	}
-	results := t.runAll(ctx, cases)
-	if ctx.Err() != nil {
-		return failed("", "interrupted")
-	}
-	if err := t.report(results); err != nil {
+	results := append(t.runAll(ctx, cases), bad...)
+	trial.Order(results)
+	if err := t.report(results, ctx.Err() != nil); err != nil {
 		return err
 	}
 	switch {
-	case bad:
+	case ctx.Err() != nil:
+		return failed("", "interrupted")
+	case bad != nil:
 		return &exit{code: exitUsage}
-	case slices.ContainsFunc(results, func(r *trial.Result) bool { return !r.Passed() }):
+	case slices.ContainsFunc(results, (*trial.Result).Failed):
 		return &exit{code: exitFailed}
 	}
 	return nil
+}
+
+// onceEach leaves out the files that are named twice, however they are named.
+func onceEach(files []string) (out []string) {
+	seen := map[string]bool{}
+	for _, name := range files {
+		path, err := filepath.Abs(name)
+		if err != nil {
+			path = name
+		}
+		if !seen[path] {
+			out = append(out, name)
+		}
+		seen[path] = true
+	}
+	return out
 }
 
 func (t *trials) filter() string {
@@ -131,9 +158,10 @@ func (t *trials) filter() string {
 }
 
 // runAll runs tests side by side. Results come in the order of the tests; each is
-// told as soon as those before it are.
-func (t *trials) runAll(ctx context.Context, cases []*trialCase) []*trial.Result {
-	ctx, cancel := context.WithCancel(ctx)
+// told as soon as those before it are. What the end of ctx or --bail left undone
+// is told as not run, and with --update nothing of it is written.
+func (t *trials) runAll(whole context.Context, cases []*trialCase) []*trial.Result {
+	ctx, cancel := context.WithCancel(whole)
 	defer cancel()
 	results := make([]*trial.Result, len(cases))
 	next := make(chan int)
@@ -156,26 +184,29 @@ func (t *trials) runAll(ctx context.Context, cases []*trialCase) []*trial.Result
 				result := cases[i].result(ctx)
 				mu.Lock()
 				results[i] = result
-				for ; !t.update && told < len(results) && results[told] != nil; told++ {
+				for ; !t.update && told < len(results) && results[told] != nil && !results[told].NotRun; told++ {
 					t.tell(results[told])
 				}
-				mu.Unlock()
-				if t.bail && !result.Passed() {
+				if t.bail && result.Failed() {
 					cancel()
 				}
+				mu.Unlock()
 			}
 		})
 	}
 	group.Wait()
-	if t.update {
-		t.write(cases, results)
-	}
-	for _, r := range results[told:] { // those that were written, or lie behind a gap that bail left
-		if r != nil {
-			t.tell(r)
+	for i := range results {
+		if results[i] == nil {
+			results[i] = &trial.Result{File: cases[i].name, Test: cases[i].test.Name, NotRun: true}
 		}
 	}
-	return slices.DeleteFunc(results, func(r *trial.Result) bool { return r == nil })
+	if t.update && whole.Err() == nil {
+		t.write(cases, results)
+	}
+	for _, r := range results[told:] { // those that were written, or lie behind one that was not run
+		t.tell(r)
+	}
+	return results
 }
 
 // tell shows people one result. A reader who went away is noticed at the sum.
@@ -186,7 +217,7 @@ func (t *trials) tell(r *trial.Result) {
 }
 
 // report writes the results in the forms that were asked for.
-func (t *trials) report(results []*trial.Result) error {
+func (t *trials) report(results []*trial.Result, interrupted bool) error {
 	if t.junit != "" {
 		f, err := os.Create(t.junit)
 		if err == nil {
@@ -198,9 +229,9 @@ func (t *trials) report(results []*trial.Result) error {
 	}
 	switch t.format {
 	case "tap":
-		return trial.TAP(t.out, results)
+		return trial.TAP(t.out, results, interrupted)
 	case "json":
 		return trial.JSON(t.out, results)
 	}
-	return trial.Sum(t.out, results)
+	return trial.Sum(t.out, results, t.paint)
 }

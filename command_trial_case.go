@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
 	"blueprintd/cassette"
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/runfile"
 	"blueprintd/trial"
 )
 
@@ -29,9 +29,11 @@ type trialCase struct {
 	test       *trial.Test
 	definition *blueprint.Definition
 	others     map[string]*blueprint.Definition
+	names      map[string]bool // of connections to which the blueprints refer
 	nodes      []string
 	cassette   *cassette.Cassette // nil = none
 
+	stage   *trial.Stage   // of the last run
 	outcome *trial.Outcome // once it has run
 }
 
@@ -44,28 +46,48 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 			at := document.At(path)
 			return at.Line, at.Column
 		},
-		Excerpt: func(path []any) string { return document.ExcerptOf(blueprint.Issue{Path: path}) },
+		Excerpt: func(path []any) string { return excerptOf(document, blueprint.Issue{Path: path}, nil, c.secrets()...) },
 	}
 	began := clock.Real{}.Now()
 	defer func() { r.Took = clock.Real{}.Now().Sub(began) }()
 	var player *cassette.Player
 	if c.cassette != nil {
 		player = cassette.NewPlayer(c.cassette)
-		player.Rules = rulesOf(c.cassette)
+		player.Rules = c.rules()
 	}
 	recording, err := c.run(ctx, player)
+	if ctx.Err() != nil { // a run that was cancelled tells nothing
+		r.NotRun = true
+		return r
+	}
 	if err != nil {
 		at := document.At([]any{"tests", c.test.Index})
-		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, messageOf(err), document.Excerpt(file.Position{Line: at.Line, Column: at.Column}))
+		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, messageOf(err), excerptOf(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
 		return r
 	}
 	c.outcome = &trial.Outcome{Recording: recording, Nodes: c.nodes}
 	r.Mismatches = c.test.Judge(c.outcome)
-	if c.trials.replay {
-		r.Differences = player.Differences()
+	for _, key := range c.stage.Unused() {
+		at := document.At([]any{"tests", c.test.Index, "stubs", key})
+		r.Notes = append(r.Notes, fmt.Sprintf("%s:%d:%d: the stub %q never answered", c.name, at.Line, at.Column, key))
+	}
+	if player != nil {
+		if r.Differences = player.Differences(); !c.trials.replay {
+			r.Differences = cassette.Calls(r.Differences)
+		}
 	}
 	r.Cover(c.outcome)
 	return r
+}
+
+// secrets gives the names of the variables that are secret.
+func (c *trialCase) secrets() (names []string) {
+	for i := range c.definition.Variables {
+		if v := &c.definition.Variables[i]; v.Secret {
+			names = append(names, v.Name)
+		}
+	}
+	return names
 }
 
 func (c *trialCase) run(ctx context.Context, player *cassette.Player) (*blueprint.Recording, error) {
@@ -78,14 +100,16 @@ func (c *trialCase) run(ctx context.Context, player *cassette.Player) (*blueprin
 	for id, connection := range c.test.Connections {
 		connections[id] = connection
 	}
+	nameConnected(connections, c.names)
 	definitions := []*blueprint.Definition{c.definition}
 	for _, other := range c.others {
 		definitions = append(definitions, other)
 	}
 	open := newStandIns(connections, definitions...)
 	stage := trial.NewStage(c.test, testedID, player, c.trials.replay)
+	c.stage = stage
 	local := &localRun{
-		definition: c.definition, others: c.others, variables: c.test.Variables, input: c.test.InputData, clock: clock.NewVirtual(c.test.Clock),
+		definition: c.definition, others: c.others, variables: trial.StandIns(c.definition.Variables, c.test.Variables), input: c.test.InputData, clock: clock.NewVirtual(c.test.Clock),
 		ids: ids.Seeded(testSeed), scripts: c.trials.scripts, errors: c.trials.errors, instead: stage, connections: open,
 		wrap: func(kind *blueprint.NodeType) *blueprint.NodeType { return stage.Instead(open.around(kind)) }, record: true, halts: c.test.Expect["status"] == string(blueprint.StatusPaused),
 		emit: func(context.Context, blueprint.Event) (int, error) { return 0, nil },
@@ -93,19 +117,24 @@ func (c *trialCase) run(ctx context.Context, player *cassette.Player) (*blueprin
 	return local.run(ctx)
 }
 
-// rulesOf takes the time of a recording from its exchanges.
-func rulesOf(c *cassette.Cassette) (rules cassette.Rules) {
-	for i := range c.Exchanges {
-		at := c.Exchanges[i].At.Time()
-		if rules.From.IsZero() || at.Before(rules.From) {
-			rules.From = at
+// rules takes the time of a recording from its exchanges.
+func (c *trialCase) rules() cassette.Rules {
+	var from, to time.Time
+	for i := range c.cassette.Exchanges {
+		at := c.cassette.Exchanges[i].At.Time()
+		if from.IsZero() || at.Before(from) {
+			from = at
 		}
-		if at.After(rules.To) {
-			rules.To = at
+		if at.After(to) {
+			to = at
 		}
 	}
-	if !rules.From.IsZero() { // nodes ask after they began, and go on after they asked
-		rules.From, rules.To = rules.From.Add(-time.Hour), rules.To.Add(time.Hour)
+	if !from.IsZero() { // nodes ask after they began, and go on after they asked
+		from, to = from.Add(-time.Hour), to.Add(time.Hour)
 	}
-	return rules
+	given := []any{c.test.Variables, c.test.InputData}
+	if c.definition.Map != nil {
+		given = append(given, c.definition.Map.Raw)
+	}
+	return cassette.Rules{Passing: runfile.NewPassing(from, to, c.cassette, given...)}
 }

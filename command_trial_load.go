@@ -3,7 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,19 +11,17 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/file"
-	"blueprintd/cassette"
+	"blueprintd/folder"
 	"blueprintd/trial"
 )
 
 // mostTestFiles bounds what a folder is searched for.
 const mostTestFiles = 10_000
 
-func isTestFile(name string) bool {
-	return strings.HasSuffix(name, ".test.yaml") || strings.HasSuffix(name, ".test.yml") || strings.HasSuffix(name, ".test.json")
-}
+func isTestFile(name string) bool { return folder.KindOf(filepath.Base(name)) == folder.Test }
 
-// testFiles finds the test files of files and folders; hidden folders and
-// node_modules are left out.
+// testFiles finds the test files of files and folders, as folder.Scan does: hidden
+// folders, node_modules and what leads out of a folder are left out.
 func testFiles(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
@@ -34,38 +32,28 @@ func testFiles(names []string) (files []string, err error) {
 			files = append(files, name)
 			continue
 		}
-		err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
-			switch {
-			case err != nil && path == name:
-				return err
-			case err != nil:
-				return nil // what cannot be looked into holds no tests of ours
-			case entry.IsDir() && path != name && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"):
-				return filepath.SkipDir
-			case !entry.IsDir() && isTestFile(entry.Name()):
-				files = append(files, path)
-			}
-			if len(files) > mostTestFiles {
-				return fmt.Errorf("more than %d test files", mostTestFiles)
-			}
-			return nil
-		})
+		listing, err := folder.Scan(name)
 		if err != nil {
 			return nil, usage("name a smaller folder", "%s: %s", name, cause(err))
+		}
+		for path := range listing {
+			if folder.KindOf(path) == folder.Test {
+				files = append(files, filepath.Join(name, filepath.FromSlash(path)))
+			}
 		}
 	}
 	slices.Sort(files)
 	return slices.Compact(files), nil
 }
 
-// load reads test files and what they name. A bad one is pointed at, and bad
-// tells that there was one.
-func (t *trials) load(files []string) (cases []*trialCase, bad bool) {
+// load reads test files and what they name. A bad one is pointed at, and is a
+// result of its own.
+func (t *trials) load(files []string) (cases []*trialCase, bad []*trial.Result) {
 	for _, name := range files {
 		found, wrong := t.loadFile(name)
 		if wrong != "" {
 			fmt.Fprint(t.errors, wrong)
-			bad = true
+			bad = append(bad, &trial.Result{File: name, Broken: true, Fault: errors.New(strings.TrimRight(wrong, "\n"))})
 			continue
 		}
 		cases = append(cases, found...)
@@ -90,14 +78,32 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 	if len(issues) > 0 {
 		return nil, pointed(f.Document, issues)
 	}
-	beside := func(path string) string { return filepath.Join(filepath.Dir(name), path) }
-	main, wrong := loadTested(f, beside(f.Blueprint), "blueprint")
+	beside := func(path string) string {
+		path = filepath.Join(filepath.Dir(name), path)
+		t.saw(path)
+		return path
+	}
+	others, names := map[string]*blueprint.Definition{}, map[string]bool{}
+	load := func(path string, at ...any) (*blueprintFile, string) {
+		b, wrong := loadTested(f, path, at...)
+		if wrong != "" {
+			return nil, wrong
+		}
+		to := follow(path, beside(f.Blueprint), b)
+		for path := range to.files {
+			t.saw(filepath.FromSlash(path))
+		}
+		below, wrong := to.connect()
+		maps.Copy(others, below)
+		maps.Copy(names, to.connections())
+		return b, wrong
+	}
+	main, wrong := load(beside(f.Blueprint), "blueprint")
 	if wrong != "" {
 		return nil, wrong
 	}
-	others := map[string]*blueprint.Definition{}
 	for id, path := range f.Blueprints {
-		other, wrong := loadTested(f, beside(path), "blueprints", id)
+		other, wrong := load(beside(path), "blueprints", id)
 		if wrong != "" {
 			return nil, wrong
 		}
@@ -106,17 +112,13 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 	definition := newDefinition(testedID, main)
 	nodes := nodesOf(main.m)
 	for _, test := range f.Tests {
-		if issues := test.Check(nodes); len(issues) > 0 {
+		if issues := append(test.Check(nodes), unknownConnections(test, names)...); len(issues) > 0 {
 			wrong += pointed(f.Document, issues)
 			continue
 		}
-		one := &trialCase{trials: t, name: name, data: data, test: test, definition: definition, others: others, nodes: nodes, source: beside(f.Blueprint)}
+		one := &trialCase{trials: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
 		if test.Cassette != "" {
-			data, err := readFile(beside(test.Cassette), cassette.MaxSize)
-			if err == nil {
-				one.cassette, err = cassette.Read(data)
-			}
-			if err != nil {
+			if one.cassette, err = readCassette(beside(test.Cassette)); err != nil {
 				wrong += pointed(f.Document, []blueprint.Issue{{Path: []any{"tests", test.Index, "cassette"}, Message: beside(test.Cassette) + ": " + messageOf(err)}})
 				continue
 			}
@@ -137,20 +139,33 @@ func messageOf(err error) string {
 	return cause(err).Error()
 }
 
+// saw keeps a file that tests depend on, to be watched.
+func (t *trials) saw(path string) {
+	if info, err := os.Stat(path); err == nil && t.named != nil {
+		t.named[path] = info
+	}
+}
+
 // loadTested reads a blueprint that a test file names; wrong tells why it cannot
 // be run.
 func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong string) {
 	b, issues, err := readBlueprint(&inputs{}, path)
 	var syntax *file.SyntaxError
 	switch {
+	case errors.As(err, &syntax) && !ofBlueprints(path):
+		return nil, unshown(f, path, at)
 	case errors.As(err, &syntax):
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
 	case err != nil:
 		return nil, pointed(f.Document, []blueprint.Issue{{Path: at, Message: err.Error()}})
 	}
+	all := slices.Clone(issues)
 	issues = slices.DeleteFunc(issues, func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning })
-	if len(issues) > 0 {
-		return nil, pointed(b.document, issues)
+	switch {
+	case len(issues) > 0 && !ofBlueprints(path):
+		return nil, unshown(f, path, at)
+	case len(issues) > 0:
+		return nil, pointed(b.document, issues, all...)
 	}
 	if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
 		return nil, pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " has no nodes to run"}})
@@ -158,11 +173,18 @@ func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong 
 	return b, ""
 }
 
-// pointed shows problems of a file with their places.
-func pointed(d *file.Document, issues []blueprint.Issue) string {
+// unshown says of a file no more than that it cannot be run: a test file may name
+// any file of this machine.
+func unshown(f *trial.File, path string, at []any) string {
+	return pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
+}
+
+// pointed shows problems of a file with their places; others are problems that are
+// not told.
+func pointed(d *file.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
 	var out strings.Builder
 	for _, issue := range issues {
-		out.WriteString(d.Point(issue) + "\n" + d.ExcerptOf(issue, issues...))
+		out.WriteString(showIssue(d, issue, slices.Concat(issues, others)))
 	}
 	return out.String()
 }

@@ -85,8 +85,8 @@ func TestWatchRunsTestsAgain(t *testing.T) {
 // A test is the same each time, byte for byte.
 func TestTestsAreTheSameEachTime(t *testing.T) {
 	list, bad := testsIn("testdata/blueprints", &heardBuffer{}).load([]string{"testdata/blueprints/order.test.yaml", "testdata/blueprints/reminder.test.yaml"})
-	if bad || len(list) != 5 {
-		t.Fatalf("%d tests, bad: %t", len(list), bad)
+	if bad != nil || len(list) != 5 {
+		t.Fatalf("%d tests, bad: %v", len(list), bad)
 	}
 	for _, one := range list {
 		var first string

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +21,11 @@ import (
 func (t *trials) write(cases []*trialCase, results []*trial.Result) {
 	files := map[string][]int{}
 	for i, r := range results {
-		if r != nil && r.Fault == nil && (len(r.Mismatches) > 0 || cases[i].test.Expect == nil) {
+		switch wanted := len(r.Mismatches) > 0 || len(cases[i].test.Expect) == 0; {
+		case !wanted || r.Fault != nil || r.NotRun:
+		case cases[i].stage.Unready() != "":
+			r.Fault = fmt.Errorf("%s is not written, because the test is not complete: %s", r.File, cases[i].stage.Unready())
+		default:
 			files[r.File] = append(files[r.File], i)
 		}
 	}
@@ -28,16 +35,55 @@ func (t *trials) write(cases []*trialCase, results []*trial.Result) {
 			expectations[cases[i].test.Index] = cases[i].test.Present(cases[i].outcome)
 		}
 		first := cases[list[0]]
-		data, err := first.test.File.Rewrite(first.data, expectations)
+		written, err := first.test.File.Rewrite(first.data, expectations)
 		if err == nil {
-			err = os.WriteFile(name, data, 0o644)
+			err = replaceFile(name, first.data, written.Data)
 		}
 		for _, i := range list {
 			if results[i].Updated = err == nil; err != nil {
 				results[i].Fault = fmt.Errorf("%s: %s", name, messageOf(err))
 			}
 		}
+		if err == nil && written.Bare {
+			last := results[list[len(list)-1]]
+			last.Notes = append(last.Notes, name+": comments within what was written anew are gone")
+		}
 	}
+}
+
+// replaceFile puts another content in the place of a file's, all of it or
+// nothing. A file that is not as it was read stays.
+func replaceFile(name string, before, now []byte) (err error) {
+	path, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
+	old, err := os.OpenFile(path, os.O_RDWR, 0) // whether it may be written to is seen here
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	data, err := io.ReadAll(io.LimitReader(old, int64(len(before))+1))
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(data, before) {
+		return errors.New("it was changed while the tests ran, and is left as it is; run them again")
+	}
+	info, err := old.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(now)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 // watch runs the tests whenever a file that may matter to them changes.
@@ -48,29 +94,40 @@ func (t *trials) watch(ctx context.Context) error {
 func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 	seen, err := t.look()
 	if err != nil {
-		return usage("check the path", "%s", cause(err))
+		return usage("check the path", "%s", err)
 	}
-	watcher := folder.NewWatcher(c, seen, t.look)
+	var watcher *folder.Watcher
 	for {
+		t.named = folder.Listing{}
 		if err := t.once(ctx); err != nil && ctx.Err() == nil {
-			if end, ok := err.(*exit); ok && end.message != "" {
-				fmt.Fprintln(t.errors, end.message)
-			}
+			report(t.errors, err)
 		}
-		fmt.Fprintln(t.out, "waiting for changes")
+		if ctx.Err() != nil {
+			return nil
+		}
+		if watcher == nil {
+			for path, info := range t.named {
+				if seen[path] == nil {
+					seen[path] = info
+				}
+			}
+			watcher = folder.NewWatcher(c, seen, t.look)
+		}
+		fmt.Fprintln(t.errors, "waiting for changes")
 		if _, err := watcher.Next(ctx); ctx.Err() != nil {
 			return nil
 		} else if err != nil {
-			fmt.Fprintln(t.errors, cause(err))
+			report(t.errors, err)
 		}
 	}
 }
 
-// look lists the files of the folders in which the tests stand.
+// look lists the files of the folders in which the tests stand, and those that
+// the tests name, wherever they are.
 func (t *trials) look() (folder.Listing, error) {
 	list := folder.Listing{}
 	for _, name := range t.names {
-		if info, err := os.Stat(name); err == nil && !info.IsDir() {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && isTestFile(name) {
 			name = filepath.Dir(name)
 		}
 		err := filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
@@ -91,6 +148,11 @@ func (t *trials) look() (folder.Listing, error) {
 		})
 		if err != nil {
 			return nil, err
+		}
+	}
+	for path := range t.named {
+		if info, err := os.Stat(path); err == nil {
+			list[path] = info
 		}
 	}
 	return list, nil

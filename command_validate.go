@@ -11,11 +11,12 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/file"
+	"blueprintd/folder"
 )
 
 func commandValidate() *cli.Command {
 	return &cli.Command{
-		Name: "validate", Usage: "tell what is wrong with blueprint files, without running them", ArgsUsage: "FILE...",
+		Name: "validate", Usage: "tell what is wrong with blueprint, test and seed files, without running them", ArgsUsage: "FILE...",
 		Description: "Prints a line for each problem to standard output: file:line:column: message. What is only dubious is marked\n" +
 			"\"warning:\". Exits with 1 when there is an error; warnings alone leave it at 0. A FILE of - is standard input;\n" +
 			"of a folder all files named *.blueprint.yaml, *.test.yaml and *.seed.yaml (or .json) are taken, also in\n" +
@@ -46,10 +47,17 @@ func validate(c *cli.Context) error {
 	in := &inputs{stdin: c.App.Reader}
 	all := []problem{}
 	bad := false
+	var unread error // of the first file that cannot be read
 	for _, name := range names {
 		found, err := checkerOf(name)(in, name)
-		if err != nil {
-			return err
+		if err != nil { // the others are looked at all the same
+			if unread == nil {
+				unread = err
+			} else {
+				fmt.Fprintln(c.App.ErrWriter, messageOf(err))
+			}
+			all = append(all, unreadable(name, err))
+			continue
 		}
 		for _, p := range found {
 			bad = bad || c.Bool("strict") || p.Severity == blueprint.SeverityError
@@ -69,10 +77,10 @@ func validate(c *cli.Context) error {
 			return err
 		}
 	}
-	if bad {
+	if bad && unread == nil {
 		return &exit{code: exitFailed}
 	}
-	return nil
+	return unread
 }
 
 // problem is one thing that is wrong with a file.
@@ -93,7 +101,16 @@ type problem struct {
 // could not be read.
 func problems(in *inputs, name string) ([]problem, error) {
 	b, issues, err := readBlueprint(in, name)
+	if b != nil && len(b.references) > 0 {
+		f := follow(name, name, b)
+		issues = append(issues, f.problems()[f.root]...)
+	}
 	return problemsOf(b.documentOrNil(), issues, err)
+}
+
+// unreadable tells programs of a file that cannot be looked at.
+func unreadable(name string, err error) problem {
+	return problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: messageOf(err), Severity: blueprint.SeverityError}
 }
 
 // documentOrNil is for what could not be parsed.
@@ -124,7 +141,7 @@ func problemsOf(document *file.Document, issues []blueprint.Issue, err error) ([
 			File: document.Name, Line: span.Start.Line, Column: span.Start.Column, EndColumn: span.End.Column, Path: issue.Path,
 			Message: issue.Message, Severity: blueprint.SeverityError, line: document.Point(issue),
 		}
-		p.excerpt = func() string { return document.ExcerptOf(issue, issues...) }
+		p.excerpt = func() string { return excerptOf(document, issue, issues) }
 		if issue.Severity == blueprint.SeverityWarning {
 			p.Severity = blueprint.SeverityWarning
 		}
@@ -154,7 +171,7 @@ func pointOut(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
 		}
 		fmt.Fprintln(out, b.document.Point(issue))
 		if carets {
-			fmt.Fprint(out, b.document.ExcerptOf(issue, issues...))
+			fmt.Fprint(out, excerptOf(b.document, issue, issues))
 		}
 	}
 }
@@ -168,6 +185,7 @@ type blueprintFile struct {
 	variables   []any
 	m           any // the map
 	triggers    []triggerEntry
+	references  []folder.Reference // for which stand-ins are there
 	settings
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/file"
+	"blueprintd/cassette"
 	"blueprintd/trial"
 )
 
@@ -20,13 +21,15 @@ func testProblems(in *inputs, name string) ([]problem, error) {
 		return problemsOf(nil, nil, err)
 	}
 	if len(issues) == 0 {
-		issues = besideNodes(tests, filepath.Join(filepath.Dir(name), tests.Blueprint))
+		issues = besideNodes(tests, name)
 	}
 	return problemsOf(tests.Document, issues, nil)
 }
 
-// besideNodes looks at tests beside the nodes of the blueprint in a file.
-func besideNodes(tests *trial.File, path string) (issues []blueprint.Issue) {
+// besideNodes looks at tests beside the nodes of their blueprint and their
+// cassettes, which a file with a name says where to find.
+func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
+	path := filepath.Join(filepath.Dir(name), tests.Blueprint)
 	b, _, err := readBlueprint(&inputs{}, path)
 	if err != nil {
 		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: messageOf(err)}}
@@ -34,10 +37,30 @@ func besideNodes(tests *trial.File, path string) (issues []blueprint.Issue) {
 	if m, _ := blueprint.ParseMap(b.m); m == nil {
 		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: path + " has no map that could run; blueprintd validate " + path + " tells why"}}
 	}
+	ways := map[string][]string{}
+	waysOf(b.m, "", ways)
+	names := referredConnections(tests, name)
 	for _, test := range tests.Tests {
 		issues = append(issues, test.Check(nodesOf(b.m))...)
+		issues = append(issues, unknownConnections(test, names)...)
+		issues = append(issues, unknownWays(test, ways)...)
+		if test.Cassette == "" {
+			continue
+		}
+		if _, err := readCassette(filepath.Join(filepath.Dir(name), test.Cassette)); err != nil {
+			issues = append(issues, blueprint.Issue{Path: []any{"tests", test.Index, "cassette"}, Message: test.Cassette + ": " + messageOf(err)})
+		}
 	}
+	trial.InOrder(tests.Document, issues)
 	return issues
+}
+
+func readCassette(path string) (*cassette.Cassette, error) {
+	data, err := readFile(path, cassette.MaxSize)
+	if err != nil {
+		return nil, err
+	}
+	return cassette.Read(data)
 }
 
 // seedProblems tells what is wrong with a seed file. Environment variables that

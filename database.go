@@ -81,14 +81,14 @@ func withTool(c *cli.Context, create bool, use func(ctx context.Context, s *stor
 }
 
 // writeFile writes a file whole, for its owner alone, and onto the disk: under
-// a name of its own first, so that nobody ever reads half of it. With fresh
-// set, a file that exists is not replaced.
+// a name of its own first, which nobody can guess and put a link at, so that nobody
+// ever reads half of it. With fresh set, a file that exists is not replaced.
 func writeFile(path string, data []byte, fresh bool) (err error) {
-	temporary := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(path), fmt.Sprintf("%s.%d.*.tmp", filepath.Base(path), os.Getpid())) // 0600, and O_EXCL
 	if err != nil {
 		return err
 	}
+	temporary := f.Name()
 	defer os.Remove(temporary)
 	_, err = f.Write(data)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {

@@ -26,6 +26,8 @@ type devLoop struct {
 
 	wanted  map[string]folder.Desired // the last good state of each file
 	running map[string]*devRun        // by the path of the file
+	told    devTold
+	tests   map[string]devTest // by the path of the test file
 }
 
 // loop syncs all files, then each that changes, until ctx ends or the server
@@ -38,10 +40,10 @@ func (l *devLoop) loop(ctx context.Context) error {
 			l.read(name)
 		}
 	}
-	if err := l.sync(ctx); err != nil {
+	if _, err := l.sync(ctx); err != nil {
 		return err
 	}
-	watcher := folder.NewWatcher(clock.Real{}, l.seen, func() (folder.Listing, error) { return folder.Scan(l.dir) })
+	watcher := folder.NewWatcher(clock.Real{}, l.withCassettes(l.seen), l.look)
 	l.screen.status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
 	if !l.screen.terminal {
 		l.screen.say("", "watching %s", l.dir)
@@ -64,33 +66,35 @@ func (l *devLoop) loop(ctx context.Context) error {
 
 // saved does what is due when files were saved or are gone.
 func (l *devLoop) saved(ctx context.Context, events []folder.Event) error {
-	due := map[string]bool{} // blueprint files to run
+	due := map[string]bool{} // blueprint files to run, and tests without one
 	for _, e := range events {
-		if e.Kind == folder.Blueprint {
-			if e.What == folder.Deleted {
-				delete(l.wanted, e.Path)
-				continue
-			}
-			if !l.read(e.Path) {
-				continue
-			}
-		} else if e.What == folder.Deleted {
+		switch {
+		case e.What == folder.Deleted && (e.Kind == folder.Test || e.Kind == folder.Input):
+			continue
+		case e.Kind == folder.Blueprint && e.What == folder.Deleted:
+			delete(l.wanted, e.Path)
+		case e.Kind == folder.Blueprint && !l.read(e.Path):
 			continue
 		}
 		for _, path := range l.concerned(e.Path) {
 			due[path] = true
 		}
 	}
-	if err := l.sync(ctx); err != nil {
+	stored, err := l.sync(ctx)
+	if err != nil || !l.run {
 		return err
 	}
-	if !l.run {
-		return nil
-	}
-	for _, path := range slices.Sorted(maps.Keys(l.wanted)) {
-		if due[path] {
-			l.rerun(ctx, path)
+	for _, path := range slices.Sorted(maps.Keys(due)) {
+		tests := l.testsBeside(path)
+		switch _, there := l.wanted[path]; {
+		case len(tests) > 0: // they run what is in the file
+		case !there:
+			continue
+		case !stored[path]:
+			l.screen.say(yellow, "%s: not run, since it is not stored", path)
+			continue
 		}
+		l.rerun(ctx, path, tests)
 	}
 	return nil
 }
@@ -110,29 +114,47 @@ func (l *devLoop) read(path string) bool {
 	return true
 }
 
-// sync makes the server match the files and says what was different.
-func (l *devLoop) sync(ctx context.Context) error {
+// sync makes the server match the files and says what was different. It gives the
+// files that the server has as they are.
+func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) {
+	l.told.begin()
 	server := &storeServer{store: l.server.store, owner: l.owner, changed: l.server.triggers.Changed, deleted: func(ctx context.Context, unfinished []string) error {
 		return l.server.engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
 	}}
 	have, err := server.List(ctx, folder.SourceOf(l.options.Name, ""))
 	if err != nil {
-		return l.passing(ctx, err)
+		return nil, l.passing(ctx, err)
 	}
 	var files []folder.Desired
 	for _, path := range slices.Sorted(maps.Keys(l.wanted)) {
 		files = append(files, l.wanted[path])
 	}
-	plan := folder.Compare(files, l.kept(have), l.options)
+	files, have, err = l.refer(ctx, server, files, l.kept(have))
+	if err != nil {
+		return nil, l.passing(ctx, err)
+	}
+	plan := folder.Compare(files, have, l.options)
+	stored = map[string]bool{}
+	for i := range files {
+		stored[files[i].Path] = true
+	}
 	for _, change := range plan.Changes {
 		if change.Conflict != "" {
-			l.screen.say(yellow, "%s", strings.Join(change.Lines(), "\n"))
+			delete(stored, change.Path)
+		}
+		if change.Conflict != "" || change.Action == folder.Keep {
+			l.tell(yellow, strings.Join(change.Lines(), "\n"))
 		}
 	}
-	return l.passing(ctx, plan.Apply(ctx, server, func(change folder.Change) error {
-		l.changed(change)
-		return nil
-	}))
+	err = plan.ApplyEach(ctx, server, func(change folder.Change, err error) error {
+		if err == nil {
+			l.changed(change)
+			return nil
+		}
+		delete(stored, change.Path)
+		return l.passing(ctx, &folder.Failure{Path: change.Path, Err: err})
+	})
+	return stored, err
 }
 
 // kept leaves out what must not be taken for gone: the blueprint of a file that
@@ -159,7 +181,7 @@ func (l *devLoop) passing(ctx context.Context, err error) error {
 		where, err = stopped.Path+": ", stopped.Err
 	}
 	_, message, _ := explain(err)
-	l.screen.say(red, "%snot stored: %s", where, message)
+	l.tell(red, where+"not stored: "+message)
 	return nil
 }
 

@@ -145,6 +145,32 @@ func TestDev(t *testing.T) {
 	save(t, a, with("template", "hello {{inputData.name}}!"))
 	d.until(`^a.blueprint.yaml: updated: `)
 	d.until(`✗ .*more.test.yaml: greets`)
+
+	// Those that cannot be run say so, and those that need what was saved run too.
+	save(t, filepath.Join(dir, "other.test.yaml"), "{")
+	d.until(`0 passed, 1 test file is bad`)
+	save(t, filepath.Join(dir, "other.test.yaml"), strings.Replace(tested, "a.blueprint.yaml", "nowhere.blueprint.yaml", 1))
+	d.until(`0 passed, 1 test file is bad`)
+	p := &process{t: t, host: d.host}
+	save(t, filepath.Join(dir, "p.blueprint.yaml"), "title: P\nblueprint_map:\n  nodes:\n    - {id: p, type: template, title: P, config: {text: p}}\n")
+	d.until(`^p.blueprint.yaml: completed`)
+	save(t, filepath.Join(dir, "other.test.yaml"), "blueprint: p.blueprint.yaml\nblueprints: {\"00000000-0000-4000-8000-00000000000a\": a.blueprint.yaml}\ntests:\n  - {name: needs a, expect: {status: completed, output: {text: p}}}\n")
+	d.until(`✓ .*other.test.yaml: needs a`)
+	save(t, a, with("template", "hello {{inputData.name}}?"))
+	d.until(`✓ .*other.test.yaml: needs a`)
+	save(t, a, with("template", "hello {{inputData.name}}!"))
+	d.until(`✓ .*other.test.yaml: needs a`)
+	save(t, filepath.Join(dir, "x.cassette.json"), `{`)
+	save(t, filepath.Join(dir, "other.test.yaml"), "blueprint: p.blueprint.yaml\ntests:\n  - {name: plays, cassette: x.cassette.json, expect: {status: completed, output: {text: p}}}\n")
+	d.until(`0 passed, 1 test file is bad`)
+	save(t, filepath.Join(dir, "x.cassette.json"), `{"format": "blueprintd-cassette/1", "exchanges": []}`)
+	d.until(`✓ .*other.test.yaml: plays`)
+	for _, name := range []string{"p.blueprint.yaml", "other.test.yaml"} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.until(`^p.blueprint.yaml: deleted$`)
 	if err := os.Remove(filepath.Join(dir, "more.test.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +178,6 @@ func TestDev(t *testing.T) {
 	// A bad file leaves what was there, which goes on serving.
 	save(t, a, with("nope", "hello"))
 	d.until(`^a.blueprint.yaml: has errors; what was there before stays$`)
-	p := &process{t: t, host: d.host}
 	stored := at(p.query("blueprint.list", object{"source": "sync:flows:"}), "data").([]any)
 	if len(stored) != 1 || !strings.Contains(valueLine(at(stored[0], "blueprint_map")), "hello {{inputData.name}}!") {
 		t.Errorf("stored %v", stored)
@@ -163,6 +188,7 @@ func TestDev(t *testing.T) {
 	waits := "title: B\nblueprint_map:\n  nodes:\n    - {id: w, type: wait, title: W, config: {durationMs: DURATION}}\n"
 	save(t, b, strings.Replace(waits, "DURATION", "3600000", 1))
 	d.until(`^b.blueprint.yaml: created`)
+	d.until(`^b.blueprint.yaml: running$`)
 	save(t, b, strings.Replace(waits, "DURATION", "1", 1))
 	d.until(`^b.blueprint.yaml: updated: `)
 	d.until(`^b.blueprint.yaml: completed: `)
@@ -203,6 +229,7 @@ func TestDevKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(t, filepath.Join(dir, "b.blueprint.yaml"), strings.NewReplacer("title: A", "title: B", "TYPE", "template", "TEXT", "b").Replace(devFlow))
+	d.until(`its file is gone; --prune deletes it`)
 	d.until(`^b.blueprint.yaml: created`)
 	d.stop()
 	for _, line := range d.seen {
@@ -210,5 +237,102 @@ func TestDevKeeps(t *testing.T) {
 			t.Errorf("it says %q", line)
 		}
 	}
-	wantSync(t, []string{dir, "--db", db, "--name", "mine"}, 0, "its file is gone; --prune deletes it", "nothing to do")
+	wantSync(t, []string{dir, "--db", db, "--name", "mine"}, 0, "its file is gone; --prune deletes it", "1 kept")
+}
+
+// A program that starts dev reads where it is from the pipe, and people read the
+// rest beside it.
+func TestDevTellsAProgram(t *testing.T) {
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := filepath.Join(t.TempDir(), "real.db") // what the environment names is not for trying things
+	t.Setenv("BLUEPRINTD_DB", real)
+	c := exec.Command(path, "dev", t.TempDir(), "--addr", "127.0.0.1:0", "--api-key", testKey, "--ready-file", "-")
+	var shown lockedBuffer
+	c.Stderr = &shown
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || !strings.HasPrefix(lines.Text(), `{"baseUrl":"http://127.0.0.1:`) {
+		t.Errorf("it told %q", lines.Text())
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+		t.Errorf("then it told %q", lines.Text())
+	}
+	if err := c.Wait(); err != nil || strings.Contains(shown.String(), "baseUrl") || !strings.Contains(shown.String(), "in memory; nothing is kept") {
+		t.Errorf("%v %s", err, shown.String())
+	}
+	if _, err := os.Stat(real); err == nil {
+		t.Error("it used the database that the environment names")
+	}
+}
+
+// TestDevDoesNotRunSomethingElse: what is not stored is not run, and keeps nothing
+// else from being stored.
+func TestDevDoesNotRunSomethingElse(t *testing.T) {
+	folder := t.TempDir()
+	dir, db := filepath.Join(folder, "flows"), filepath.Join(folder, "my.db")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name, title, text string) {
+		save(t, filepath.Join(dir, name+".blueprint.yaml"), strings.NewReplacer("title: A", "title: "+title, "TYPE", "template", "TEXT", text).Replace(devFlow))
+	}
+	file("a", "A", "one")
+	file("b", "B", "one")
+	d := startDev(t, dir, "--db", db, "--prune", "--max-blueprints", "2")
+	d.until(`database  .*my.db`)
+	d.until(`^watching `)
+	p := &process{t: t, host: d.host}
+	stored := at(p.query("blueprint.list", object{"source": "sync:flows:a.blueprint.yaml"}), "data").([]any)
+	p.mutate("blueprint.update", object{"id": at(stored[0], "id"), "description": "mine"})
+	file("a", "A", "two")
+	d.until(`^! a.blueprint.yaml`)
+	d.until(`^a.blueprint.yaml: not run, since it is not stored$`)
+	file("b", "B", "two")
+	d.until(`^b.blueprint.yaml: completed: .*two`)
+	file("c", "C", "one")
+	d.until(`^c.blueprint.yaml: not stored: `)
+	d.until(`^c.blueprint.yaml: not run, since it is not stored$`)
+	if err := os.Remove(filepath.Join(dir, "b.blueprint.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	d.until(`^b.blueprint.yaml: deleted$`) // after c was refused again
+	file("c", "C", "two")
+	d.until(`^c.blueprint.yaml: completed: .*two`)
+	d.stop()
+	all := strings.Join(d.seen, "\n")
+	for _, once := range []string{"! a.blueprint.yaml", "c.blueprint.yaml: not stored"} {
+		if strings.Count(all, once) != 1 {
+			t.Errorf("it says %q %d times:\n%s", once, strings.Count(all, once), all)
+		}
+	}
+	if strings.Contains(all, "a.blueprint.yaml: completed") {
+		t.Error(all)
+	}
+}
+
+// A clock that stands still has waits stand too, and dev says how they end.
+func TestDevUnderAVirtualClock(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir, "--clock", "virtual=2030-01-01T00:00:00Z")
+	d.until(`^watching `)
+	save(t, filepath.Join(dir, "w.blueprint.yaml"), "title: W\nblueprint_map:\n  nodes:\n    - {id: w, type: wait, title: W, config: {durationMs: 3600000}}\n")
+	d.until(`^w.blueprint.yaml: running; its waits end when POST http://.*/clock/advance moves the clock, which stands at 2030-01-01T00:00:00.000Z$`)
+	p := &process{t: t, host: d.host}
+	if status, answer := p.post("/clock/advance", testKey, object{"by": "1h"}); status != 200 {
+		t.Fatal(status, answer)
+	}
+	d.until(`^w.blueprint.yaml: completed`)
+	d.stop()
 }

@@ -22,15 +22,16 @@ var errSavedAgain = errors.New("its file was saved again")
 
 // rerun runs the tests beside a file, or the blueprint itself. What still goes on
 // with the file from an earlier save is stopped first: there are never two.
-func (l *devLoop) rerun(ctx context.Context, path string) {
+func (l *devLoop) rerun(ctx context.Context, path string, tests []string) {
 	l.endRun(path)
 	ctx, stop := context.WithCancelCause(ctx)
 	r := &devRun{stop, make(chan struct{})}
 	l.running[path] = r
-	tests := l.testsBeside(path)
+	done := l.goesOn(path)
 	go func() {
 		defer close(r.over)
 		defer stop(context.Canceled)
+		defer done()
 		if len(tests) > 0 {
 			l.test(ctx, tests)
 			return

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -22,7 +24,8 @@ type devScreen struct {
 	out      io.Writer
 	terminal bool
 	coloured bool
-	last     string // the status line
+	last     string   // the status line
+	busy     []string // what runs, told in it too
 }
 
 func newDevScreen(out io.Writer) *devScreen {
@@ -52,6 +55,25 @@ func (s *devScreen) status(format string, args ...any) {
 	s.print(s.out, nil)
 }
 
+// runs says in the status line that something runs, until what it gives is called.
+func (s *devScreen) runs(what string) (ended func()) {
+	set := func(change func([]string) []string) {
+		s.mu.Lock()
+		s.busy = change(s.busy)
+		s.mu.Unlock()
+		s.print(s.out, nil)
+	}
+	set(func(busy []string) []string { return append(slices.Clone(busy), what) })
+	return func() {
+		set(func(busy []string) []string {
+			if i := slices.Index(busy, what); i >= 0 {
+				busy = slices.Delete(slices.Clone(busy), i, i+1)
+			}
+			return busy
+		})
+	}
+}
+
 // end takes the status line away.
 func (s *devScreen) end() {
 	s.mu.Lock()
@@ -70,6 +92,9 @@ func (s *devScreen) print(out io.Writer, text []byte) {
 	}
 	out.Write(text)
 	if s.terminal && s.last != "" {
+		if len(s.busy) > 0 {
+			fmt.Fprint(s.out, "running ", strings.Join(s.busy, ", "), "; ")
+		}
 		fmt.Fprint(s.out, s.last)
 	}
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -13,56 +15,165 @@ import (
 	"blueprintd/folder"
 )
 
-// testsBeside gives the test files of a blueprint file: those that have its name,
-// and those that name it.
+// devTest is what a test file says of other files, by their paths in the folder.
+type devTest struct {
+	info   fs.FileInfo // of the test file when it was read
+	tested string      // "" when it cannot be read
+	needs  []string    // the blueprints and cassettes that it names, the tested one too
+}
+
+// namedBy reads what a test file names, if it is not known yet.
+func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
+	if known, ok := l.tests[name]; ok && info != nil && known.info.Size() == info.Size() && known.info.ModTime().Equal(info.ModTime()) && os.SameFile(known.info, info) {
+		return known
+	}
+	t := devTest{info: info}
+	data, err := folder.Read(l.dir, name, file.MaxSize)
+	if err != nil {
+		return t
+	}
+	if document, err := file.Parse(name, data); err == nil {
+		object, _ := document.Value.(map[string]any)
+		beside := func(value any) string {
+			if text, _ := value.(string); text != "" {
+				t.needs = append(t.needs, path.Join(path.Dir(name), filepath.ToSlash(text)))
+				return t.needs[len(t.needs)-1]
+			}
+			return ""
+		}
+		t.tested = beside(object["blueprint"])
+		others, _ := object["blueprints"].(map[string]any)
+		for _, id := range slices.Sorted(maps.Keys(others)) {
+			beside(others[id])
+		}
+		tests, _ := object["tests"].([]any)
+		for _, element := range tests {
+			one, _ := element.(map[string]any)
+			beside(one["cassette"])
+		}
+	}
+	if info != nil {
+		l.tests[name] = t
+	}
+	return t
+}
+
+// look lists the files of the folder that there are to watch.
+func (l *devLoop) look() (folder.Listing, error) {
+	listing, err := folder.Scan(l.dir)
+	if err == nil {
+		listing = l.withCassettes(listing)
+	}
+	return listing, err
+}
+
+// withCassettes gives a listing with the other files of the folder that its tests
+// name.
+func (l *devLoop) withCassettes(listing folder.Listing) folder.Listing {
+	root, err := os.OpenRoot(l.dir)
+	if err != nil {
+		return listing
+	}
+	defer root.Close()
+	out := maps.Clone(listing)
+	for name, info := range listing {
+		if folder.KindOf(name) != folder.Test {
+			continue
+		}
+		for _, needed := range l.namedBy(name, info).needs {
+			if out[needed] != nil || folder.KindOf(needed) != "" {
+				continue
+			}
+			if info, err := root.Stat(needed); err == nil && info.Mode().IsRegular() {
+				out[needed] = info
+			}
+		}
+	}
+	return out
+}
+
+// testsBeside gives the test files that are run for a file: of a blueprint those
+// that have its name or name it, of a test that is about none of the folder's it
+// alone.
 func (l *devLoop) testsBeside(name string) (tests []string) {
 	listing, err := folder.Scan(l.dir)
 	if err != nil {
 		return nil
 	}
 	for _, test := range slices.Sorted(maps.Keys(listing)) {
-		if folder.KindOf(test) == folder.Test && slices.Contains(l.concerned(test), name) {
+		if folder.KindOf(test) == folder.Test && slices.Contains(l.testedBy(test, listing[test]), name) {
 			tests = append(tests, filepath.Join(l.dir, filepath.FromSlash(test)))
 		}
 	}
 	return tests
 }
 
-// concerned gives the blueprint files of the folder that a file is about.
-func (l *devLoop) concerned(name string) []string {
+// testedBy gives the blueprint files that a test file is about, or the test itself
+// when there is none: running it tells why.
+func (l *devLoop) testedBy(name string, info fs.FileInfo) []string {
+	tested := l.namedBy(name, info).tested
+	if _, there := l.wanted[tested]; there {
+		return []string{tested}
+	}
+	if of := l.namesake(name); tested == "" && len(of) > 0 {
+		return of
+	}
+	return []string{name}
+}
+
+// concerned gives what is to be run when a file was saved: blueprint files, and
+// tests that are about none.
+func (l *devLoop) concerned(name string) (out []string) {
+	listing, err := folder.Scan(l.dir)
+	if err != nil {
+		return nil
+	}
 	switch folder.KindOf(name) {
 	case folder.Blueprint:
-		return []string{name}
+		out = append(out, name)
 	case folder.Test:
-		if tested := l.tested(name); tested != "" {
-			return []string{tested}
+		return l.testedBy(name, listing[name])
+	case folder.Input:
+		return l.namesake(name)
+	}
+	for test, info := range listing {
+		if folder.KindOf(test) == folder.Test && l.needed(l.namedBy(test, info).needs, name) {
+			out = append(out, l.testedBy(test, info)...)
 		}
 	}
-	var out []string
+	return out
+}
+
+// needed tells whether a file is among those that a test names, or one of the
+// blueprints to which they refer.
+func (l *devLoop) needed(names []string, name string) bool {
+	seen := map[string]bool{}
+	for queue := slices.Clone(names); len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if seen[at] {
+			continue
+		}
+		if seen[at] = true; at == name {
+			return true
+		}
+		d := l.wanted[at]
+		for _, to := range d.References() {
+			if to.Key == folder.BlueprintKey {
+				queue = append(queue, to.Target(at))
+			}
+		}
+	}
+	return false
+}
+
+// namesake gives the blueprint files of a file's name.
+func (l *devLoop) namesake(name string) (out []string) {
 	for wanted := range l.wanted {
 		if folder.Stem(wanted) == folder.Stem(name) {
 			out = append(out, wanted)
 		}
 	}
 	return out
-}
-
-// tested gives the blueprint file that a test file names, "" when it cannot be read.
-func (l *devLoop) tested(name string) string {
-	data, err := folder.Read(l.dir, name, file.MaxSize)
-	if err != nil {
-		return ""
-	}
-	document, err := file.Parse(name, data)
-	if err != nil {
-		return ""
-	}
-	object, _ := document.Value.(map[string]any)
-	of, _ := object["blueprint"].(string)
-	if of == "" {
-		return ""
-	}
-	return path.Join(path.Dir(name), filepath.ToSlash(of))
 }
 
 // test runs test files and says how they went.

@@ -73,7 +73,7 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 	}
 	id := ada.id(t, "blueprint.create", object{"title": "Secrets", "blueprint_map": object{"nodes": nodes},
 		"environment_variables": []any{object{"name": "word", "secret": true, "default": "planted-variable-1"}}})
-	run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id, "record": true}})
+	run := ada.id(t, "execution.executeBlueprintWithLogging", object{"nodes": nodes, "options": object{"blueprintId": id}, "record": true})
 	ada.until(t, run, blueprint.StatusPaused)
 	look := func(when string) {
 		t.Helper()

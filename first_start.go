@@ -31,15 +31,21 @@ type welcome struct {
 
 // firstStart makes the first user, a key and the sample blueprint where there
 // is nobody yet, gives a key from the command line to the first user, and makes
-// the link with which they set a password as long as nobody has one. The audit log
-// has no lines of it: nobody did it.
+// the link with which they set a password as long as nobody has one: all of it, or
+// nothing, so that a start that is cut off is a first one again. The audit log has
+// no lines of it: nobody did it.
 func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
+	err = s.store.Together(ctx, func() (err error) {
+		w, err = s.settle(ctx)
+		return err
+	})
+	return w, err
+}
+
+func (s *server) settle(ctx context.Context) (w welcome, err error) {
 	var sower *sower
 	if s.options.seed != nil {
 		sower = newSower(s)
-		if err := sower.check(ctx); err != nil {
-			return w, err
-		}
 		_, first := s.store.FirstUser(ctx)
 		w.fresh = blueprint.CodeOf(first) == blueprint.CodeNotFound
 		if err := sower.sowUsers(ctx); err != nil {
@@ -56,7 +62,7 @@ func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
 		w.seeded = sower.done
 	}
 	some, err := s.store.AnyPassword(ctx)
-	if err == nil && !some {
+	if err == nil && !some && s.guessable() == "" {
 		w.setup, err = s.accounts.NewLink(ctx, w.account.ID)
 	}
 	return w, err
@@ -76,6 +82,12 @@ func (s *server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcom
 	given := ""
 	if from != nil {
 		given = from.keyOf(w.account.Email)
+		if has, err := s.store.HasKey(ctx, w.account.ID, given); err != nil || !has {
+			given = "" // they were there before the seed, or it was revoked
+			if err != nil {
+				return w, err
+			}
+		}
 	}
 	switch {
 	case s.options.apiKey != "":
@@ -152,8 +164,14 @@ func (s *server) announce() error {
 	if s.fakes != nil {
 		say("  SANDBOX   nothing real is reached: fakes answer all that goes out; see %s/sandbox/calls", host)
 	}
+	if virtual := s.options.virtual(); virtual != nil {
+		say("  CLOCK     virtual: it stands at %s until POST %s/clock/advance moves it", blueprint.TimeOf(virtual.Now()), host)
+	}
 	if danger := s.exposed(); danger != "" {
 		say("  WARNING   %s; %s", danger, exposedHint)
+	}
+	if danger := s.guessable(); danger != "" {
+		say("  WARNING   %s; %s", danger, guessableHint)
 	}
 	if w.made {
 		say("  API key   %s  (shown this once; it belongs to %s)", w.apiKey, w.account.Email)

@@ -27,7 +27,24 @@ func readFolder(out io.Writer, dir string, listing folder.Listing) (wanted []fol
 		}
 		wanted = append(wanted, desired)
 	}
-	return wanted, bad
+	return wanted, bad + dangling(out, wanted, listing)
+}
+
+// dangling shows references to files that are not in the folder, or go round in
+// circles, and gives in how many files such stand. A file that is there, and bad,
+// was told already.
+func dangling(out io.Writer, wanted []folder.Desired, listing folder.Listing) int {
+	points, files := map[string]func([]any, string) string{}, map[string]bool{}
+	for i := range wanted {
+		points[wanted[i].Path] = wanted[i].Point
+	}
+	for _, d := range folder.FindDangling(wanted) {
+		if !d.Indirect && listing[d.Target(d.File)] == nil || points[d.Target(d.File)] != nil && !d.Indirect {
+			fmt.Fprintln(out, blueprint.OneLine(points[d.File](d.Path, d.Message)))
+			files[d.File] = true
+		}
+	}
+	return len(files)
 }
 
 // readDesired reads one file of a folder and shows all that is wrong with it; it
@@ -46,8 +63,11 @@ func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 		fmt.Fprint(out, syntax.Excerpt())
 		return folder.Desired{}, false
 	}
+	all := slices.Clone(issues)
 	issues = slices.DeleteFunc(issues, func(issue blueprint.Issue) bool { return ofLeftOutSecret(b, issue) })
-	showIssues(out, b, issues)
+	for _, issue := range issues {
+		fmt.Fprint(out, showIssue(b.document, issue, all))
+	}
 	if slices.ContainsFunc(issues, func(issue blueprint.Issue) bool { return issue.Severity != blueprint.SeverityWarning }) {
 		return folder.Desired{}, false
 	}
@@ -98,8 +118,11 @@ func rawTrigger(b *blueprintFile, i int) triggerEntry {
 // desired gives what a file without errors wants of a server.
 func desired(path string, b *blueprintFile) folder.Desired {
 	d := folder.Desired{
-		Path: path, Title: b.title, Description: b.description, Tags: b.tags, Map: b.m, Variables: b.variables,
+		Path: path, Title: b.title, Description: b.description, Tags: b.tags, Map: rawMap(b), Variables: b.variables,
 		Status: b.status, Visibility: b.visibility, Budget: b.budget,
+		Point: func(path []any, message string) string {
+			return b.document.Point(blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
+		},
 	}
 	if d.Variables == nil {
 		d.Variables = []any{}
@@ -109,12 +132,4 @@ func desired(path string, b *blueprintFile) folder.Desired {
 		d.Triggers = append(d.Triggers, folder.DesiredTrigger{Type: blueprint.TriggerType(raw.kind), Config: raw.config, Active: raw.active})
 	}
 	return d
-}
-
-// showIssues points at everything that is wrong with a file, and shows the line.
-func showIssues(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
-	for _, issue := range issues {
-		fmt.Fprintln(out, blueprint.OneLine(b.document.Point(issue)))
-		fmt.Fprint(out, b.document.ExcerptOf(issue))
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
 	"blueprintd/ids"
+	"blueprintd/mcp"
 	"blueprintd/outbound"
 	"blueprintd/sandbox"
 	"blueprintd/secret"
@@ -59,7 +60,8 @@ func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
 	if err != nil {
 		return nil, err
 	}
-	catalogue := catalogueOf(nodes.Dependencies{HTTP: outbound.New(outbound.Options{Allow: l.allow, Instead: l.instead}), Scripts: l.scripts, Clock: l.clock})
+	way := outbound.New(outbound.Options{Allow: l.allow, Instead: l.instead})
+	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: l.scripts, Clock: l.clock})
 	if l.wrap != nil {
 		for name, kind := range catalogue {
 			catalogue[name] = l.wrap(kind)
@@ -70,7 +72,7 @@ func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
 		Catalogue: catalogue, Journal: journal, Clock: l.clock, IDs: l.ids, Sealer: sealer, Connections: l.connections, Emit: l.emit,
 		Logger: slog.New(slog.NewTextHandler(l.errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
 	}
-	if l.others != nil {
+	if len(l.others) > 0 {
 		options.Blueprints = journal
 	}
 	virtual, _ := l.clock.(*clock.Virtual)

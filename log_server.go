@@ -23,6 +23,9 @@ func (s *server) logServing() {
 	if danger := s.exposed(); danger != "" {
 		s.options.logger.Warn(danger, "hint", exposedHint)
 	}
+	if danger := s.guessable(); danger != "" {
+		s.options.logger.Warn(danger, "hint", guessableHint)
+	}
 }
 
 // logStopping tells what is under way when the server begins to stop, and gives

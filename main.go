@@ -78,7 +78,7 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		Commands: []*cli.Command{
 			commandServe(), commandUser(), commandKey(), commandRun(), commandTest(), commandReplay(), commandValidate(), commandExport(), commandExportRun(), commandOpen(), commandImport(), commandSync(), commandDev(), commandConvert(), commandDoctor(), commandWhy(), commandAudit(),
 			commandBackup(), commandRestore(), commandMasterKey(),
-			commandSchema(), commandHealth(), commandVersion(),
+			commandSchema(), commandCompletion(), commandHealth(), commandVersion(),
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {

@@ -174,10 +174,10 @@ func TestRotateTidiesUp(t *testing.T) {
 	if err := gone.Run(); err != nil {
 		t.Fatal(err)
 	}
-	stale := fmt.Sprintf("%s.key.new.%d.tmp", path, gone.Process.Pid)
+	stale := fmt.Sprintf("%s.key.new.%d.123456.tmp", path, gone.Process.Pid)
 	kept := []string{
 		fmt.Sprintf("%s.key.new.%d.tmp", path, os.Getppid()), fmt.Sprintf("%s.key.new.0%d.tmp", path, gone.Process.Pid),
-		path + ".key.new.-1.tmp", path + ".key.new.0.tmp", path + ".key.new.x.tmp", path + ".key.new.tmp", path + ".key.old-notes",
+		fmt.Sprintf("%s.key.new.%d.x.tmp", path, gone.Process.Pid), path + ".key.new.-1.tmp", path + ".key.new.0.tmp", path + ".key.new.x.tmp", path + ".key.new.tmp", path + ".key.old-notes",
 		fmt.Sprintf("%s2.key.new.%d.tmp", path, gone.Process.Pid),
 	}
 	for _, name := range append(kept, stale) {

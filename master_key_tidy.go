@@ -19,7 +19,7 @@ const oldKeySuffix = ".old-"
 // that a process was writing, whose number is in it.
 var (
 	oldKeyName   = regexp.MustCompile(`^\.old-[0-9a-f]{8}$`)
-	staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})\.tmp$`)
+	staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})(?:\.[0-9]{1,10})?\.tmp$`)
 )
 
 // oldKeys lists the old keys that lie beside a master key.

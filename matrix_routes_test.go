@@ -18,6 +18,7 @@ import (
 var (
 	open = map[string]int{
 		"GET /{$}":                        http.StatusOK,
+		"GET /sandbox/authorize":          http.StatusNotFound,   // of a server without a sandbox
 		"GET /oauth/start":                http.StatusBadRequest, // without a ticket
 		"GET /oauth/callback":             http.StatusBadRequest, // without a state
 		"GET /healthz":                    http.StatusOK,

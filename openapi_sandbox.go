@@ -15,28 +15,28 @@ func sandboxPaths() apiDoc {
 	expect := apiDoc{"expect": []any{apiDoc{"match": apiDoc{"host": "api.example.org", "method": "POST"}, "times": 1}}}
 	return apiDoc{
 		"/sandbox": apiDoc{"delete": operation("clearSandbox", "sandbox", "Clear the traffic, the rules and what is expected",
-			answers(apiDoc{"200": answer("all are empty", apiDoc{"type": "object"})}, form, 401, 404, 405, 500, 503))},
+			answers(apiDoc{"200": answer("all are empty", apiDoc{"type": "object"})}, form, 401, 403, 404, 405, 500, 503))},
 		"/sandbox/calls": apiDoc{"get": operation("listSandboxCalls", "sandbox", "List what outbound nodes asked of the fakes",
 			parameters(filter("executionId", "only of this run"), filter("nodeType", "only of nodes of this type"), filter("host", "only to this host"),
 				apiDoc{"name": "limit", "in": "query", "description": "the latest of them", "schema": apiDoc{"type": "integer", "minimum": 1}}),
 			answers(apiDoc{"200": answer("the traffic, oldest first", ref("SandboxCalls"))}, form, 400, 401, 404, 405, 500, 503))},
 		"/sandbox/rules": apiDoc{
 			"get": operation("getSandboxRules", "sandbox", "Get the rules, each with how often it has answered",
-				answers(apiDoc{"200": answer("the rules", ref("SandboxRules"))}, form, 401, 404, 405, 500, 503)),
+				answers(apiDoc{"200": answer("the rules", ref("SandboxRules"))}, form, 401, 403, 404, 405, 500, 503)),
 			"put": operation("putSandboxRules", "sandbox", "Replace the rules by which the fakes answer; the first match answers", takes(true, ref("SandboxRules"), rules),
-				answers(apiDoc{"200": answer("the rules hold from now on", ref("SandboxRules"))}, form, 400, 401, 404, 405, 413, 500, 503)),
+				answers(apiDoc{"200": answer("the rules hold from now on", ref("SandboxRules"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
 		},
 		"/sandbox/expectations": apiDoc{
 			"get": operation("getSandboxExpectations", "sandbox", "Get what is expected, each with how often it came",
-				answers(apiDoc{"200": answer("what is expected", ref("SandboxExpectations"))}, form, 401, 404, 405, 500, 503)),
+				answers(apiDoc{"200": answer("what is expected", ref("SandboxExpectations"))}, form, 401, 403, 404, 405, 500, 503)),
 			"put": operation("putSandboxExpectations", "sandbox", "Say what has to be asked before the end", takes(true, ref("SandboxExpectations"), expect),
-				answers(apiDoc{"200": answer("it is expected from now on", ref("SandboxExpectations"))}, form, 400, 401, 404, 405, 413, 500, 503)),
+				answers(apiDoc{"200": answer("it is expected from now on", ref("SandboxExpectations"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
 		},
 		"/sandbox/send": apiDoc{"post": operation("sendSandboxWebhook", "sandbox", "Deliver to a webhook or Slack trigger of this server, signed as its sender signs", takes(true, ref("SandboxSend"),
 			apiDoc{"webhook": rpc.ExampleIDs["webhook"], "body": apiDoc{"order": 42}}),
 			answers(apiDoc{"200": answer("what was sent, and what came back", ref("SandboxSent"))}, form, 400, 401, 403, 404, 405, 413, 500, 503))},
 		"/sandbox/verify": apiDoc{"post": operation("verifySandbox", "sandbox", "Tell whether all came that was expected",
-			answers(apiDoc{"200": answer("what did not", ref("SandboxVerdict"))}, form, 401, 404, 405, 500, 503))},
+			answers(apiDoc{"200": answer("what did not", ref("SandboxVerdict"))}, form, 401, 403, 404, 405, 500, 503))},
 	}
 }
 
@@ -51,14 +51,17 @@ func sandboxSchemas() apiDoc {
 		}
 		return shape(properties)
 	}
-	match := of("procedure", "route", "host", "nodeType", "nodeId", "executionId", "method", "path")
-	match["minProperties"], match["description"] = 1, "what it is about; * in a text stands for anything"
+	match := of("procedure", "route", "host", "nodeType", "nodeId", "executionId", "method", "path", "rpc")
+	match["properties"].(apiDoc)["query"], match["properties"].(apiDoc)["body"] = apiDoc{"type": "object"}, apiDoc{"description": "what the body holds at least"}
+	match["minProperties"], match["description"] = 1, "what it is about; * in a text stands for anything. Of what is said to an MCP server it is about tools/call alone, unless rpc names another method"
 	rule := shape(apiDoc{
 		"match": match, "times": apiDoc{"type": "integer", "minimum": 1, "description": "how often it answers; for ever when it is left out"}, "answered": count,
 		"answer": apiDoc{"type": "object", "minProperties": 1, "properties": apiDoc{
 			"status": apiDoc{"type": "integer", "minimum": 200, "maximum": 599}, "headers": object, "body": apiDoc{},
 			"delayMs": apiDoc{"type": "integer", "minimum": 0, "maximum": 600000, "description": "in real time"},
 			"close":   apiDoc{"type": "boolean", "description": "the connection breaks"}, "error": apiDoc{"type": "string", "description": "there is no connection, for this reason"},
+			"text": apiDoc{"type": "string", "description": "what a model says, to nodes of the type ai-prompt"}, "json": apiDoc{"description": "the same as a JSON value"},
+			"toolCalls": list(shape(apiDoc{"name": word, "arguments": object}, "name")), "usage": shape(apiDoc{"inputTokens": count, "outputTokens": count}),
 			"pause": apiDoc{"type": []any{"string", "object"}, "description": "the run pauses and asks this; the answer is the node's output"},
 		}},
 	}, "match", "answer")

@@ -133,6 +133,10 @@ func TestRulesOfTheBox(t *testing.T) {
 		{"body alone", `{"rules":[{"match":{"host":"*.example.com"},"answer":{"body":"text"}}]}`, get(), `"body":"text"`},
 		{"another host", `{"rules":[{"match":{"host":"example.com"},"answer":{"status":500}}]}`, get(), `"method":"GET"`},
 		{"host and path", `{"rules":[{"match":{"host":"api.example.com","path":"/a/*","method":"get","nodeId":"it","nodeType":"http-request"},"answer":{"status":404}}]}`, get(), "answered 404"},
+		{"by the query", `{"rules":[{"match":{"host":"*","query":{"c":"d*"}},"answer":{"status":404}}]}`, get(), "answered 404"},
+		{"another query", `{"rules":[{"match":{"host":"*","query":{"c":"e"}},"answer":{"status":404}}]}`, get(), `"method":"GET"`},
+		{"by the body", `{"rules":[{"match":{"body":{"text":"x"}},"answer":{"body":{"ok":false,"error":"is_archived"}}}]}`, node("it", "send-slack", object{"connectionId": slack, "channel": "C1", "text": "x"}), "is_archived"},
+		{"mail by the body", `{"rules":[{"match":{"body":"t*"},"answer":{"status":554,"body":"no spam"}}]}`, letter, "554 no spam"},
 		{"another path", `{"rules":[{"match":{"host":"api.example.com","path":"/b/*"},"answer":{"status":404}}]}`, get(), `"method":"GET"`},
 		{"no connection", `{"rules":[{"match":{"host":"*"},"answer":{"error":"the cable is out"}}]}`, get(), "cannot connect to api.example.com: the cable is out"},
 		{"cut", `{"rules":[{"match":{"host":"*"},"answer":{"close":true}}]}`, get(), "broke the connection off"},
@@ -167,6 +171,54 @@ func TestRulesOfTheBox(t *testing.T) {
 	}
 }
 
+// TestRulesMeanTheTool: what a rule says of a node that calls a tool, or sends a
+// mail, is about that, and not about what is said before and after.
+func TestRulesMeanTheTool(t *testing.T) {
+	s := newService(t, inABox)
+	tools := s.root.id(t, "connection.create", object{"name": "t", "type": "mcp-server", "config": object{"url": "https://mcp.example.com/mcp"}})
+	call := node("it", "mcp-tool", object{"connectionId": tools, "tool": "x"})
+	post := s.root.id(t, "connection.create", object{"name": "m", "type": "smtp", "config": object{"host": "mail.example.com", "port": 25, "tls": "none", "from": "shop@example.com"}})
+	letter := node("it", "send-email", object{"connectionId": post, "to": "ada@example.org", "subject": "s", "text": "t"})
+	openAI := s.root.id(t, "connection.create", object{"name": "o", "type": "ai-provider", "config": object{"provider": "openai", "apiKey": "k"}})
+	anthropic := s.root.id(t, "connection.create", object{"name": "a", "type": "ai-provider", "config": object{"provider": "anthropic", "apiKey": "k"}})
+	prompt := func(connection string) any {
+		return node("it", "ai-prompt", object{"connectionId": connection, "model": "m", "prompt": "x", "mcpConnectionIds": []any{tools}})
+	}
+	for _, test := range []struct {
+		rules string
+		node  any
+		test  string // the connection that is tried out first
+		want  []string
+	}{
+		{`{"match":{"nodeType":"mcp_tool"},"times":1,"answer":{"status":500}}`, call, tools, []string{"answered 500", `"name":"x"`}},
+		{`{"match":{"host":"mcp.example.com"},"times":1,"answer":{"body":{"n":1}}}`, call, tools, []string{`"output":{"n":1}`, `"name":"x"`}},
+		{`{"match":{"nodeType":"mcp-tool"},"answer":{"body":{"content":[{"type":"text","text":"no"}],"isError":true}}}`, call, "", []string{"tool_failed"}},
+		{`{"match":{"nodeType":"mcp-tool"},"answer":{"body":{"jsonrpc":"2.0","id":4711,"result":{}}}}`, call, "", []string{"the id of no request"}},
+		{`{"match":{"nodeType":"mcp-tool","rpc":"initialize"},"times":1,"answer":{"status":403}}`, call, "", []string{"answered 403", `"name":"x"`}},
+		{`{"match":{"nodeType":"ai-prompt"},"answer":{"text":"hi","usage":{"inputTokens":7}}}`, prompt(openAI), "", []string{`"text":"hi"`, `"inputTokens":7`}},
+		{`{"match":{"nodeType":"ai-prompt"},"times":1,"answer":{"json":{"n":1}}}`, prompt(anthropic), anthropic, []string{`"text":"{\"n\":1}"`, "The sandbox answers"}},
+		{`{"match":{"nodeType":"ai-prompt"},"answer":{"toolCalls":[{"name":"echo","arguments":{"a":1}}]}},{"match":{"nodeType":"ai-prompt"},"answer":{"text":"used"}}`, prompt(openAI), "", []string{`"text":"used"`}},
+		{`{"match":{"nodeType":"ai-prompt"},"answer":{"toolCalls":[{"name":"echo"}]}},{"match":{"nodeType":"ai-prompt"},"answer":{"text":"used"}}`, prompt(anthropic), "", []string{`"text":"used"`}},
+		{`{"match":{"nodeType":"send-email"},"times":1,"answer":{"status":554,"body":"no spam"}}`, letter, post, []string{"554 no spam", `"messageId"`}},
+		{`{"match":{"host":"mail.example.com"},"times":1,"answer":{"status":451}}`, letter, post, []string{"451", `"messageId"`}},
+	} {
+		s.root.rules(t, `{"rules":[`+test.rules+`]}`)
+		if test.test != "" {
+			if tried := s.root.ok(t, "connection.test", object{"id": test.test}); at(tried, "ok") != true {
+				t.Errorf("%s: the connection does not work: %s", test.rules, encoded(t, tried))
+			}
+		}
+		for _, want := range test.want {
+			if answer := s.root.execute(t, test.node); !strings.Contains(answer.text, want) {
+				t.Errorf("%s: want %s, got %s", test.rules, want, answer.text)
+			}
+		}
+		if used := encoded(t, s.root.calls(t, "?nodeType=ai-prompt")); strings.Contains(test.rules, "toolCalls") && !strings.Contains(used, `"method":"tools/call"`) {
+			t.Errorf("%s: the tool was not called: %s", test.rules, used)
+		}
+	}
+}
+
 // TestBadRules: what is wrong is named, and nothing changes.
 func TestBadRules(t *testing.T) {
 	s := newService(t, inABox)
@@ -178,13 +230,19 @@ func TestBadRules(t *testing.T) {
 		{`{"rules":[{"match":{"hots":"x"},"answer":{"status":200}}]}`, "rules[0].match.hots: is unknown"},
 		{`{"rules":[{"match":{"host":5},"answer":{"status":200}}]}`, "rules[0].match.host: must be a text"},
 		{`{"rules":[{"match":{"host":"a"},"answer":{"status":200}},{"match":{"host":"x"},"times":0,"answer":{"status":"200"}}]}`, "rules[1].times: must be a whole number from 1; rules[1].answer.status: must be a status"},
-		{`{"rules":[{"match":{"procedure":"x","host":"y"},"answer":{"status":503}}]}`, "rules[0].match.host: does not go together with procedure"},
-		{`{"rules":[{"match":{"procedure":"x"},"answer":{"status":502}}]}`, "rules[0].answer.status: must be one that procedures answer"},
-		{`{"rules":[{"match":{"procedure":"x"},"answer":{"pause":"p"}}]}`, "rules[0].answer.pause: is only for what goes out"},
+		{`{"rules":[{"match":{"procedure":"x*","host":"y"},"answer":{"status":503}}]}`, "rules[0].match.host: does not go together with procedure"},
+		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"status":502}}]}`, "rules[0].answer.status: must be one that procedures answer"},
+		{`{"rules":[{"match":{"procedure":"x*"},"answer":{"pause":"p"}}]}`, "rules[0].answer.pause: is only for what goes out"},
 		{`{"rules":[{"match":{"host":"x"},"answer":{"pause":{}}}]}`, "rules[0].answer.pause.prompt: required"},
 		{`{"rules":[{"match":{"host":"x"},"answer":{"error":"e","status":200}}]}`, "rules[0].answer.error: stands alone"},
 		{`{"rules":[{"match":{"host":"x"},"answer":{"status":200,"headers":{"a b":"c","d":"e\nf"}}}]}`, "rules[0].answer.headers"},
 		{`{"rules":[{"match":{"route":"nowhere"},"answer":{"status":500}}]}`, "rules[0].match.route: must be one of webhooks, v1, mcp"},
+		{`{"rules":[{"match":{"nodeType":"mcp-tol"},"answer":{"status":500}}]}`, `rules[0].match.nodeType: there is no node type of this name; did you mean "mcp-tool"?`},
+		{`{"rules":[{"match":{"procedure":"blueprint.crate"},"answer":{"status":503}}]}`, `rules[0].match.procedure: there is no procedure of this name; did you mean "blueprint.create"?`},
+		{`{"rules":[{"match":{"host":"https://a.example"},"answer":{"status":503}}]}`, "rules[0].match.host: must be a host alone"},
+		{`{"rules":[{"match":{"nodeType":"send_email"},"answer":{"status":250}}]}`, "rules[0].answer.status: must be from 400 to 599 for a mail"},
+		{`{"rules":[{"match":{"procedure":"blueprint.list"},"answer":{"status":204}}]}`, "rules[0].answer.status: must be one that procedures answer"},
+		{`{"rules":[{"match":{"procedure":"execution.subscribe"},"answer":{"body":1}}]}`, "rules[0].answer.body: is not for a subscription"},
 		{`[`, "JSON"},
 	} {
 		answer := s.root.send(t, http.MethodPut, "/sandbox/rules", test.rules)

@@ -49,7 +49,7 @@ func TestTriggerRecord(t *testing.T) {
 	} {
 		input := object{
 			"blueprintId": id, "triggerType": test.kind,
-			"id": s.ids.UUID(), "is_active": false, "isActive": false, "created_by": ben.ID, "blueprint_id": s.ids.UUID(), "trigger_type": "manual", "cursor_at": 0,
+			"id": s.ids.UUID(), "is_active": false, "created_by": ben.ID, "blueprint_id": s.ids.UUID(), "trigger_type": "manual", "cursor_at": 0,
 		}
 		if test.config != "" {
 			input["config"] = decoded(t, test.config)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -80,12 +81,26 @@ func (p *progress) show(x *blueprint.Execution) {
 	} else if len(working) > 0 {
 		last += "  " + strings.Join(working, ", ")
 	}
-	last = clipped(blueprint.OneLine(last), 79)
+	last = clipped(blueprint.OneLine(last), widthOf(p.out)-1)
 	if text.Len() == 0 && last == p.last {
 		return
 	}
 	p.last = last
 	fmt.Fprint(p.out, eraseLine+text.String()+last)
+}
+
+// widthOf gives the width of a terminal: what COLUMNS says, what the terminal says,
+// or 80.
+func widthOf(out io.Writer) int {
+	const fewest, usual = 20, 80
+	width, err := strconv.Atoi(os.Getenv("COLUMNS"))
+	if f, ok := out.(*os.File); ok && err != nil {
+		width = terminalWidth(f)
+	}
+	if width <= 0 {
+		return usual
+	}
+	return max(fewest, width)
 }
 
 // doing tells what a node at work does.

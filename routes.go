@@ -28,6 +28,7 @@ func (s *server) routes() http.Handler {
 	mux.Handle("/sandbox/expectations", s.rpc.AuthenticatedUnlimited(s.sandboxExpectations()))
 	mux.Handle("/sandbox/verify", s.rpc.AuthenticatedUnlimited(s.sandboxVerify()))
 	mux.Handle("/sandbox/send", s.rpc.AuthenticatedUnlimited(s.sandboxSend()))
+	mux.HandleFunc("GET /sandbox/authorize", s.sandboxAuthorize)
 	mux.HandleFunc("GET /oauth/start", s.connections.Start)
 	mux.HandleFunc("GET /oauth/callback", s.connections.Callback)
 	mux.HandleFunc("GET /healthz", s.health)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -16,6 +17,26 @@ import (
 
 // maxSandbox is how large a request to the sandbox may be, in bytes.
 const maxSandbox = 4 << 20
+
+// ruledOnly is boxOnly for what concerns the runs of all. What changes something
+// is noted as the action.
+func (s *server) ruledOnly(action string, methods map[string]rpc.PlainFunc) rpc.PlainFunc {
+	next := s.boxOnly(methods)
+	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+		if s.fakes != nil && methods[r.Method] != nil {
+			if err := s.mayTurn(caller); err != nil {
+				return err
+			}
+		}
+		if err := next(w, r, caller); err != nil {
+			return err
+		}
+		if r.Method == http.MethodPut || r.Method == http.MethodDelete {
+			s.turned(r, caller, action, nil)
+		}
+		return nil
+	}
+}
 
 // boxOnly answers by method where there is a sandbox, and 404 where there is none.
 func (s *server) boxOnly(methods map[string]rpc.PlainFunc) rpc.PlainFunc {
@@ -39,15 +60,16 @@ func (s *server) boxOnly(methods map[string]rpc.PlainFunc) rpc.PlainFunc {
 
 // sandboxClear answers DELETE /sandbox: calls and rules are forgotten.
 func (s *server) sandboxClear() rpc.PlainFunc {
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+	return s.ruledOnly("sandbox.clear", map[string]rpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
 		s.fakes.Clear()
 		return writeJSON(w, http.StatusOK, map[string]any{"calls": []any{}, "rules": []any{}})
 	}})
 }
 
-// sandboxCalls answers GET /sandbox/calls with what went out, oldest first.
+// sandboxCalls answers GET /sandbox/calls with what went out, oldest first: the
+// first user sees all of it, others what runs sent that they may see.
 func (s *server) sandboxCalls() rpc.PlainFunc {
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
+	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		query := r.URL.Query()
 		filter := fakes.Filter{ExecutionID: query.Get("executionId"), NodeType: query.Get("nodeType"), Host: query.Get("host")}
 		if limit := query.Get("limit"); limit != "" {
@@ -56,9 +78,26 @@ func (s *server) sandboxCalls() rpc.PlainFunc {
 				return blueprint.Errorf(blueprint.CodeBadRequest, "limit: must be a whole number from 1")
 			}
 		}
+		if !s.isFirst(caller) {
+			filter.May = s.mayWatch(r.Context(), caller)
+		}
 		list, dropped := s.fakes.Calls(filter)
 		return writeJSON(w, http.StatusOK, map[string]any{"calls": list, "dropped": dropped})
 	}})
+}
+
+// mayWatch tells of which runs a caller may see the traffic.
+func (s *server) mayWatch(ctx context.Context, caller *rpc.Caller) func(executionID string) bool {
+	known := map[string]bool{}
+	return func(id string) bool {
+		may, asked := known[id]
+		if !asked && id != "" {
+			_, _, err := s.store.Execution(ctx, caller.Principal, id)
+			may = err == nil
+			known[id] = may
+		}
+		return may
+	}
 }
 
 // sandboxRules answers GET and PUT /sandbox/rules.
@@ -66,7 +105,7 @@ func (s *server) sandboxRules() rpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
 		return writeJSON(w, http.StatusOK, map[string]any{"rules": s.fakes.Rules()})
 	}
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return s.ruledOnly("sandbox.rules", map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		value, err := jsonBody(w, r, maxSandbox)
 		if err == nil {
 			err = s.fakes.SetRules(value)
@@ -83,7 +122,7 @@ func (s *server) sandboxExpectations() rpc.PlainFunc {
 	show := func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
 		return writeJSON(w, http.StatusOK, map[string]any{"expect": s.fakes.Expectations()})
 	}
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return s.ruledOnly("sandbox.expectations", map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		value, err := jsonBody(w, r, maxSandbox)
 		if err == nil {
 			err = s.fakes.SetExpectations(value)
@@ -97,7 +136,7 @@ func (s *server) sandboxExpectations() rpc.PlainFunc {
 
 // sandboxVerify answers POST /sandbox/verify: whether all came that was expected.
 func (s *server) sandboxVerify() rpc.PlainFunc {
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+	return s.ruledOnly("", map[string]rpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
 		unmet := s.fakes.Unmet()
 		return writeJSON(w, http.StatusOK, map[string]any{"met": len(unmet) == 0, "unmet": unmet})
 	}})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,7 +25,10 @@ func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *rpc
 	if err != nil {
 		return err
 	}
-	input, _ := value.(map[string]any)
+	input, err := sendInput(value)
+	if err != nil {
+		return err
+	}
 	id, _ := input["webhook"].(string)
 	if id = strings.ToLower(id); !blueprint.IsUUID(id) {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: must be the id of a trigger")
@@ -57,9 +61,11 @@ func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *rpc
 	header := s.fakes.Sign(sender, secret, body)
 	more, _ := input["headers"].(map[string]any)
 	for name, value := range more {
-		if text, ok := value.(string); ok {
-			header.Set(name, text)
+		text, isText := value.(string)
+		if !isText {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "headers.%s: must be a text", blueprint.OneLine(name))
 		}
+		header.Set(name, text)
 	}
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, s.apiHost()+"/webhooks/blueprint/"+id, bytes.NewReader(body))
 	if err != nil {
@@ -68,11 +74,47 @@ func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *rpc
 	request.Header, request.RemoteAddr, request.RequestURI = header, r.RemoteAddr, request.URL.RequestURI()
 	request.SetPathValue("triggerId", id)
 	answer := &kept{header: http.Header{}}
-	handler.ServeHTTP(answer, request)
+	if !s.cutShort(answer, request) {
+		handler.ServeHTTP(answer, request)
+	}
+	s.store.NoteAction(r.Context(), &blueprint.AuditEntry{ActorID: caller.UserID, Action: "sandbox.send", TargetType: "trigger", TargetID: id, Via: caller.Via})
 	return writeJSON(w, http.StatusOK, map[string]any{
 		"request":  map[string]any{"headers": flatHeader(header), "body": input["body"]},
 		"response": map[string]any{"status": answer.status, "headers": flatHeader(answer.header), "body": blueprint.BodyValue(answer.header.Get("Content-Type"), answer.body.Bytes())},
 	})
+}
+
+// sendInput looks at what is to be sent.
+func sendInput(value any) (map[string]any, error) {
+	input, isObject := value.(map[string]any)
+	if !isObject {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "must be an object")
+	}
+	known := []string{"webhook", "body", "preset", "headers"}
+	for _, name := range slices.Sorted(maps.Keys(input)) {
+		if !slices.Contains(known, name) {
+			return nil, blueprint.Errorf(blueprint.CodeBadRequest, "%s: is unknown; there are %s", blueprint.OneLine(name), strings.Join(known, ", "))
+		}
+	}
+	headers, given := input["headers"]
+	if _, isObject := headers.(map[string]any); given && !isObject {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "headers: must be an object")
+	}
+	return input, nil
+}
+
+// cutShort is misbehave for an answer that goes nowhere: where the connection is
+// to break, it has the status 0.
+func (s *server) cutShort(answer *kept, request *http.Request) (answered bool) {
+	defer func() {
+		if broke := recover(); broke == http.ErrAbortHandler {
+			answered, answer.status = true, 0
+			answer.body.Reset()
+		} else if broke != nil {
+			panic(broke)
+		}
+	}()
+	return s.misbehave(answer, request)
 }
 
 func flatHeader(header http.Header) map[string]any {

@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/engine/nodes"
 	"blueprintd/fakes"
 	"blueprintd/mail"
 	"blueprintd/outbound"
@@ -19,11 +22,24 @@ func (s *server) newFakes() (*fakes.Sandbox, error) {
 	if o == nil {
 		return nil, nil
 	}
-	made, err := fakes.New(fakes.Options{Clock: s.options.clock, IDs: s.ids.Stream("fakes"), Parse: mail.Parse})
+	made, err := fakes.New(fakes.Options{Clock: s.options.clock, IDs: s.ids.Stream("fakes"), Parse: mail.Parse, Known: ruledNames()})
 	if err == nil && o.expect != nil {
 		err = made.SetExpectations(o.expect)
 	}
 	return made, err
+}
+
+// ruledNames are the names that rules and expectations can be about.
+func ruledNames() fakes.Known {
+	known := fakes.Known{NodeTypes: slices.Sorted(maps.Keys(catalogueOf(nodes.Dependencies{})))}
+	service := &rpc.Service{}
+	for _, procedure := range append(service.Procedures(), service.SessionProcedures()...) {
+		known.Procedures = append(known.Procedures, procedure.Name)
+		if procedure.Kind == rpc.Subscription {
+			known.Subscriptions = append(known.Subscriptions, procedure.Name)
+		}
+	}
+	return known
 }
 
 // boxed puts the sandbox where the network would be.

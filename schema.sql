@@ -24,7 +24,11 @@ CREATE TABLE meta (
   generation INTEGER NOT NULL CHECK (generation >= 0),
   -- Tells the master key that sealed what is sealed here from other keys.
   key_check  BLOB,
-  created_at INTEGER NOT NULL
+  created_at INTEGER NOT NULL,
+  -- Whether fakes answer what its runs send, and whether its time is moved by
+  -- hand. The first server that takes the database decides, for good.
+  sandbox       INTEGER NOT NULL DEFAULT 0 CHECK (sandbox IN (0, 1)),
+  virtual_clock INTEGER NOT NULL DEFAULT 0 CHECK (virtual_clock IN (0, 1))
 ) STRICT;
 
 -- Accounts ------------------------------------------------------------------
@@ -245,6 +249,9 @@ CREATE TABLE triggers (
   -- When it was switched on last; 0 = never since it was made. Runs that were
   -- created until then do not count as failed.
   on_since      INTEGER NOT NULL DEFAULT 0,
+  -- The names of what was changed in its config since its blueprint was last
+  -- made from its source; NULL = nothing.
+  edited        TEXT CHECK (json_valid(edited)),
   CHECK ((config IS NULL) <> (sealed_config IS NULL))
 ) STRICT;
 
@@ -401,7 +408,7 @@ CREATE TABLE executions (
   start_time          INTEGER NOT NULL,
   end_time            INTEGER,
   record              BLOB, -- what readers see of a finished run; ends with a checksum of four bytes
-  state               BLOB, -- what a retry of a finished run needs; no reader sees it; ends with a checksum
+  state               BLOB, -- what a retry of a finished run needs, and what a recorded one exchanged, masked, which alone is shown; ends with a checksum
   CHECK ((status IN ('completed', 'failed')) = (end_time IS NOT NULL)),
   CHECK ((status IN ('completed', 'failed')) = (record IS NOT NULL)),
   CHECK (state IS NULL OR record IS NOT NULL)

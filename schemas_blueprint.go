@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/folder"
 	"blueprintd/triggers"
 )
 
@@ -14,6 +15,7 @@ import (
 // type and of every trigger type.
 func blueprintSchema() map[string]any {
 	schema := closedObject("A blueprint: a graph of nodes, and what starts it.", []any{"title", "blueprint_map"}, map[string]any{
+		"$schema":     oneType("string", "where this schema is, for editors"),
 		"title":       map[string]any{"type": "string", "minLength": json.Number("1"), "maxLength": json.Number("500"), "description": "the name for people"},
 		"description": map[string]any{"type": "string", "maxLength": json.Number("10000"), "description": "what it is for"},
 		"tags":        listOf("words to find it by", map[string]any{"type": "string", "maxLength": json.Number("200")}),
@@ -32,7 +34,9 @@ func blueprintSchema() map[string]any {
 		"organization": oneType("string", "the name of its organization, in a seed file"),
 	})
 	schema["title"] = "Blueprint file (*.blueprint.yaml, *.blueprint.json)"
-	schema["$defs"] = blueprintDefinitions()
+	definitions := blueprintDefinitions()
+	nameReferences(definitions, folder.ConnectionKey, folder.BlueprintKey)
+	schema["$defs"] = definitions
 	return schema
 }
 

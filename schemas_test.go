@@ -166,3 +166,39 @@ func TestSchemaKnowsEveryMember(t *testing.T) {
 		t.Error("the schema holds what only forms ask")
 	}
 }
+
+// TestSchemaOfSeeds holds the schema against what the reader takes: what it
+// cannot know is what other parts of the file and the environment say.
+func TestSchemaOfSeeds(t *testing.T) {
+	schema := compiledSchema(t, "seed")
+	beyond := map[string]bool{ // for a schema
+		"twice": true, "short key": true, "short password": true, "not set": true, "unknown organization": true, "bad connection": true, "unknown connection": true,
+		"bad node": true, "bad cron": true, "same title": true, "unknown owner": true, "unknown member of a team": true, "member twice": true, "owner outside": true,
+		"same title of the first user": true, "place of a connection": true, "connection of another": true, "connection of a team without them": true,
+		"connection named later": true, "empty secret of the environment": true,
+	}
+	for _, c := range append(seedCases(),
+		seedCase{"null lists", wholeSeed, "users: null\norganizations: null\nconnections: null\nblueprints: null\n", ""},
+		seedCase{"nothing", wholeSeed, "{}", ""},
+		seedCase{"null name", "name: Grace", "name: null", "name: must be a string"},
+		seedCase{"number", "name: Grace", "name: 5", "name: must be a string"},
+		seedCase{"no members", "members: [{email: ada@example.org, role: owner}, {email: grace@example.org, role: member}]", "members: []", "role is owner"},
+		seedCase{"more than a connection", "{$connection: shop}", "{$connection: shop, x: 1}", "connectionId"},
+		seedCase{"connection by number", "{$connection: shop}", "{$connection: 5}", "connectionId"},
+	) {
+		t.Run(c.name, func(t *testing.T) {
+			document, err := file.Parse("seed.yaml", []byte(c.text(t)))
+			if err != nil {
+				return
+			}
+			_, _, issues, _ := readSeed("seed.yaml", []byte(c.text(t)), seedLookup)
+			taken := !slices.ContainsFunc(issues, func(i blueprint.Issue) bool { return i.Severity != blueprint.SeverityWarning })
+			if taken != (c.want == "") {
+				t.Errorf("the reader takes it: %t, %v", taken, issues)
+			}
+			if err := schema.Validate(document.Value); (err == nil) != (taken || beyond[c.name]) {
+				t.Errorf("the schema says %v", err)
+			}
+		})
+	}
+}

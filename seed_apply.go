@@ -63,44 +63,6 @@ func newSower(s *server) *sower {
 	}
 }
 
-// check makes sure that everybody whom the seed names is there or will be, before
-// anything is stored.
-func (w *sower) check(ctx context.Context) error {
-	coming := map[string]bool{}
-	for _, user := range w.seed.users {
-		coming[strings.ToLower(user.email)] = true
-	}
-	known := func(email string) error {
-		if email == "" || coming[strings.ToLower(email)] {
-			return nil
-		}
-		if _, err := w.store.UserByEmail(ctx, email); blueprint.CodeOf(err) == blueprint.CodeNotFound {
-			return usage("list them under users", "the seed file %s names %s, whom neither it nor the database has", w.seed.name, email)
-		} else if err != nil {
-			return err
-		}
-		return nil
-	}
-	var emails []string
-	for _, o := range w.seed.organizations {
-		for _, member := range o.members {
-			emails = append(emails, member.email)
-		}
-	}
-	for _, c := range w.seed.connections {
-		emails = append(emails, c.owner)
-	}
-	for _, b := range w.seed.blueprints {
-		emails = append(emails, b.owner)
-	}
-	for _, email := range emails {
-		if err := known(email); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // sowUsers makes the users that are not there.
 func (w *sower) sowUsers(ctx context.Context) error {
 	for _, given := range w.seed.users {
@@ -119,10 +81,10 @@ func (w *sower) sowUsers(ctx context.Context) error {
 					return err
 				}
 			}
-		}
-		if given.apiKey != "" { // one that is there stays
-			if _, err := w.store.CreateKey(ctx, user.ID, "seed", given.apiKey); err != nil {
-				return err
+			if given.apiKey != "" {
+				if _, err := w.store.CreateKey(ctx, user.ID, "seed", given.apiKey); err != nil {
+					return err
+				}
 			}
 		}
 		w.done.Users = append(w.done.Users, seededUser{user.Email, user.ID})
@@ -212,8 +174,9 @@ func (w *sower) sowConnection(ctx context.Context, given *seedConnection) error 
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
 		return err
 	default:
+		config, _ := w.tied(given.config).(map[string]any)
 		made, err := w.store.CreateConnection(ctx, blueprint.Principal{UserID: owner.ID}, blueprint.NewConnection{
-			Name: given.name, Type: blueprint.ConnectionType(given.kind), Config: given.config, OrganizationID: w.homes[given.organization],
+			Name: given.name, Type: blueprint.ConnectionType(given.kind), Config: config, OrganizationID: w.homes[given.organization],
 		})
 		if err != nil {
 			return err
@@ -225,8 +188,7 @@ func (w *sower) sowConnection(ctx context.Context, given *seedConnection) error 
 	return nil
 }
 
-// failed says why a seed could not be stored whole. What was stored stays, and is
-// left alone when the seed is tried again.
+// failed says why a seed could not be stored, of which nothing is.
 func (w *sower) failed(err error) error {
 	code, message, hint := explain(err)
 	return &exit{code, "the seed file " + w.seed.name + " cannot be stored: " + message, hint}

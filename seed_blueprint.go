@@ -2,12 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 
 	"blueprintd/blueprint"
 )
 
-// sowBlueprint makes a blueprint with its triggers: both, or neither.
+// sowBlueprint makes a blueprint with its triggers.
 func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 	owner, err := w.user(ctx, given.owner)
 	if err != nil {
@@ -21,17 +20,15 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
 		return err
 	default:
-		tied := func(value any) any { return connected(value, func(name string) string { return w.ties[name] }) }
 		made, err := w.store.CreateBlueprint(ctx, principal, blueprint.NewBlueprint{
-			Title: given.title, Description: given.description, Status: given.status, Tags: given.tags, Map: tied(given.m), Variables: given.variables,
+			Title: given.title, Description: given.description, Status: given.status, Tags: given.tags, Map: w.tied(given.m), Variables: given.variables,
 			Budget: given.budget, OrganizationID: home,
 		})
 		if err != nil {
 			return err
 		}
-		if err := w.furnish(ctx, principal, made.ID, given, tied); err != nil {
-			_, undone := w.store.DeleteBlueprint(ctx, principal, made.ID)
-			return errors.Join(err, undone)
+		if err := w.furnish(ctx, principal, made.ID, given); err != nil {
+			return err
 		}
 		id = made.ID
 	}
@@ -47,15 +44,20 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 	return nil
 }
 
+// tied puts the ids of connections in the place of their names.
+func (w *sower) tied(value any) any {
+	return connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
+}
+
 // furnish gives a new blueprint its visibility and its triggers.
-func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *seedBlueprint, tied func(any) any) error {
+func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *seedBlueprint) error {
 	if given.visibility == blueprint.VisibilityPublic {
 		if _, err := w.store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.visibility}); err != nil {
 			return err
 		}
 	}
 	for _, t := range given.triggers {
-		t.config, _ = tied(t.config).(map[string]any)
+		t.config, _ = w.tied(t.config).(map[string]any)
 		if err := importTrigger(ctx, w.store, principal, id, t); err != nil {
 			return err
 		}

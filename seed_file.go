@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"unicode/utf8"
 
 	"blueprintd/accounts"
 	"blueprintd/blueprint"
@@ -42,10 +43,6 @@ type seedBlueprint struct {
 	owner, organization string
 }
 
-// connectionKey stands, alone in an object, for the id of a connection of the
-// seed file: {"$connection": name}.
-const connectionKey = "$connection"
-
 // anyConnection takes the place of the id of a connection until there is one.
 const anyConnection = "00000000-0000-4000-8000-000000000000"
 
@@ -74,9 +71,12 @@ func (r *seedReader) wrong(message string, path ...any) {
 }
 
 func (r *seedReader) read() {
-	top, ok := r.object(r.document.Value, nil, "users", "organizations", "connections", "blueprints")
+	top, ok := r.object(r.document.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
 	if !ok {
 		return
+	}
+	if _, text := top["$schema"].(string); top["$schema"] != nil && !text {
+		r.wrong("must be a string", "$schema")
 	}
 	r.each(top, "users", r.readUser)
 	r.each(top, "organizations", r.readOrganization)
@@ -121,7 +121,7 @@ func (r *seedReader) eachOf(object map[string]any, name string, above []any, rea
 	}
 }
 
-// text gives a member that is a text of at most so many bytes.
+// text gives a member that is a text of at most so many characters.
 func (r *seedReader) text(object map[string]any, path []any, name string, required bool, most int) string {
 	value, given := object[name]
 	text, ok := value.(string)
@@ -131,15 +131,15 @@ func (r *seedReader) text(object map[string]any, path []any, name string, requir
 		r.wrong("required", path...)
 	case given && !ok:
 		r.wrong("must be a string", path...)
-	case len(text) > most:
-		r.wrong(fmt.Sprintf("must have at most %d bytes", most), path...)
+	case utf8.RuneCountInString(text) > most:
+		r.wrong(fmt.Sprintf("must have at most %d characters", most), path...)
 	}
 	return text
 }
 
 func (r *seedReader) email(object map[string]any, path []any, name string, required bool) string {
 	email := r.text(object, path, name, required, 320)
-	if email != "" && accounts.CheckEmail(email) != nil {
+	if _, given := object[name].(string); given && (email != "" || !required) && accounts.CheckEmail(email) != nil {
 		r.wrong("is no email address", append(slices.Clone(path), name)...)
 	}
 	return email

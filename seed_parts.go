@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -72,6 +72,10 @@ func (r *seedReader) readOrganization(value any, path []any) {
 			return
 		}
 		member := seedMember{r.email(object, path, "email", true), r.text(object, path, "role", true, 20)}
+		r.known(member.email, append(slices.Clone(path), "email")...)
+		if o.has(member.email) {
+			r.wrong("stands there twice", append(slices.Clone(path), "email")...)
+		}
 		switch member.role {
 		case blueprint.RoleOwner:
 			if o.owner == "" {
@@ -89,34 +93,6 @@ func (r *seedReader) readOrganization(value any, path []any) {
 	r.seed.organizations = append(r.seed.organizations, o)
 }
 
-func (r *seedReader) organization(name string) *seedOrganization {
-	for i := range r.seed.organizations {
-		if r.seed.organizations[i].name == name {
-			return &r.seed.organizations[i]
-		}
-	}
-	return nil
-}
-
-// place reads to whom something belongs: a user of the server, and perhaps an
-// organization of the seed, of which they are a member.
-func (r *seedReader) place(object map[string]any, path []any) (owner, organization string) {
-	owner, organization = r.email(object, path, "owner", false), r.text(object, path, "organization", false, 200)
-	if organization == "" {
-		return owner, ""
-	}
-	o := r.organization(organization)
-	switch {
-	case o == nil:
-		r.wrong(fmt.Sprintf("the seed file has no organization %q", organization), append(slices.Clone(path), "organization")...)
-	case owner == "":
-		owner = o.owner
-	case !slices.ContainsFunc(o.members, func(m seedMember) bool { return sameEmail(m.email, owner) }):
-		r.wrong("is no member of "+organization, append(slices.Clone(path), "owner")...)
-	}
-	return owner, organization
-}
-
 func (r *seedReader) readConnection(value any, path []any) {
 	object, ok := r.object(value, path, "name", "type", "config", "owner", "organization")
 	if !ok {
@@ -124,7 +100,7 @@ func (r *seedReader) readConnection(value any, path []any) {
 	}
 	c := seedConnection{name: r.text(object, path, "name", true, 200), kind: r.text(object, path, "type", true, 40)}
 	c.owner, c.organization = r.place(object, path)
-	if r.connection(c.name) && c.name != "" {
+	if c.name != "" && r.connection(c.name) != nil {
 		r.wrong("stands there twice", append(slices.Clone(path), "name")...)
 	}
 	at := append(slices.Clone(path), "config")
@@ -133,17 +109,18 @@ func (r *seedReader) readConnection(value any, path []any) {
 		return
 	}
 	before := len(r.issues)
-	if c.config, _ = r.filled(c.config, at).(map[string]any); len(r.issues) == before {
-		config, _, _ := blueprint.MergeConnection(blueprint.ConnectionType(c.kind), nil, c.config)
+	checked, _ := connected(c.config, at, func(name string, path []any) string {
+		r.refer(c.owner, name, path) // to one that stands before it
+		return anyConnection
+	}).(map[string]any)
+	if checked, _ = r.filled(checked, at).(map[string]any); len(r.issues) == before {
+		c.config, _ = r.filled(c.config, at).(map[string]any)
+		config, _, _ := blueprint.MergeConnection(blueprint.ConnectionType(c.kind), nil, checked)
 		for _, issue := range blueprint.CheckConnection(blueprint.ConnectionType(c.kind), config) {
 			r.wrong(issue.Message, append(slices.Clone(at), issue.Path...)...)
 		}
 	}
 	r.seed.connections = append(r.seed.connections, c)
-}
-
-func (r *seedReader) connection(name string) bool {
-	return slices.ContainsFunc(r.seed.connections, func(c seedConnection) bool { return c.name == name })
 }
 
 func (r *seedReader) readBlueprint(value any, path []any) {
@@ -154,12 +131,15 @@ func (r *seedReader) readBlueprint(value any, path []any) {
 	}
 	b := seedBlueprint{blueprintFile: &blueprintFile{}}
 	b.owner, b.organization = r.place(object, path)
-	checked, _ := connected(object, func(name string) string {
-		if !r.connection(name) {
-			r.wrong(fmt.Sprintf("the seed file has no connection %q, to which a node refers with %s", name, connectionKey), path...)
+	checked := maps.Clone(object)
+	for _, name := range []string{"blueprint_map", "triggers"} {
+		if value, given := object[name]; given {
+			checked[name] = connected(value, append(slices.Clone(path), name), func(name string, path []any) string {
+				r.refer(b.owner, name, path)
+				return anyConnection
+			})
 		}
-		return anyConnection
-	}).(map[string]any)
+	}
 	if list, ok := checked["triggers"].([]any); ok {
 		for i := range list {
 			r.fillTrigger(list[i], append(slices.Clone(path), "triggers", i, "config"))
@@ -168,13 +148,16 @@ func (r *seedReader) readBlueprint(value any, path []any) {
 	reader := &fileReader{b: b.blueprintFile}
 	reader.b.document = &file.Document{Name: r.document.Name, Value: checked}
 	reader.read()
+	for _, to := range reader.b.references { // connections are there already
+		r.wrong("a seed file names no blueprint files; blueprintd sync takes folders of them", append(slices.Clone(path), to.Path...)...)
+	}
 	for _, issue := range reader.issues {
 		issue.Path = append(slices.Clone(path), issue.Path...)
 		r.issues = append(r.issues, issue)
 	}
 	b.m = object["blueprint_map"]
 	for _, other := range r.seed.blueprints {
-		if other.title == b.title && sameEmail(other.owner, b.owner) && other.organization == b.organization {
+		if other.title == b.title && r.ownerOf(other.owner) == r.ownerOf(b.owner) && other.organization == b.organization {
 			r.wrong("its owner has another of this title here", append(slices.Clone(path), "title")...)
 		}
 	}
@@ -186,31 +169,11 @@ func (r *seedReader) fillTrigger(trigger any, path []any) {
 	object, _ := trigger.(map[string]any)
 	config, _ := object["config"].(map[string]any)
 	for _, name := range blueprint.SecretTriggerConfig {
-		if text, ok := config[name].(string); ok {
+		if text, ok := config[name].(string); ok && text != "" {
 			config[name] = r.filled(text, append(slices.Clone(path), name))
+			if config[name] == "" { // which would let everybody in
+				r.wrong("the environment variable is empty", append(slices.Clone(path), name)...)
+			}
 		}
 	}
-}
-
-// connected gives a copy of a value with the ids of connections in the place of
-// {"$connection": name}.
-func connected(value any, id func(name string) string) any {
-	switch v := value.(type) {
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = connected(v[i], id)
-		}
-		return out
-	case map[string]any:
-		if name, ok := v[connectionKey].(string); ok && len(v) == 1 {
-			return id(name)
-		}
-		out := make(map[string]any, len(v))
-		for name := range v {
-			out[name] = connected(v[name], id)
-		}
-		return out
-	}
-	return value
 }

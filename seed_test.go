@@ -13,6 +13,7 @@ import (
 const wholeSeed = `users:
   - {email: ada@example.org, name: Ada, apiKey: "key-of-${WHO}", password: correct horse battery}
   - {email: grace@example.org, name: Grace}
+  - {email: eve@example.org, name: Eve, password: "wide open battery"}
 organizations:
   - {name: Team, members: [{email: ada@example.org, role: owner}, {email: grace@example.org, role: member}]}
 connections:
@@ -35,12 +36,13 @@ blueprints:
 `
 
 func seedLookup(name string) (string, bool) {
-	value, known := map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook"}[name]
+	value, known := map[string]string{"WHO": "ada", "SHOP_TOKEN": "canary-of-the-shop", "HOOK": "secret-of-hook", "EMPTY": ""}[name]
 	return value, known
 }
 
-func TestSeedFiles(t *testing.T) {
-	for _, test := range []struct{ name, from, to, want string }{
+// seedCases change the whole seed and say what a reader says of it; "" = nothing.
+func seedCases() []seedCase {
+	return []seedCase{
 		{"whole", "", "", ""},
 		{"no object", wholeSeed, "[]", "seed.yaml:1:1: must be an object"},
 		{"unknown member", "blueprints:", "blueprint:", "is no member of a seed file here"},
@@ -56,18 +58,49 @@ func TestSeedFiles(t *testing.T) {
 		{"bad connection", "hosts: [shop.example]", "hosts: 5", "connections[0].config"},
 		{"unknown connection", "$connection: shop", "$connection: shops", `no connection "shops"`},
 		{"bad node", "text: hi", "text: '{{'", "blueprints[1].blueprint_map.nodes[0].config.text"},
-		{"bad cron", "0 * * * *", "0 * *", "seed.yaml:17:"},
+		{"bad cron", "0 * * * *", "0 * *", "seed.yaml:18:"},
 		{"bad status", "status: published", "status: live", "blueprints[0].status"},
 		{"same title", "title: Mine\n    owner: grace@example.org", "title: Orders\n    organization: Team", "another of this title"},
+		{"unknown owner", "owner: grace@example.org", "owner: grac@example.org", `seed.yaml:20:12: blueprints[1].owner: is nobody of this file; list them under users; did you mean "grace@example.org"?`},
+		{"unknown member of a team", "{email: grace@example.org, role: member}", "{email: zoe@example.org, role: member}", "seed.yaml:6:75: organizations[0].members[1].email: is nobody of this file"},
+		{"member twice", "{email: grace@example.org, role: member}", "{email: Ada@example.org, role: member}", "members[1].email: stands there twice"},
+		{"owner outside", "title: Orders\n    organization", "title: Orders\n    owner: eve@example.org\n    organization", "is no member of Team"},
+		{"same title of the first user", "title: Mine\n    owner: grace@example.org", "title: Mine\n    owner: ada@example.org\n    blueprint_map: {nodes: []}\n  - title: Mine", "another of this title"},
+		{"place of a connection", "$connection: shop", "$connection: shops", `seed.yaml:15:133: blueprints[0].blueprint_map.nodes[0].config.connectionId.$connection: the seed file has no connection "shops"; did you mean "shop"?`},
+		{"connection of another", "organization: Team, config", "owner: grace@example.org, config", `is another user's own`},
+		{"connection of a team without them", "title: Mine\n    owner: grace@example.org\n    visibility: public\n    blueprint_map: {nodes: [{id: a, type: template, title: A, config: {text: hi}}]}",
+			"title: Mine\n    owner: eve@example.org\n    blueprint_map: {nodes: [{id: a, type: http-request, title: A, config: {url: 'https://shop.example', connectionId: {$connection: shop}}}]}", "to whom eve@example.org does not belong"},
+		{"connection for a title", "title: Mine", "title: {$connection: shop}", "blueprints[1].title: must be a string"},
+		{"connection for a text", "method: GET", "method: {$connection: shop}", "config.method"},
+		{"connection named later", "connections:", "connections:\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: later}}}}", `no connection "later"`},
+		{"connection of a connection", "blueprints:", "  - {name: service, type: oauth2, config: {flow: client_credentials, tokenUrl: 'https://in.example/t', clientId: c, clientSecret: s}}\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: service}}}}\nblueprints:", ""},
+		{"empty secret of the environment", "${HOOK}", "${EMPTY}", "triggers[0].config.secret: the environment variable is empty"},
+		{"open on purpose", `"${HOOK}"`, `""`, ""},
+		{"user without a name", "{email: grace@example.org, name: Grace}", "{email: grace@example.org}", ""},
+		{"empty owner", "owner: grace@example.org", "owner: ''", "owner: is no email address"},
+		{"lists of nothing", "users:", "xusers:", "is no member"},
+		{"unknown type", "type: http,", "type: htp,", "connections[0]"},
 		{"no yaml", "users:", "users: [", ":"},
-	} {
+	}
+}
+
+type seedCase struct{ name, from, to, want string }
+
+func (c seedCase) text(t *testing.T) string {
+	if c.from == "" {
+		return wholeSeed
+	}
+	text := strings.Replace(wholeSeed, c.from, c.to, 1)
+	if text == wholeSeed {
+		t.Fatal("nothing was changed")
+	}
+	return text
+}
+
+func TestSeedFiles(t *testing.T) {
+	for _, test := range seedCases() {
 		t.Run(test.name, func(t *testing.T) {
-			text := wholeSeed
-			if test.from != "" {
-				if text = strings.Replace(text, test.from, test.to, 1); text == wholeSeed {
-					t.Fatal("nothing was changed")
-				}
-			}
+			text := test.text(t)
 			_, document, issues, err := readSeed("seed.yaml", []byte(text), seedLookup)
 			var said []string
 			if err != nil {

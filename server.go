@@ -114,7 +114,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		return store.Open(ctx, store.Options{
 			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids.Stream("store"), Logger: o.logger, MaxBlueprints: o.maxBlueprints,
 			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, KeepAudit: o.keepAudit, MaxDisk: o.maxDisk,
-			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree, MailDomain: o.mailDomain, OnEvents: s.raised,
+			AllowNetworkFS: o.allowNetworkFS, MinFree: o.minFree, MailDomain: o.mailDomain, OnEvents: s.raised, Sandbox: o.sandbox != nil, VirtualClock: o.virtual() != nil,
 		})
 	})
 	if err != nil {
@@ -165,6 +165,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		return nil, err
 	}
 	if err = s.watch(); err != nil {
+		return nil, err
+	}
+	if err = ctx.Err(); err != nil { // told to stop meanwhile
 		return nil, err
 	}
 	return s, nil

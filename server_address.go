@@ -93,8 +93,7 @@ func (s *server) exposed() string {
 	if s.certificates != nil || strings.HasPrefix(s.options.publicURL, "https://") {
 		return ""
 	}
-	address, err := netip.ParseAddrPort(s.listener.Addr().String())
-	if err != nil || address.Addr().Unmap().IsLoopback() {
+	if s.onlyHere() {
 		return ""
 	}
 	return "keys and data travel unencrypted on " + s.listener.Addr().String() + ": whoever listens on the way can read them"
@@ -102,3 +101,21 @@ func (s *server) exposed() string {
 
 // exposedHint is what to do about it.
 const exposedHint = "use --tls-cert and --tls-key, or --acme-domain, or a proxy with TLS and --public-url https://..."
+
+// onlyHere tells whether the server listens to this machine alone.
+func (s *server) onlyHere() bool {
+	address, err := netip.ParseAddrPort(s.listener.Addr().String())
+	return err != nil || address.Addr().Unmap().IsLoopback()
+}
+
+// guessable is what to say when others can reach a server whose keys and links
+// follow from a number; "" = they cannot, or they do not.
+func (s *server) guessable() string {
+	if s.options.seedIDs == nil || s.onlyHere() && s.options.publicURL == "" {
+		return ""
+	}
+	return "keys, ids and links follow from --seed-ids: whoever knows or guesses the number has them"
+}
+
+// guessableHint is what to do about it.
+const guessableHint = "listen on 127.0.0.1 without --public-url, or leave --seed-ids out"

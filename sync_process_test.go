@@ -115,14 +115,67 @@ func TestSyncOverTheNetwork(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "a.blueprint.yaml")); err != nil {
 		t.Fatal(err)
 	}
-	wantSync(t, applied, 0, "nothing to do")
+	wantSync(t, applied, 0, "? a.blueprint.yaml", "1 kept")
+	wantSync(t, append(args, "--exit-code"), 1, "1 kept")
 	wantSync(t, append(applied, "--prune"), 0, "- a.blueprint.yaml", "1 deleted")
 	p.query("blueprint.get", object{"id": own})
 	if total := at(p.query("blueprint.list", object{}), "pagination.total"); fmt.Sprint(total) != "2" {
 		t.Errorf("%v blueprints are left", total)
 	}
 	wantSync(t, []string{dir, "--url", p.host, "--api-key", "wrong-key-of-nobody"}, 1, "hint: make a key")
-	wantSync(t, []string{dir, "--url", p.host + "/nothing", "--api-key", testKey}, 1)
+	wantSync(t, []string{dir, "--url", p.host + "/nothing", "--api-key", testKey}, 1, p.host+"/nothing does not answer as blueprintd does", "hint: check the address: ")
+	wantSync(t, []string{dir, "--url", p.host + "/dash", "--api-key", testKey}, 1, "/dash does not answer as blueprintd does")
+}
+
+// TestSyncOfAnOrganization has two organizations with the same folder.
+func TestSyncOfAnOrganization(t *testing.T) {
+	p := startServer(t, "--ephemeral")
+	dir := filepath.Join(t.TempDir(), "flows")
+	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
+	shop := at(p.mutate("organization.create", object{"name": "Shop"}), "id").(string)
+	own := []string{dir, "--url", p.host, "--api-key", testKey, "--apply"}
+	theirs := append(own, "--organization", shop)
+	wantSync(t, theirs, 0, "1 created")
+	flowFile(t, dir, "a.blueprint.yaml", "A", "hello")
+	wantSync(t, own, 0, "1 created")
+	wantSync(t, own, 0, "nothing to do")
+	wantSync(t, theirs, 0, `"hi" -> "hello"`, "1 updated")
+	wantSync(t, append(own, "--organization", "3f0e8400-e29b-41d4-a716-446655440000"), 1, "organization 3f0e8400-e29b-41d4-a716-446655440000 is none that the owner is a member of; nothing was changed", "or take "+shop+" Shop")
+}
+
+// TestSyncTriggersEdited changes triggers on the server between two syncs.
+func TestSyncTriggersEdited(t *testing.T) {
+	p := startServer(t, "--ephemeral")
+	dir := filepath.Join(t.TempDir(), "flows")
+	flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
+	args := []string{dir, "--url", p.host, "--api-key", testKey, "--apply"}
+	wantSync(t, args, 0, "1 created")
+	id := at(p.query("blueprint.list", object{}), "data").([]any)[0].(object)["id"]
+	hook := func() object {
+		return p.query("blueprintTriggers.list", object{"blueprintId": id}).([]any)[0].(object)
+	}
+	p.mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false, "config": object{"respond": "accept"}})
+	wantSync(t, args, 1, "! a.blueprint.yaml", "somebody changed config.respond of trigger webhook", "stays so; --force switches it on")
+	wantSync(t, append(args, "--force"), 0, `config.respond: "accept" -> "wait"`, "isActive: false -> true", "1 updated")
+	if h := hook(); h["is_active"] != true || at(h, "config.respond") != "wait" || h["edited"] != nil {
+		t.Errorf("after force: %v", h)
+	}
+	p.mutate("blueprintTriggers.update", object{"triggerId": hook()["id"], "isActive": false})
+	wantSync(t, args, 0, "? a.blueprint.yaml", "stays so; --force switches it on", "1 kept")
+	if hook()["is_active"] != false {
+		t.Error("it was switched on")
+	}
+}
+
+// TestSyncStopsHalfWay has a server that refuses the second blueprint.
+func TestSyncStopsHalfWay(t *testing.T) {
+	p := startServer(t, "--ephemeral", "--max-blueprints", "1")
+	dir := filepath.Join(t.TempDir(), "flows")
+	for _, name := range []string{"a", "b", "c"} {
+		flowFile(t, dir, name+".blueprint.yaml", name, "hi")
+	}
+	wantSync(t, []string{dir, "--url", p.host, "--api-key", testKey, "--apply", "--json"}, 1,
+		`"summary": "1 created"`, `"applied": true`, `"complete": false`, `"error": "b.blueprint.yaml: `, "1 change made before it")
 }
 
 // TestSyncKilled ends sync --apply as a power cut would at each of its changes,
@@ -139,7 +192,7 @@ func TestSyncKilled(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "flows")
 	for _, after := range []bool{false, true} {
-		for cut := int64(1); cut <= 9; cut++ {
+		for cut := int64(1); cut <= 8; cut++ {
 			name := fmt.Sprintf("cut%d%t", cut, after)
 			flowFile(t, dir, "a.blueprint.yaml", "A", "hi")
 			flowFile(t, dir, "b.blueprint.yaml", "B", "hi")

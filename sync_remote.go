@@ -22,7 +22,7 @@ import (
 type remoteServer struct {
 	address        string
 	key            string
-	organizationID string // "" = the blueprints of the key's owner
+	organizationID string // "" = the workspace of the key's owner
 	client         *http.Client
 }
 
@@ -115,8 +115,8 @@ func (r *remoteServer) once(ctx context.Context, method, procedure, address stri
 		return 0, failed("try again", "%s: the answer broke off: %s", r.address, remoteCause(err))
 	}
 	var answer answered
-	if err := json.Unmarshal(data, &answer); err != nil || answer.Result == nil && answer.Error == nil {
-		return 0, failed("check the address", "%s does not answer as blueprintd does (status %d)", r.address, response.StatusCode)
+	if err := json.Unmarshal(data, &answer); err != nil || answer.Result == nil && (answer.Error == nil || answer.Error.JSON.Message == "") {
+		return 0, failed("check the address: the one where the server's dashboard is, such as https://flows.example.org", "%s does not answer as blueprintd does (status %d)", r.address, response.StatusCode)
 	}
 	if answer.Error == nil {
 		decoder := json.NewDecoder(bytes.NewReader(answer.Result.Data.JSON))
@@ -169,10 +169,19 @@ func (b *remoteBlueprint) blueprint() blueprint.Blueprint {
 	}
 }
 
-// List gives the blueprints of a source.
+// List gives the blueprints of a source in the organization, with their triggers;
+// with "" all of them, without.
 func (r *remoteServer) List(ctx context.Context, source string) ([]folder.Deployed, error) {
+	var of []blueprint.Organization
+	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
+		return nil, err
+	}
+	home, err := homeAmong(of, r.organizationID)
+	if err != nil {
+		return nil, err
+	}
 	var found []folder.Deployed
-	for _, scope := range scopesOf(r.organizationID) {
+	for _, scope := range syncScopes {
 		for page, total := 1, 1; (page-1)*remotePage < total; page++ {
 			var answer struct {
 				Data       []remoteBlueprint `json:"data"`
@@ -186,18 +195,26 @@ func (r *remoteServer) List(ctx context.Context, source string) ([]folder.Deploy
 			total = answer.Pagination.Total
 			for i := range answer.Data {
 				b := &answer.Data[i]
-				if !strings.HasPrefix(b.Source, source) || r.organizationID != "" && b.OrganizationID != r.organizationID {
+				if !strings.HasPrefix(b.Source, source) || b.OrganizationID != home {
 					continue
 				}
-				d := folder.Deployed{Blueprint: b.blueprint()}
-				if err := r.query(ctx, "blueprintTriggers.list", map[string]any{"blueprintId": b.ID}, &d.Triggers); err != nil {
-					return nil, err
+				d := folder.Deployed{Blueprint: b.blueprint(), Foreign: scope != blueprint.ScopeOwn}
+				if source != "" {
+					if d.Triggers, err = r.Triggers(ctx, b.ID); err != nil {
+						return nil, err
+					}
 				}
 				found = append(found, d)
 			}
 		}
 	}
 	return found, nil
+}
+
+// Triggers gives the triggers of a blueprint.
+func (r *remoteServer) Triggers(ctx context.Context, blueprintID string) (list []blueprint.Trigger, err error) {
+	err = r.query(ctx, "blueprintTriggers.list", map[string]any{"blueprintId": blueprintID}, &list)
+	return list, err
 }
 
 // Create stores a new blueprint.
@@ -250,9 +267,9 @@ func (r *remoteServer) Delete(ctx context.Context, id string) error {
 }
 
 // CreateTrigger makes a trigger.
-func (r *remoteServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any) (string, error) {
+func (r *remoteServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	var made blueprint.Trigger
-	err := r.mutate(ctx, "blueprintTriggers.create", map[string]any{"blueprintId": blueprintID, "triggerType": string(kind), "config": config}, &made)
+	err := r.mutate(ctx, "blueprintTriggers.create", map[string]any{"blueprintId": blueprintID, "triggerType": string(kind), "config": config, "isActive": active}, &made)
 	return made.ID, err
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
@@ -14,31 +15,42 @@ import (
 type storeServer struct {
 	store          *store.Store
 	owner          blueprint.Principal
-	organizationID string // "" = the owner's own blueprints
+	organizationID string // "" = the owner's workspace
 	// deleted is told the runs of a blueprint that is gone; changed, unless nil,
 	// that triggers are others.
 	deleted func(ctx context.Context, unfinished []string) error
 	changed func()
 }
 
-// List gives the blueprints of a source.
+// List gives the blueprints of a source in the organization, with their triggers;
+// with "" all of them, without.
 func (s *storeServer) List(ctx context.Context, source string) ([]folder.Deployed, error) {
+	of, err := s.store.Organizations(ctx, s.owner)
+	if err != nil {
+		return nil, err
+	}
+	home, err := homeAmong(of, s.organizationID)
+	if err != nil {
+		return nil, err
+	}
 	var found []folder.Deployed
-	for _, scope := range scopesOf(s.organizationID) {
+	for _, scope := range syncScopes {
 		for page := 1; ; page++ {
 			list, total, err := s.store.ListBlueprints(ctx, s.owner, blueprint.BlueprintFilter{Scope: scope, Source: source, Page: page, Limit: 100})
 			if err != nil {
 				return nil, err
 			}
 			for _, b := range list {
-				if s.organizationID != "" && b.OrganizationID != s.organizationID {
+				if b.OrganizationID != home {
 					continue
 				}
-				of, err := s.store.ListTriggers(ctx, s.owner, b.ID)
-				if err != nil {
-					return nil, err
+				d := folder.Deployed{Blueprint: b, Foreign: scope != blueprint.ScopeOwn}
+				if source != "" {
+					if d.Triggers, err = s.Triggers(ctx, b.ID); err != nil {
+						return nil, err
+					}
 				}
-				found = append(found, folder.Deployed{Blueprint: b, Triggers: of})
+				found = append(found, d)
 			}
 			if page*100 >= total {
 				break
@@ -48,13 +60,34 @@ func (s *storeServer) List(ctx context.Context, source string) ([]folder.Deploye
 	return found, nil
 }
 
-// scopesOf gives the lists in which the blueprints of an organization stand; ""
-// is that of their owner.
-func scopesOf(organizationID string) []blueprint.Scope {
-	if organizationID == "" {
-		return []blueprint.Scope{blueprint.ScopeOwn}
+// syncScopes are the lists in which the blueprints of an organization stand.
+var syncScopes = []blueprint.Scope{blueprint.ScopeOwn, blueprint.ScopeShared}
+
+// homeAmong gives the organization to sync with: the one that is asked for, if it
+// is among those of the owner, or with "" the owner's workspace.
+func homeAmong(of []blueprint.Organization, asked string) (string, error) {
+	var others []string
+	for _, o := range of {
+		switch {
+		case asked == "" && o.Personal, asked == o.ID:
+			return o.ID, nil
+		case !o.Personal && len(others) < 10:
+			others = append(others, o.ID+" "+blueprint.OneLine(o.Name))
+		}
 	}
-	return []blueprint.Scope{blueprint.ScopeOwn, blueprint.ScopeShared}
+	if asked == "" {
+		return "", failed("name an organization with --organization", "the owner has no workspace")
+	}
+	hint := "leave --organization out for the owner's workspace"
+	if len(others) > 0 {
+		hint += ", or take " + strings.Join(others, ", ")
+	}
+	return "", failed(hint, "organization %s is none that the owner is a member of; nothing was changed", asked)
+}
+
+// Triggers gives the triggers of a blueprint.
+func (s *storeServer) Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error) {
+	return s.store.ListTriggers(ctx, s.owner, blueprintID)
 }
 
 // Create stores a new blueprint.
@@ -81,12 +114,12 @@ func (s *storeServer) Delete(ctx context.Context, id string) error {
 }
 
 // CreateTrigger makes a trigger.
-func (s *storeServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any) (string, error) {
+func (s *storeServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	if err := checkTrigger(kind, config); err != nil {
 		return "", err
 	}
 	defer s.tell()
-	trigger, err := s.store.CreateTrigger(ctx, s.owner, blueprintID, kind, config)
+	trigger, err := s.store.AddTrigger(ctx, s.owner, blueprintID, kind, config, active)
 	return trigger.ID, err
 }
 

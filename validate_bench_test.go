@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"blueprintd/blueprint"
 )
@@ -63,25 +62,30 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// The largest map takes no more than ten times as long as one of a tenth, with
-// room for what else the machine does.
+// Ten times as many nodes take ten times as much work: what is allocated tells,
+// by number and, for lists that are gone through again and again, by the looks at
+// the configs of nodes.
 func TestValidateIsLinear(t *testing.T) {
 	types := catalogue()
-	took := func(n int) time.Duration {
+	work := func(n int) (allocated float64, looks int) {
 		m, variables := largeMap(n)
-		least := time.Hour
-		for range 3 {
-			began := time.Now()
-			if issues := blueprint.Validate(m, variables, types, checkConfig); len(issues) > 0 {
-				t.Fatal(issues[0])
-			}
-			least = min(least, time.Since(began))
+		check := func(config map[string]any, untouched func([]any) bool) ([]blueprint.Reference, []blueprint.Issue) {
+			looks++
+			return checkConfig(config, untouched)
 		}
-		return least
+		if issues := blueprint.Validate(m, variables, types, check); len(issues) > 0 {
+			t.Fatal(issues[0])
+		}
+		once := looks
+		return testing.AllocsPerRun(1, func() { blueprint.Validate(m, variables, types, check) }), once
 	}
-	small, large := took(blueprint.MaxNodes/10), took(blueprint.MaxNodes)
-	t.Logf("%v and %v", small, large)
-	if large > 40*small {
-		t.Errorf("%d nodes take %v, a tenth of them %v", blueprint.MaxNodes, large, small)
+	small, few := work(blueprint.MaxNodes / 10)
+	large, many := work(blueprint.MaxNodes)
+	t.Logf("%.0f and %.0f allocations, %d and %d looks at a config", small, large, few, many)
+	if large > 11*small {
+		t.Errorf("%d nodes take %.0f allocations, a tenth of them %.0f", blueprint.MaxNodes, large, small)
+	}
+	if many > 10*few {
+		t.Errorf("%d nodes take %d looks at a config, a tenth of them %d", blueprint.MaxNodes, many, few)
 	}
 }

@@ -43,10 +43,18 @@ func TestWarnings(t *testing.T) {
 		{"set, within an item", file("    - {id: f, type: for-each, title: F, config: {items: '[1]', nodes: [{id: i, type: template, title: I, config: {text: '{{v}}'}}]}}\n"), `uses the variable "v"`,
 			file("    - {id: s, type: set, title: S, config: {values: {v: 1}}}\n    - {id: f, type: for-each, title: F, config: {items: '[1]', nodes: [{id: i, type: template, title: I, config: {text: '{{v}}'}}]}}\n")},
 		{"near name", variable("name: greeting") + file(uses("{{greting}} {{greeting}}")), `did you mean "greeting"?`, variable("name: greeting") + file(uses("{{greeting}}"))},
+		{"item outside", file(uses("{{item ?? 1}}")), "uses item, which is there only for the nodes of a for-each node", file("    - {id: f, type: for-each, title: F, config: {items: '[1]', nodes: [{id: i, type: template, title: I, config: {text: '{{item}} {{= index + 1}}'}}]}}\n")},
+		{"key of the scope", file(uses("{{= execution.ID}}")), `execution has no key "ID"; did you mean "id"?`, file(uses("{{= execution.id + blueprint.title}} {{trigger.headers.x}} {{blueprint.id}}"))},
+		{"key of a node", file(a, uses("{{= nodes.a.outputs.text}}")), `nodes.a has no key "outputs"; did you mean "output"?`, file(a, uses("{{= nodes.a.output.text + nodes[\"a\"][\"output\"].outputs}}"))},
+		{"edge twice", file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}, {source: g, target: a, sourceHandle: 'true'}")), "is the same as edges[0]", file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}, {source: g, target: a, sourceHandle: 'false'}"))},
+		{"method", file("    - {id: h, type: http-request, title: H, config: {method: GETT, url: 'https://example.com/'}}\n"), `did you mean "GET"?`, file("    - {id: h, type: http-request, title: H, config: {method: PURGE, url: 'https://example.com/'}}\n    - {id: i, type: http-request, title: I, config: {method: PUT, url: 'https://example.com/'}}\n")},
+		{"node member beside the right one", file(strings.Replace(a, "title", "confg: {}, title", 1)), `did you mean "config"?`, file(strings.Replace(a, "title", "position: {}, data: {}, style: {}, title", 1))},
+		{"other name", file(strings.Replace(a, "title", "retries: 3, title", 1)), `did you mean "retry"?`, file(strings.Replace(a, "title", "tries: 3, title", 1))},
+		{"name with _", file(strings.Replace(a, "title", "time_out: 3, title", 1)), `did you mean "timeoutMs"?`, file(a)},
 		{"handle that is not", file(gate, a, edges("{source: g, target: a, sourceHandle: yes}")), `has no handle "yes"`, file(gate, a, edges("{source: g, target: a, sourceHandle: 'true'}"))},
-		{"never runs", file(gate, a, edges("{source: g, target: a, sourceHandle: error}")), "never runs: no edge", file(strings.Replace(gate, "title", "onError: branch, title", 1), a, edges("{source: g, target: a, sourceHandle: error}"))},
-		{"fed by dead edges", file(gate, a, b, edges("{source: g, target: a, sourceHandle: error}, {source: a, target: b}")), "blueprint_map.nodes[2]: never runs", file(gate, a, b, edges("{source: g, target: a, sourceHandle: error}, {source: a, target: b}, {source: g, target: b}"))},
-		{"behind stop", file(stop, a, edges("{source: s, target: a}")), "is never taken: the source ends the run", file(a, stop, edges("{source: a, target: s}"))},
+		{"never runs", file(gate, a, edges("{source: g, target: a, sourceHandle: error}")), `, so the node "a" never runs`, file(strings.Replace(gate, "title", "onError: branch, title", 1), a, edges("{source: g, target: a, sourceHandle: error}"))},
+		{"fed by dead edges", file(gate, a, b, edges("{source: g, target: a, sourceHandle: error}, {source: a, target: b}")), `so the node "a" never runs, nor what only follows it (1)`, file(gate, a, b, edges("{source: g, target: a, sourceHandle: error}, {source: a, target: b}, {source: g, target: b}"))},
+		{"behind stop", file(stop, a, edges("{source: s, target: a}")), "never runs: the source ends the run", file(a, stop, edges("{source: a, target: s}"))},
 		{"in a row behind stop", file(stop, a), `never runs: the node "s" before it ends the run`, file(strings.Replace(stop, "title", "disabled: true, title", 1), a)},
 		{"disabled", file(strings.Replace(gate, "title", "disabled: true, title", 1), a, edges("{source: g, target: a, sourceHandle: 'true'}")), "a disabled node takes only edges", file(strings.Replace(gate, "title", "disabled: true, title", 1), a, edges("{source: g, target: a}"))},
 		{"alone", file(gate, a, b, edges("{source: g, target: a}")), "is joined to no other node", file(gate, a, b)},
@@ -62,6 +70,7 @@ func TestWarnings(t *testing.T) {
 		{"file member", "tittle: x\n" + file(a), `did you mean`, file(a)},
 		{"secret default", variable("name: v, secret: true, default: hush-hush") + file(uses("{{v}}")), "is a secret that stands in the file", variable("name: v, secret: true, default: null") + file(uses("{{v}}"))},
 		{"open webhook", file(a) + "triggers: [{triggerType: webhook}]\n", "has no secret", file(a) + "triggers: [{triggerType: webhook, config: {secret: shared-with-them}}]\n"},
+		{"open webhook, unsaid", file(a) + "triggers: [{triggerType: webhook}]\n", "secret: \"\" says that this is meant", file(a) + "triggers: [{triggerType: webhook, config: {secret: \"\"}}]\n"},
 		{"open webhook, off", file(a) + "triggers: [{triggerType: webhook, config: {respond: wait}}]\n", "has no secret", file(a) + "triggers: [{triggerType: webhook, isActive: false}]\n"},
 	} {
 		if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || strings.Contains(told, "error ") && c.name != "near node" && c.name != "file member" {
@@ -97,6 +106,11 @@ func TestSecretsInPlainText(t *testing.T) {
 		{"x", j("-----BEGIN RSA PRIV", "ATE KEY-----\nMIIB\n-----END"), "a private key"},
 		{"x", j("ey", "J0123456789.eyJ0123456789.abcdefghijk"), "a JSON web token"},
 		{"x", "postgres://ada:swordfish@db.example.com/x", "an address with a password"},
+		{"x", "https://example.com/v1?a=1&api_key=abcdef012345&b=2", "a secret in an address"},
+		{"x", "see https://example.com/v1?access-token=abcdef012345 there", "a secret in an address"},
+		{"x", j("s", "k-proj-0123456789abcdefghij and gh", "p_0123456789abcdefghijABCDEFGHIJ012345"), "an API key"},
+		{"x", "https://example.com/v1?api_key={{key}}&token=abc{{rest}}&tokens=abcdef012345", ""},
+		{"x", "https://example.com/v1?pageToken=abcdef012345&key=abcdefgh&password=", ""},
 		{"Authorization", "Bearer 0123456789", "credentials"},
 		{"authorization", "Basic YWRhOnN3b3JkZmlzaA==", "credentials"},
 		{"password", "swordfish", "a secret"},
@@ -131,7 +145,7 @@ func TestSecretsInPlainText(t *testing.T) {
 		for _, issue := range r.issues {
 			if strings.Contains(issue.Message, "looks like ") {
 				told, secret = issue.Message, true
-				if shown := document.ExcerptOf(issue) + document.Point(issue); strings.Contains(shown, c.value) || !strings.Contains(shown, "****") {
+				if shown := document.ExcerptOf(issue) + document.Point(issue); strings.Contains(shown, c.value) || strings.Contains(shown, "0123456789") || strings.Contains(shown, "012345") || !strings.Contains(shown, "****") {
 					t.Errorf("%s is shown: %s", c.want, shown)
 				}
 			}

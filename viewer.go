@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/subtle"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -77,7 +78,11 @@ func newViewer(ctx context.Context, address string, f *runfile.File, log io.Writ
 	types := catalogue()
 	service := &rpc.Service{
 		Store: s.store, Runner: frozenRunner{f, row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: checkConfig, IDs: source, APIHost: s.apiHost,
-		Frozen: errFrozen, Info: func() rpc.ServerInfo { return s.info(began) },
+		Frozen: errFrozen, Info: func() rpc.ServerInfo {
+			info := s.info(began)
+			info.Sandbox = f.Run.Sandbox // the page says so of where the run was
+			return info
+		},
 	}
 	s.dashboard = s.newDashboard(service, rpc.NewLimiter(clock.Real{}, 50, 200))
 	s.rpc = s.dashboard // it words refusals; API keys open nothing
@@ -135,6 +140,10 @@ func (v *viewer) run(ctx context.Context, ready func(url string) error) (err err
 func (v *viewer) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /open/{token}", v.open)
+	mux.HandleFunc("HEAD /open/{token}", func(w http.ResponseWriter, _ *http.Request) { // what previews a link does not use it up
+		w.Header().Set("Allow", http.MethodGet)
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	})
 	mux.HandleFunc("/", v.server.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v.server.dashboard.Serves(r) {
@@ -154,6 +163,7 @@ func (v *viewer) open(w http.ResponseWriter, r *http.Request) {
 		s.nothingHere(w, r)
 		return
 	}
+	cookie := rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}
 	v.mu.Lock()
 	first := !v.used
 	v.used = true
@@ -165,7 +175,11 @@ func (v *viewer) open(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, "the run cannot be shown", http.StatusInternalServerError)
 			return
 		}
-		rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}.Keep(w, r, token)
+		cookie.Keep(w, r, token)
+	} else if _, err := s.store.AuthenticateSession(r.Context(), cookie.Token(r)); err != nil {
+		w.WriteHeader(http.StatusGone)
+		fmt.Fprintln(w, "This address was used. Run blueprintd open again for another one.")
+		return
 	}
 	http.Redirect(w, r, "/runs/"+v.file.Run.ID, http.StatusSeeOther)
 }

@@ -102,10 +102,18 @@ func look(t *testing.T, f *runfile.File, run, id string, status blueprint.Status
 	if code, _, _ := other.get(t, v.server.apiHost()+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d", code)
 	}
+	if response, err := other.Head(link); err != nil || response.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD: %v %v", response, err)
+	}
 	if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/runs/"+run {
 		t.Errorf("the address led to %d %s", code, path)
 	}
-	other.get(t, link)
+	if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/runs/"+run {
+		t.Errorf("once more the address led to %d %s", code, path)
+	}
+	if code, _, body := other.get(t, link); code != http.StatusGone || !strings.Contains(body, "blueprintd open again") {
+		t.Errorf("the address for somebody else: %d %s", code, body)
+	}
 	if code, _ := other.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
 		t.Errorf("the address signed in twice: %d", code)
 	}

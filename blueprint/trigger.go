@@ -25,6 +25,9 @@ type Trigger struct {
 	Config      map[string]any `json:"config"`
 	IsActive    bool           `json:"is_active"`
 	CreatedBy   string         `json:"created_by"`
+	// Edited names the keys of Config that were changed since the blueprint was
+	// last made from its source; only lists for those who manage it have it.
+	Edited []string `json:"edited,omitempty"`
 }
 
 // BreakerPause is how long a trigger that strangers can reach stays off once the

@@ -2,7 +2,6 @@ package blueprint
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -18,6 +17,7 @@ type Reference struct {
 	Path     []any  // from config
 	Name     string // top level
 	NodeID   string // of nodes.<id>; "" for other names
+	Key      string // behind a name of ScopeKeys, if it is spelled out
 	Optional bool   // it has a default
 	Spot     Spot   // where in the string at Path
 }
@@ -279,47 +279,4 @@ func (v *validator) knows(name string) bool {
 		}
 	}
 	return false
-}
-
-// maxHints is for how many names a nearer one is looked for.
-const maxHints = 50
-
-// meant is DidYouMean for the name of a variable, meantNode for that of a node.
-func (v *validator) meant(name string) string {
-	if v.found.hints++; v.found.hints > maxHints {
-		return ""
-	}
-	var known []string
-	for o := v; o != nil; o = o.outer {
-		known = slices.AppendSeq(known, maps.Keys(o.known))
-	}
-	slices.Sort(known)
-	return DidYouMean(name, known)
-}
-
-func (v *validator) meantNode(id string) string {
-	if v.found.hints++; v.found.hints > maxHints {
-		return ""
-	}
-	return DidYouMean(id, slices.Sorted(maps.Keys(v.index)))
-}
-
-// reference tells what is doubtful about something that node i refers to.
-func (v *validator) reference(i int, ref Reference) (message, severity string) {
-	if _, here := v.index[ref.NodeID]; !here && v.outer != nil && ref.NodeID != "" {
-		return v.outer.reference(v.at, ref) // what leads to the node that runs this map leads here
-	}
-	switch to, exists := v.index[ref.NodeID]; {
-	case !v.knows(ref.Name) && !ref.Optional:
-		return fmt.Sprintf("uses the variable %q, which is not declared: every run must be given it", ref.Name) + v.meant(ref.Name), SeverityWarning
-	case ref.NodeID == "":
-		return "", ""
-	case !exists && ref.Optional:
-		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityWarning
-	case !exists:
-		return fmt.Sprintf("refers to the node %q, which does not exist", ref.NodeID) + v.meantNode(ref.NodeID), SeverityError
-	case v.graph != nil && !v.leads(to, i):
-		return fmt.Sprintf("refers to the node %q, which does not lead to this one: its output is never there", ref.NodeID), SeverityWarning
-	}
-	return "", ""
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -60,12 +61,30 @@ var (
 	variableMembers = []string{"name", "type", "default", "description", "required", "secret"}
 )
 
-// misspelt finds members with a name near one that is not there.
+// otherNames are what some members are often called.
+var otherNames = map[string]string{"retries": "retry", "attempts": "maxAttempts", "configuration": "config"}
+
+// meantMember gives the hint for the name of a member that means nothing: those
+// that are not there are meant rather than those that are.
+func meantMember(name string, absent, present []string) string {
+	plain := strings.NewReplacer("_", "", "-", "").Replace(name)
+	for _, known := range [][]string{absent, present} {
+		if other := otherNames[strings.ToLower(plain)]; slices.Contains(known, other) {
+			return "; did you mean " + strconv.Quote(other) + "?"
+		}
+		if hint := DidYouMean(plain, known); hint != "" {
+			return hint
+		}
+	}
+	return ""
+}
+
+// misspelt finds members with a name near one that means something.
 func misspelt(object map[string]any, members []string, found func(name, message string)) {
 	if len(object) > 100 {
 		return
 	}
-	var unknown, absent []string
+	var unknown, absent, present []string
 	for name := range object {
 		if !slices.Contains(members, name) && name != "id" {
 			unknown = append(unknown, name)
@@ -77,11 +96,13 @@ func misspelt(object map[string]any, members []string, found func(name, message 
 	for _, name := range members {
 		if _, given := object[name]; !given {
 			absent = append(absent, name)
+		} else if len(name) > 3 {
+			present = append(present, name)
 		}
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		if hint := DidYouMean(name, absent); hint != "" {
+		if hint := meantMember(name, absent, present); hint != "" {
 			found(name, "means nothing here"+hint)
 		}
 	}

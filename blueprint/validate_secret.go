@@ -10,8 +10,8 @@ import (
 
 // secretShape is what the secrets of a service look like.
 type secretShape struct {
-	mark    string // what each has in it; only then the pattern is tried
-	pattern *regexp.Regexp
+	mark    string         // what each has in it; only then the pattern is tried
+	pattern *regexp.Regexp // of the secret, or with a group for it
 	what    string
 }
 
@@ -33,6 +33,7 @@ var secretShapes = []secretShape{
 	{"PRIVATE KEY-----", regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*`), "a private key"},
 	{"eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), "a JSON web token"},
 	{"://", regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s/?#:@{}]*:[^\s/?#@{}]+@[^\s/?#@{}]`), "an address with a password"},
+	{"=", regexp.MustCompile(`(?i)[?&](?:x-)?(?:api[_-]?(?:key|token|secret)|(?:(?:access|refresh|auth|bearer|bot)[_-]?)?token|passw(?:or)?d|passphrase|(?:(?:client|signing)[_-]?)?secret|(?:private|secret)[_-]?key)=([^\s&#{}"'<>)]{6,})(?:$|[\s&#"'<>)])`), "a secret in an address"},
 }
 
 // secretKeys are the keys whose values are secrets, in lower case without - and _.
@@ -70,19 +71,37 @@ func plainSecrets(path []any, key string, value any, untouched func([]any) bool,
 	}
 }
 
+// find gives where in a text a secret of the shape stands; ok is false without one.
+func (s *secretShape) find(text string) (from, to int, ok bool) {
+	if !strings.Contains(text, s.mark) {
+		return 0, 0, false
+	}
+	at := s.pattern.FindStringSubmatchIndex(text)
+	if at == nil {
+		return 0, 0, false
+	}
+	from, to = at[len(at)-2], at[len(at)-1]
+	return from, to, telling(text[from:to], s)
+}
+
 // plainSecret tells what kind of secret stands in a text, and where; "" for none.
+// When there is more than one, all of the text is meant.
 func plainSecret(key, text string, kept bool) (what string, spot Spot) {
 	for i := range secretShapes {
-		shape := &secretShapes[i]
-		if !strings.Contains(text, shape.mark) {
+		from, to, ok := secretShapes[i].find(text)
+		if !ok {
 			continue
 		}
-		if at := shape.pattern.FindStringIndex(text); at != nil && telling(text[at[0]:at[1]], shape) {
-			before := text[:at[0]]
-			line := before[strings.LastIndexByte(before, '\n')+1:]
-			return shape.what, Spot{
-				Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(line) + 1, Length: utf8.RuneCountInString(text[at[0]:at[1]]), Secret: true,
+		for j := range secretShapes {
+			_, _, before := secretShapes[j].find(text[:from])
+			_, _, behind := secretShapes[j].find(text[to:])
+			if before || behind {
+				return secretShapes[i].what, Spot{Secret: true}
 			}
+		}
+		line := text[strings.LastIndexByte(text[:from], '\n')+1 : from]
+		return secretShapes[i].what, Spot{
+			Line: strings.Count(text[:from], "\n") + 1, Column: utf8.RuneCountInString(line) + 1, Length: utf8.RuneCountInString(text[from:to]), Secret: true,
 		}
 	}
 	if kept || strings.Contains(text, "{{") || len(key) > 64 {

@@ -6,46 +6,88 @@ import (
 	"strconv"
 )
 
-// edges warns of edges that are never taken, and of nodes that therefore never
-// run.
+// edges warns of edges that are there twice, of those that are never taken, with
+// the nodes that therefore never run, and of nodes without any.
 func (v *validator) edges(m *Map) {
-	cases := map[*Node]map[string]bool{} // the handles of each node's cases
-	dead := make([]bool, len(m.Edges))
+	cases := map[*Node]map[string]bool{}      // the handles of each node's cases
+	reasons := make([]string, len(m.Edges))   // why it is never taken
+	first := make(map[Edge]int, len(m.Edges)) // the edges, without their ids
 	for i, edge := range m.Edges {
-		source := &m.Nodes[v.index[edge.Source]]
-		if reason := v.neverTaken(source, edge.Handle, cases); reason != "" {
-			dead[i] = true
-			path := []any{"edges", i}
-			if edge.Handle != "" {
-				path = append(path, "sourceHandle")
-			}
-			v.add(Issue{Path: path, NodeID: source.ID, Message: "is never taken: " + reason, Severity: SeverityWarning})
+		reasons[i] = v.neverTaken(&m.Nodes[v.index[edge.Source]], edge.Handle, cases)
+		edge.ID = ""
+		if same, twice := first[edge]; twice {
+			v.add(Issue{Path: []any{"edges", i}, NodeID: edge.Source, Message: fmt.Sprintf("is the same as edges[%d]: one of them is enough", same), Severity: SeverityWarning})
+		} else {
+			first[edge] = i
 		}
 	}
-	if v.graph == nil {
-		return
+	lost := map[int]string{}
+	if v.graph != nil && !m.Sequential() {
+		lost = v.lost(m, reasons)
 	}
-	if m.Sequential() {
+	for i, reason := range reasons {
+		if reason == "" {
+			continue
+		}
+		path := []any{"edges", i}
+		if m.Edges[i].Handle != "" {
+			path = append(path, "sourceHandle")
+		}
+		v.add(Issue{Path: path, NodeID: m.Edges[i].Source, Message: "is never taken" + lost[i] + ": " + reason, Severity: SeverityWarning})
+	}
+	switch {
+	case v.graph == nil:
+	case m.Sequential():
 		v.behindStop(m)
-		return
+	case len(m.Nodes) > 1:
+		for i := range m.Nodes {
+			if node := &m.Nodes[i]; !node.Disabled && len(v.graph.in[i]) == 0 && len(v.graph.out[i]) == 0 {
+				v.add(Issue{Path: []any{"nodes", i}, NodeID: node.ID, Message: "is joined to no other node: it runs at the start, beside the rest", Severity: SeverityWarning})
+			}
+		}
 	}
+}
+
+// lost tells, for edges that are never taken, which node therefore never runs,
+// and how many behind it. Where several edges keep a node from running it is told
+// of the last, and a node behind several of those is counted for the first.
+func (v *validator) lost(m *Map, reasons []string) map[int]string {
+	g := v.graph
 	runs := make([]bool, len(m.Nodes))
-	for _, i := range v.graph.order { // its edges are numbered as those of the map
-		runs[i] = len(v.graph.in[i]) == 0
-		for _, e := range v.graph.in[i] {
-			runs[i] = runs[i] || runs[v.graph.edges[e].from] && !dead[e]
+	for _, i := range g.order { // its edges are numbered as those of the map
+		runs[i] = len(g.in[i]) == 0
+		for _, e := range g.in[i] {
+			runs[i] = runs[i] || runs[g.edges[e].from] && reasons[e] == ""
 		}
 	}
-	for i := range m.Nodes {
-		node := &m.Nodes[i]
-		switch {
-		case node.Disabled:
-		case !runs[i]:
-			v.add(Issue{Path: []any{"nodes", i}, NodeID: node.ID, Message: "never runs: no edge that leads to it is ever taken", Severity: SeverityWarning})
-		case len(m.Nodes) > 1 && len(v.graph.in[i]) == 0 && len(v.graph.out[i]) == 0:
-			v.add(Issue{Path: []any{"nodes", i}, NodeID: node.ID, Message: "is joined to no other node: it runs at the start, beside the rest", Severity: SeverityWarning})
+	told, counted := map[int]string{}, make([]bool, len(m.Nodes))
+	for _, i := range g.order {
+		last := -1
+		for _, e := range g.in[i] {
+			if reasons[e] != "" {
+				last = max(last, e)
+			}
+		}
+		if runs[i] || counted[i] || last < 0 {
+			continue
+		}
+		counted[i] = true
+		behind := 0
+		for queue := []int{i}; len(queue) > 0; queue = queue[1:] {
+			for _, e := range g.out[queue[0]] {
+				if to := g.edges[e].to; !runs[to] && !counted[to] {
+					counted[to] = true
+					behind++
+					queue = append(queue, to)
+				}
+			}
+		}
+		told[last] = fmt.Sprintf(", so the node %s never runs", strconv.Quote(m.Nodes[i].ID))
+		if behind > 0 {
+			told[last] += fmt.Sprintf(", nor what only follows it (%d)", behind)
 		}
 	}
+	return told
 }
 
 // behindStop warns of what stands behind a stop node where nodes run one after

@@ -35,6 +35,12 @@ var variableName = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 // ReservedNames are the names of the scope that no variable may take.
 var ReservedNames = []string{"inputData", "input", "nodes", "item", "index", "execution", "blueprint", "trigger", "now"}
 
+// ScopeKeys are the keys of the names of the scope that have no others; of nodes,
+// those behind the id of a node.
+var ScopeKeys = map[string][]string{
+	"nodes": {"output"}, "execution": {"id"}, "blueprint": {"id", "title"}, "trigger": {"id", "type", "headers"},
+}
+
 // ParseVariables reads environment_variables as Decode gives them. Issue paths
 // start at the array. A secret whose default is null has none.
 func ParseVariables(list []any) ([]Variable, []Issue) {

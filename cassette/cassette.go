@@ -27,10 +27,11 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/runfile"
 )
 
 // Format is what a cassette calls itself.
-const Format = "blueprintd-cassette/1"
+const Format = runfile.CassetteFormat
 
 // The bounds of a cassette.
 const (
@@ -38,19 +39,11 @@ const (
 	MaxExchanges = 100_000
 )
 
-// Cassette is what was recorded.
-type Cassette struct {
-	Format      string                `json:"format"`
-	Exchanges   []blueprint.Exchange  `json:"exchanges"`
-	Connections map[string]Connection `json:"connections"`
-}
+// Cassette is what was recorded; the files of runs hold the same.
+type Cassette = runfile.Cassette
 
 // Connection is a connection that the run opened, without its secrets.
-type Connection struct {
-	Name   string                   `json:"name"`
-	Type   blueprint.ConnectionType `json:"type"`
-	Config map[string]any           `json:"config"`
-}
+type Connection = runfile.Connection
 
 // New makes a cassette.
 func New(exchanges []blueprint.Exchange, connections map[string]Connection) *Cassette {
@@ -111,20 +104,6 @@ func From(value any) (*Cassette, error) {
 		}
 	}
 	return c, nil
-}
-
-// Bytes gives the file.
-func (c *Cassette) Bytes() ([]byte, error) {
-	data, err := blueprint.Encode(c)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
 }
 
 // convert decodes a plain JSON value into a struct, numbers with their digits.

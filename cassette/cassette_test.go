@@ -2,6 +2,7 @@ package cassette
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/smtp"
@@ -14,6 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/schema"
 	"blueprintd/outbound"
+	"blueprintd/runfile"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -115,7 +117,8 @@ node "z": call GET https://x.example/3: was recorded, and did not happen`
 
 func TestWhatCountsAsTheSame(t *testing.T) {
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
-	r := Rules{From: from, To: from.Add(time.Hour)}
+	known := "11111111-0000-4000-8000-000000000001"
+	r := Rules{Passing: runfile.NewPassing(from, from.Add(time.Hour), nil, known)}
 	for _, test := range []struct {
 		recorded, got string
 		same          bool
@@ -124,10 +127,18 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 		{"a***a", "a", false},
 		{"exec_1_01hf7yat000000000000000000 x", "exec_2_01hf7yat000000000000000009 x", true},
 		{"2030-01-01T00:30:00.000Z", "2031-01-01T00:00:00.000Z", true}, {"2030-01-02T00:00:00Z", "2031-01-01T00:00:00Z", false},
+		{"Sent at 2030-01-01T00:30:00.000Z.", "Sent at 2031-01-01T00:00:00Z.", true}, {"Sent at 2030-01-01T00:30:00.000Z.", "Sent.", false},
+		{"Tue, 01 Jan 2030 00:30:00 GMT", "Wed, 01 Jan 2031 00:30:00 GMT", true}, {"order-1893457800000", "order-1893457800009", true}, {"order-1093457800000", "order-1893457800009", false},
+		{"of 11111111-0000-4000-8000-000000000002", "of 11111111-0000-4000-8000-000000000003", true}, {"of " + known, "of 11111111-0000-4000-8000-000000000003", false},
 		{"https://x/?k=%2A%2A%2A&b=1", "https://x/?k=5&b=1", true},
 	} {
 		if got := r.text(test.recorded, test.got); got != test.same {
 			t.Errorf("%s and %s: %t", test.recorded, test.got, got)
+		}
+	}
+	for recorded, same := range map[json.Number]bool{"1893457800000": true, "1893457800": true, "1093457800": false, "5": false} {
+		if got := r.Compare("a", "output", recorded, json.Number("1893457800123")); (len(got) == 0) != same {
+			t.Errorf("%s: %v", recorded, got)
 		}
 	}
 }

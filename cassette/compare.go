@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
-	"time"
+
+	"blueprintd/runfile"
 )
 
 // Difference is one way in which a run is not like its recording.
 type Difference struct {
 	Node     string // its address; "" = the run as a whole
 	What     string // such as "output" or "call POST https://... body"
+	Carried  bool   // it is in the headers or the body of a call
 	Path     []any  // within that
 	Expected any    // as it was recorded
 	Got      any
@@ -23,30 +24,22 @@ type Difference struct {
 }
 
 // Rules say what counts as the same besides what is equal: "***" in a recording
-// stands for any text, the id of an execution for that of any other, and an
-// instant of the recorded run for any instant.
+// stands for any text, and what passes with the run, such as an instant of it or
+// an id that it made up, for any other of its kind, alone or inside a text.
 type Rules struct {
-	// From and To are when the recorded run began and ended; zero when nobody
-	// knows, and then instants are compared as texts.
-	From, To time.Time
+	// Passing tells what passes.
+	Passing runfile.Passing
 }
 
 // Mask stands for a secret in a recording.
 const Mask = "***"
-
-var executionID = regexp.MustCompile(`exec_[0-9]+_[0-9a-z]{26}`)
 
 // text compares two texts.
 func (r Rules) text(recorded, got string) bool {
 	if recorded == got || recorded == Mask {
 		return true
 	}
-	if r.instant(recorded) {
-		if _, err := time.Parse(time.RFC3339Nano, got); err == nil {
-			return true
-		}
-	}
-	recorded, got = executionID.ReplaceAllLiteralString(recorded, "exec"), executionID.ReplaceAllLiteralString(got, "exec")
+	recorded, got = r.Passing.Blank(recorded, got)
 	recorded = strings.ReplaceAll(recorded, "%2A%2A%2A", Mask) // in an address
 	if recorded == got {
 		return true
@@ -64,15 +57,6 @@ func (r Rules) text(recorded, got string) bool {
 		rest = rest[at+len(part):]
 	}
 	return strings.HasSuffix(rest, parts[len(parts)-1])
-}
-
-// instant tells whether a text is an instant of the recorded run.
-func (r Rules) instant(text string) bool {
-	if r.From.IsZero() {
-		return false
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	return err == nil && !at.Before(r.From) && (r.To.IsZero() || !at.After(r.To))
 }
 
 // Compare tells where a value differs from the recorded one, at most 20 places.
@@ -130,6 +114,10 @@ func (c *comparison) value(path []any, recorded, got any) {
 		if have, ok := got.(string); ok && c.rules.text(want, have) {
 			return
 		}
+	case json.Number:
+		if have, ok := got.(json.Number); ok && (Same(want, have) || whole(have) && c.rules.Passing.Number(want)) {
+			return
+		}
 	default:
 		if Same(recorded, got) {
 			return
@@ -143,6 +131,11 @@ func (c *comparison) differ(d Difference) {
 		d.Node, d.What = c.node, c.what
 		c.found = append(c.found, d)
 	}
+}
+
+func whole(n json.Number) bool {
+	_, err := n.Int64()
+	return err == nil
 }
 
 // Same tells whether two values that hold no others are equal; numbers are

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,7 +48,7 @@ func (p *Player) find(address, method, url string) int {
 		if p.used[i] {
 			continue
 		}
-		matches := x.Request.Method == method && p.Rules.text(x.Request.URL, url)
+		matches := p.matches(i, method, url)
 		if address != "" && x.NodeID == address {
 			if matches {
 				return i
@@ -64,6 +65,11 @@ func (p *Player) find(address, method, url string) int {
 		return own
 	}
 	return same
+}
+
+func (p *Player) matches(i int, method, url string) bool {
+	asked := &p.list[i].Request
+	return asked.Method == method && p.Rules.text(asked.URL, url)
 }
 
 // take uses up the exchange that answers a request, and notes where the two
@@ -98,6 +104,35 @@ func (p *Player) Differences() []Difference {
 		}
 	}
 	return out
+}
+
+// Calls leaves of differences those that tell of a call which is another one, or
+// is missing, and not of what it carries.
+func Calls(found []Difference) []Difference {
+	return slices.DeleteFunc(slices.Clone(found), func(d Difference) bool { return d.Carried })
+}
+
+// Pass uses up the exchange that would have answered a request which something
+// else answers, if there is one of the same method and URL.
+func (p *Player) Pass(address, method, url string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := p.find(address, method, url); i >= 0 && p.matches(i, method, url) {
+		p.used[i] = true
+	}
+}
+
+// PassNode uses up the exchanges of a node whose work something else does, and of
+// the nodes within it.
+func (p *Player) PassNode(address string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.list {
+		at := p.list[i].NodeID
+		if within, is := strings.CutPrefix(at, address); is && (within == "" || within[0] == '[' || within[0] == '/') {
+			p.used[i] = true
+		}
+	}
 }
 
 // RoundTrip answers an HTTP request.

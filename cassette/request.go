@@ -34,7 +34,7 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 		if sent && r.text(recorded.Headers[name], value) {
 			continue
 		}
-		d := Difference{Node: node, What: what + " header " + name, Expected: recorded.Headers[name]}
+		d := Difference{Node: node, What: what + " header " + name, Carried: true, Expected: recorded.Headers[name]}
 		if sent {
 			d.Got = value
 		}
@@ -43,7 +43,25 @@ func (r Rules) request(node string, recorded, got *blueprint.ExchangeRequest) []
 	if recorded.Method == Mail || recorded.Cut {
 		return found // how it is packed, and what is beyond the end, tells nothing
 	}
-	return append(found, r.Compare(node, what+" body", recorded.Body, got.Body)...)
+	body := r.Compare(node, what+" body", nameless(recorded.Body), nameless(got.Body))
+	for i := range body {
+		body[i].Carried = true
+	}
+	return append(found, body...)
+}
+
+// nameless gives the message that begins a session with an MCP server without which
+// release of this program sends it.
+func nameless(body any) any {
+	message, _ := body.(map[string]any)
+	params, _ := message["params"].(map[string]any)
+	if message["method"] != "initialize" || params["clientInfo"] == nil {
+		return body
+	}
+	message, params = maps.Clone(message), maps.Clone(params)
+	delete(params, "clientInfo")
+	message["params"] = params
+	return message
 }
 
 // short writes a value in at most about 200 characters.

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,7 +20,7 @@ func Target(value any, now time.Time) (time.Time, error) {
 	object, ok := value.(map[string]any)
 	by, hasBy := object["by"]
 	to, hasTo := object["to"]
-	if !ok || hasBy == hasTo {
+	if !ok || hasBy == hasTo || len(object) > 1 {
 		return time.Time{}, errors.New(`write {"by": "36h"} or {"to": "2030-01-01T00:00:00Z"}`)
 	}
 	key, target := "to", time.Time{}
@@ -34,8 +35,16 @@ func Target(value any, now time.Time) (time.Time, error) {
 		}
 		target = at
 	} else {
-		text, _ := by.(string)
+		text, isText := by.(string)
+		if number, isNumber := by.(json.Number); isNumber {
+			return time.Time{}, fmt.Errorf(`by: must be a text such as "%ss"`, shown(number.String()))
+		} else if !isText {
+			return time.Time{}, errors.New(`by: must be a text such as "3600s"`)
+		}
 		step, err := parseDays(text)
+		if days, isDays := strings.CutSuffix(text, "d"); isDays && err != nil && days != "" && strings.Trim(days, "0123456789") == "" {
+			return time.Time{}, fmt.Errorf("by: %q is too far; at most %dd at once", shown(text), maxDays)
+		}
 		if err != nil || step < 0 {
 			return time.Time{}, fmt.Errorf(`by: %q is no duration forwards; write "36h", "90s" or "7d"`, shown(text))
 		}
@@ -56,11 +65,14 @@ func shown(text string) string {
 	return text
 }
 
+// maxDays is the largest number of days at once.
+const maxDays = 36_500
+
 // parseDays reads a Go duration, or a whole number of days as in 7d.
 func parseDays(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)
-		if err == nil && n >= 0 && n <= 36_500 {
+		if err == nil && n >= 0 && n <= maxDays {
 			return time.Duration(n) * 24 * time.Hour, nil
 		}
 	}

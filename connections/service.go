@@ -43,7 +43,7 @@ type Store interface {
 	ConnectionUser(ctx context.Context, userID string) (blueprint.User, error)
 }
 
-// Options sets a Service up; all but Probe and Logger must be given.
+// Options sets a Service up; all but Probe, Instead and Logger must be given.
 type Options struct {
 	Store Store
 	HTTP  *outbound.Client
@@ -58,6 +58,9 @@ type Options struct {
 	// Probe begins a session with an MCP server and gives the name that it has
 	// for itself; nil when this program cannot.
 	Probe func(ctx context.Context, open *blueprint.OpenConnection) (server string, err error)
+	// Instead gives where people are sent in place of the sign-in page of a
+	// service; nil sends them there.
+	Instead func(page string) string
 	// Logger hears of what is wrong here; nil is nobody.
 	Logger *slog.Logger
 }

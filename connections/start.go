@@ -117,7 +117,11 @@ func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.S
 	if err != nil {
 		return "", nil, err
 	}
-	return c.config(way.Redirect, oauth2.AuthStyleInParams).AuthCodeURL(state, oauth2.S256ChallengeOption(way.Verifier)), nil, nil
+	next := c.config(way.Redirect, oauth2.AuthStyleInParams).AuthCodeURL(state, oauth2.S256ChallengeOption(way.Verifier))
+	if s.Instead != nil {
+		next = s.Instead(next)
+	}
+	return next, nil, nil
 }
 
 // broken logs what went wrong, unless the fault lies with the service that was

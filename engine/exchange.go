@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"blueprintd/blueprint"
@@ -16,7 +15,7 @@ import (
 func (a *attempt) outbound(ctx context.Context) context.Context {
 	r := a.run
 	ctx = outbound.WithCaller(ctx, outbound.Caller{
-		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.address, NodeType: a.node.Type, Attempt: a.number,
+		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, Address: a.address, NodeType: a.node.Type, Attempt: a.number, Secrets: &r.masker,
 	})
 	if r.begin.Record {
 		ctx, a.tape = outbound.WithTape(ctx, r.engine.Clock.Now)
@@ -50,9 +49,11 @@ func (a *attempt) exchanges(e *entry) {
 
 // keep takes over the exchanges of an entry. r.mu is held.
 func (r *run) keep(e *entry) {
+	before := r.taped
 	for i := range e.Exchanges {
 		r.taped += heft(&e.Exchanges[i])
 	}
+	r.engine.holdTape(r, r.taped-before)
 	r.exchanges = append(r.exchanges, e.Exchanges...)
 	r.tapeFull = r.tapeFull || e.Dropped
 }
@@ -157,43 +158,11 @@ func (s *stored) reusedExchanges(kept []step) (list []blueprint.Exchange) {
 	return list
 }
 
-// maskedExchanges takes the secrets out of exchanges. Of a text that was cut the
-// end is left out, which may be the beginning of one.
+// maskedExchanges takes the secrets out of exchanges.
 func maskedExchanges(m *secret.Masker, list []blueprint.Exchange) []blueprint.Exchange {
 	list = slices.Clone(list)
-	if m == nil {
-		return list
-	}
 	for i := range list {
-		x := &list[i]
-		x.Request.URL, x.Request.Headers, x.Request.Body = m.Address(x.Request.URL), maskedHeaders(m, x.Request.Headers), maskedBody(m, x.Request.Body, x.Request.Cut)
-		x.Error = m.Text(x.Error)
-		if x.Response != nil {
-			answer := *x.Response
-			answer.Headers, answer.Body = maskedHeaders(m, answer.Headers), maskedBody(m, answer.Body, answer.Cut)
-			x.Response = &answer
-		}
+		list[i] = m.Exchange(list[i])
 	}
 	return list
-}
-
-func maskedBody(m *secret.Masker, body any, cut bool) any {
-	text, ok := body.(string)
-	switch {
-	case ok && cut:
-		return m.Cut(text)
-	case ok:
-		return m.Address(text) // or a form, whose fields are like those of a query
-	case cut:
-		return m.CutValue(body)
-	}
-	return m.Value(body)
-}
-
-func maskedHeaders(m *secret.Masker, headers map[string]string) map[string]string {
-	headers = maps.Clone(headers)
-	for name, value := range headers {
-		headers[name] = m.Address(value)
-	}
-	return headers
 }

@@ -48,3 +48,27 @@ func TestLargeInputsLeaveRoomForSmallOnes(t *testing.T) {
 		w.wait(small)
 	})
 }
+
+// What a recorded run has exchanged takes room like its input, and gives it back.
+func TestTapesInMemoryAreCounted(t *testing.T) {
+	testWith(t, func(o *engine.Options) {
+		o.Limits.Held = 100_000
+		calling(o)
+	}, func(w *world) {
+		gate := w.hold("b")
+		plan := w.define("a ring {\"size\": 60000}\nb pass")
+		first := w.recorded(plan)
+		<-gate.came
+		if held := w.Stats().Held; held < 120_000 {
+			t.Errorf("%d bytes are held", held)
+		}
+		_, err := w.Start(request(plan), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+		close(gate.open)
+		w.wait(first)
+		if held := w.Stats().Held; held != 0 {
+			t.Errorf("%d bytes are held by nobody", held)
+		}
+		w.wait(w.startWith(request(plan), engine.AtOnce))
+	})
+}

@@ -72,6 +72,19 @@ func (e *Engine) holdInput(r *run) {
 	}
 }
 
+// holdTape counts what a run has exchanged with other services like its input.
+// What is taken in already is never refused for it. r.mu is held.
+func (e *Engine) holdTape(r *run, size int) {
+	if size == 0 {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.memory += size; r.counted {
+		e.held += size
+	}
+}
+
 // unload no longer counts the input of a run. e.mu is held.
 func (e *Engine) unload(r *run) {
 	if r.counted {

@@ -19,7 +19,7 @@ type Stats struct {
 	Standing                   int   // runs at rest until others of their trigger have ended
 	Waiting                    int   // runs at rest until an instant
 	Paused                     int64 // runs that wait for an answer, as the disk has it
-	Held                       int   // weight of the input of the new runs at work, in bytes
+	Held                       int   // weight of the input of the new runs at work, and of their recordings, in bytes
 	MaxRunning, MaxQueued      int
 	// Durations are from the start of each run to its end, on the engine's clock.
 	Durations metrics.Distribution

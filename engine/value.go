@@ -21,7 +21,8 @@ type Limits struct {
 	// beyond is left out. 0 = 64 MiB.
 	Record int
 	// Held is for the input data of all new runs in memory together, not as
-	// JSON but by what it takes there; one more is refused with
+	// JSON but by what it takes there, and for what they exchanged when they are
+	// recorded; one more is refused with
 	// CodeUnavailable until some have ended. 0 = 64 MiB.
 	Held int
 	// Family is how many runs one may lead to, itself and through those that it

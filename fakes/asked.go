@@ -22,10 +22,15 @@ type asked struct {
 	path      string
 	host      string // with its port, when the address has one
 	caller    outbound.Caller
-	tool      string                    // that the node wants of an MCP server
-	request   blueprint.ExchangeRequest // as it may be shown
-	header    http.Header               // as it was sent
-	url       *url.URL                  // as it may be shown
+	tool      string                     // that the node wants of an MCP server
+	mcp       bool                       // this is for one
+	rpc       string                     // and the method of the message, "" = none
+	token     bool                       // this asks for a token
+	said      map[string]any             // the message
+	request   blueprint.ExchangeRequest  // as it may be shown, but for the secrets of the run
+	sent      *blueprint.ExchangeRequest // with what only looks like a credential; nil = the same
+	header    http.Header                // as it was sent
+	url       *url.URL                   // as it may be shown
 	body      []byte
 }
 
@@ -52,9 +57,38 @@ func askedOf(request *http.Request) (*asked, error) {
 	if h, ok := request.Context().Value(holderKey{}).(*holder); ok {
 		a.tool = h.tool
 	}
-	a.request.Body = shownBody(request.Header.Get("Content-Type"), body)
+	a.request.Body, a.request.Cut = shownBody(request.Header.Get("Content-Type"), body), len(body) > outbound.MaxTaped
+	a.sent = &blueprint.ExchangeRequest{Method: bare.Method, URL: address.String(), Headers: shownHeaders(request.Header, typed(bare.Header)), Body: a.request.Body, Cut: a.request.Cut}
 	a.request.Headers = shownHeaders(request.Header, a.request.Headers)
+	a.token = knownGrant(tokenForm(request.Header.Get("Content-Type"), body))
+	if a.own() && a.caller.NodeType != "send-slack" && !a.token {
+		message := a.object()
+		if a.mcp = isMCP(a, message); a.mcp {
+			a.said = message
+			a.rpc, _ = message["method"].(string)
+		}
+	}
 	return a, nil
+}
+
+// own tells whether the node that asks says what it means by its type.
+func (a *asked) own() bool { return a.caller.NodeType != "http-request" }
+
+// whole gives the request as it was sent, but for what a connection added to it.
+func (a *asked) whole() blueprint.ExchangeRequest {
+	if a.sent != nil {
+		return *a.sent
+	}
+	return a.request
+}
+
+// typed gives headers as they stand.
+func typed(header http.Header) map[string]string {
+	out := make(map[string]string, len(header))
+	for name, values := range header {
+		out[strings.ToLower(name)] = strings.Join(values, ", ")
+	}
+	return out
 }
 
 // shownHeaders gives the headers that may be shown, and "***" for those that
@@ -64,8 +98,10 @@ func shownHeaders(sent http.Header, shown map[string]string) map[string]string {
 	for name := range sent {
 		name = strings.ToLower(name)
 		value, known := shown[name]
-		if !known {
+		if !known && name != "anthropic-version" { // which proves nothing
 			value = hidden
+		} else if !known {
+			value = sent.Get(name)
 		}
 		out[name] = value
 	}

@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -30,16 +31,18 @@ type call struct {
 	in       *calls
 	exchange blueprint.Exchange
 	weight   int
-	gone     bool // dropped, or cleared
+	gone     bool  // dropped, or cleared
+	veil     *veil // nil once it has its answer
 }
 
 // begin adds a call that has no answer yet.
 func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest, size int) *call {
+	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), veil: newVeil(caller)}
+	entry.exchange = entry.veil.exchange(blueprint.Exchange{
+		At: blueprint.TimeOf(c.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt, Request: request,
+	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), exchange: blueprint.Exchange{
-		At: blueprint.TimeOf(c.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt, Request: request,
-	}}
 	c.list = append(c.list, entry)
 	c.weight += entry.weight
 	c.trim()
@@ -59,9 +62,10 @@ func (c *calls) trim() {
 
 func (c *call) answered(r *reply, cut bool) {
 	response, size := r.shown(cut)
+	response = c.veil.exchange(blueprint.Exchange{Response: response}).Response
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
-	c.exchange.Response = response
+	c.exchange.Response, c.veil = response, nil
 	if !c.gone {
 		c.weight += size
 		c.in.weight += size
@@ -71,13 +75,15 @@ func (c *call) answered(r *reply, cut bool) {
 
 // failed notes why no answer came.
 func (c *call) failed(why string) {
+	why = c.veil.exchange(blueprint.Exchange{Error: why}).Error
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
-	c.exchange.Error = why
+	c.exchange.Error, c.veil = why, nil
 }
 
 // mail notes what turned out to be sent over a connection.
 func (c *call) mail(request blueprint.ExchangeRequest, size int) {
+	request = c.veil.exchange(blueprint.Exchange{Request: request}).Request
 	c.in.mu.Lock()
 	defer c.in.mu.Unlock()
 	c.exchange.Request = request
@@ -101,12 +107,25 @@ func (c *calls) clear() {
 type Filter struct {
 	ExecutionID, NodeType, Host string
 	Limit                       int // the latest so many; 0 = all
+	// May tells of which runs calls are given; nil = of all, and of none.
+	May func(executionID string) bool
 }
 
 // Calls gives what went out, oldest first, and how many older ones are not kept
 // any more.
 func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
-	c := &s.calls
+	list, dropped = s.calls.find(f)
+	if f.May != nil { // it may take its time, and others wait for none of it
+		list = slices.DeleteFunc(list, func(x blueprint.Exchange) bool { return !f.May(x.ExecutionID) })
+	}
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[len(list)-f.Limit:]
+	}
+	return list, dropped
+}
+
+// find is Calls without May and Limit.
+func (c *calls) find(f Filter) (list []blueprint.Exchange, dropped int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list = []blueprint.Exchange{}
@@ -116,9 +135,6 @@ func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
 			continue
 		}
 		list = append(list, *x)
-	}
-	if f.Limit > 0 && len(list) > f.Limit {
-		list = list[len(list)-f.Limit:]
 	}
 	return list, c.dropped
 }

@@ -44,7 +44,7 @@ type Unmet struct {
 // anew: {"expect": [{"match", "times"?, "request"?}]} as a plain JSON value. Errors
 // are as with SetRules.
 func (s *Sandbox) SetExpectations(value any) error {
-	list, err := readExpectations(value)
+	list, err := readExpectations(value, s.Known)
 	if err != nil {
 		return err
 	}
@@ -104,11 +104,18 @@ func times(least, most int) string {
 	case least == most && least == 1:
 		return "once"
 	case least == most:
-		return fmt.Sprintf("%d times", least)
+		return count(least)
 	case most == math.MaxInt:
-		return fmt.Sprintf("at least %d times", least)
+		return "at least " + count(least)
 	}
 	return fmt.Sprintf("%d to %d times", least, most)
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 time"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // saw counts what was asked.
@@ -123,7 +130,7 @@ func (e *expectations) saw(a *asked) {
 	for _, one := range e.list {
 		switch {
 		case !one.match.fits(a):
-		case one.request == nil || contains(shownRequest(a), one.request):
+		case one.request == nil || contains(seenRequest(a), one.request):
 			one.met++
 		default:
 			one.near = latest(one.near, a.told())
@@ -143,25 +150,40 @@ func (a *asked) brief() string {
 	if a.procedure != "" {
 		return a.procedure
 	}
-	return a.request.Method + " " + a.request.URL
+	shown := a.veiled()
+	return shown.Method + " " + shown.URL
 }
 
 // told is brief with the body.
 func (a *asked) told() string {
-	body, err := blueprint.Encode(a.request.Body)
-	if err != nil || a.request.Body == nil {
+	shown := a.veiled().Body
+	body, err := blueprint.Encode(shown)
+	if err != nil || shown == nil {
 		return a.brief()
 	}
 	return a.brief() + " " + shorten(string(body))
 }
 
-func shownRequest(a *asked) map[string]any {
-	return map[string]any{"method": a.request.Method, "url": a.request.URL, "headers": texts(a.request.Headers), "body": a.request.Body}
+// seenRequest is the request as expectations see it: as it was sent, and as it is
+// shown, with *** for what looks like a credential.
+func seenRequest(a *asked) map[string]any {
+	shown, sent := a.request, a.whole()
+	headers := make(map[string]any, len(sent.Headers))
+	for name, value := range sent.Headers {
+		headers[name] = either{shown.Headers[name], value}
+	}
+	return map[string]any{"method": shown.Method, "url": either{shown.URL, sent.URL}, "headers": headers, "body": either{shown.Body, sent.Body}}
 }
+
+// either is a value that is compared in both of its forms.
+type either struct{ shown, sent any }
 
 // contains tells whether a value has all that another one has: the members of
 // objects, the elements of lists in their places, texts with * for anything.
 func contains(value, wanted any) bool {
+	if two, ok := value.(either); ok {
+		return contains(two.shown, wanted) || contains(two.sent, wanted)
+	}
 	switch want := wanted.(type) {
 	case map[string]any:
 		object, isObject := value.(map[string]any)

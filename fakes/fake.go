@@ -8,19 +8,16 @@ import (
 
 // fake answers what no rule does, by what is asked and who asks.
 func (s *Sandbox) fake(a *asked) *reply {
-	kind := a.caller.NodeType
-	own := kind != "http-request" // those that say what they mean by their type
+	own := a.own()
 	post := a.request.Method == http.MethodPost
 	object := a.object()
 	switch {
-	case post && knownGrant(tokenForm(a.header.Get("Content-Type"), a.body)):
+	case post && a.token:
 		return s.token(a)
-	case kind != "send-slack" && own && isMCP(a, object):
-		return s.mcp(a, object)
-	case post && strings.HasSuffix(a.path, "/chat/completions") && object["messages"] != nil:
-		return s.openAI(a, object)
-	case post && strings.HasSuffix(a.path, "/v1/messages") && object["messages"] != nil:
-		return s.anthropic(a, object)
+	case a.mcp:
+		return s.mcp(a, a.said)
+	case chatOf(a, object) != nil:
+		return chatOf(a, object)(s, a, object, nil)
 	case own && a.request.Method == http.MethodGet && strings.HasSuffix(a.path, "/models"):
 		return models()
 	case slackMethod(a) != "" && (own || strings.HasSuffix(a.host, "slack.com")):

@@ -174,9 +174,10 @@ func TestInstancesFitTheirSchemas(t *testing.T) {
 		`{"type":["null","boolean"]}`, `{"const":5}`, `{"enum":["x"]}`, `{"type":"string","maxLength":2}`, `{"type":"string","format":"email"}`,
 		`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"allOf":[{"type":"object","required":["a"]},{"properties":{"a":{"type":"boolean"}}}]}`,
 		`{"type":"object","properties":{"t":{"$ref":"#/$defs/t"}},"required":["t"],"$defs":{"t":{"type":"object","properties":{"n":{"type":"null"}},"required":["n"]}}}`,
+		`{"type":"string","pattern":"^[A-Z]{2}-\\d+(x|y)?$"}`, `{"type":"string","pattern":"^(INV|ORD)-[0-9]{4}$"}`,
 		`{}`, `true`,
 	} {
-		value := Instance(decode(t, text))
+		value, problem := Instance(decode(t, text))
 		compiled, err := schema.Compile(decode(t, text))
 		if err != nil {
 			t.Fatal(err)
@@ -185,11 +186,19 @@ func TestInstancesFitTheirSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if issues := compiled.Validate(plain); issues != nil {
+		if issues := compiled.Validate(plain); issues != nil || problem != "" {
 			t.Errorf("%s: %v: %v", text, plain, issues)
 		}
 	}
 	Instance(decode(t, `{"$ref":"#"}`)) // ends
+	for _, text := range []string{
+		`{"type":"string","pattern":"^a\\bb$"}`, `{"type":"string","pattern":"^[a-z]{3}$","minLength":5}`, `{"type":"string","pattern":"("}`,
+		`{"type":"array","minItems":1000,"items":{"type":"array","minItems":1000,"items":{"type":"array","minItems":1000,"items":{"type":"null"}}}}`,
+	} {
+		if _, problem := Instance(decode(t, text)); problem == "" {
+			t.Errorf("%s is said to be fine", text)
+		}
+	}
 }
 
 // TestMailEndsHoweverItEnds leaves no goroutine behind.
@@ -271,7 +280,7 @@ func FuzzRules(f *testing.F) {
 		if err != nil {
 			return
 		}
-		list, err := readRules(value)
+		list, err := readRules(value, Known{})
 		var wrong *blueprint.Error
 		if err != nil {
 			if !errors.As(err, &wrong) || wrong.Code != blueprint.CodeBadRequest || len(wrong.Issues) == 0 {

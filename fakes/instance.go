@@ -11,23 +11,36 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxInstance bounds how deep a schema is followed, and how much is made of one
-// length.
+// These bound how deep a schema is followed, how much is made of one length, and
+// how many values.
 const (
 	maxInstance = 24
 	maxLength   = 1000
+	maxValues   = 10_000 // in all
 )
 
 // Instance gives the least value that fits a JSON Schema: what is required and
 // no more. It follows types, enum, const, default, lengths, bounds, formats and
-// $ref within the schema; a pattern is not looked at.
-func Instance(schema any) any { return (&instance{root: schema}).of(schema, 0) }
+// $ref within the schema, and of patterns those that are simple. The problem says
+// why a value does not fit; "" when nothing is known to be wrong.
+func Instance(schema any) (value any, problem string) {
+	i := &instance{root: schema}
+	value = i.of(schema, 0)
+	return value, i.problem
+}
 
-type instance struct{ root any }
+type instance struct {
+	root    any
+	made    int // values
+	problem string
+}
 
 func (i *instance) of(schema any, depth int) any {
 	object, isObject := schema.(map[string]any)
-	if !isObject || depth > maxInstance {
+	if i.made++; !isObject || depth > maxInstance || i.made > maxValues {
+		if i.made > maxValues {
+			i.problem = "it asks for more than 10,000 values"
+		}
 		return nil
 	}
 	object = i.told(object)
@@ -70,7 +83,7 @@ func (i *instance) of(schema any, depth int) any {
 		}
 		return out
 	case "string":
-		return text(object)
+		return i.text(object)
 	case "integer", "number":
 		return least(object)
 	case "boolean":
@@ -163,7 +176,14 @@ var forms = map[string]string{
 	"uri": "https://example.org/", "url": "https://example.org/", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "00000000-0000-4000-8000-000000000000",
 }
 
-func text(object map[string]any) string {
+func (i *instance) text(object map[string]any) string {
+	if pattern, ok := object["pattern"].(string); ok {
+		made, fits := matching(pattern)
+		if !fits || len(made) < number(object, "minLength", 0) || len(made) > number(object, "maxLength", maxLength) {
+			i.problem = "no text is known that fits the pattern " + strconv.Quote(shorten(pattern))
+		}
+		return made
+	}
 	format, _ := object["format"].(string)
 	out, known := forms[format]
 	if !known {

@@ -18,8 +18,9 @@ import (
 const methodMail = "MAIL"
 
 // DialContext gives a connection to a mail server that takes every message.
-// Rules answer to it by their status, which is then the number of the server's
-// reply: 4xx to try again, 5xx for good.
+// Rules answer to a message by their status, which is then the number of the
+// server's reply: 4xx to try again, 5xx for good. Only those that let no connection
+// come about are about the connection.
 func (s *Sandbox) DialContext(ctx context.Context, _, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -34,16 +35,16 @@ func (s *Sandbox) DialContext(ctx context.Context, _, address string) (net.Conn,
 		caller: outbound.CallerOf(ctx), host: strings.ToLower(address), url: target,
 		request: blueprint.ExchangeRequest{Method: methodMail, URL: target.String()},
 	}
-	rule := s.rules.take(a)
+	rule := s.rules.takeOf(a, (*answer).before)
 	note := s.calls.begin(&a.caller, a.request, 0)
-	if rule != nil && (rule.pause != nil || rule.refuse != "") {
+	if rule != nil {
 		s.expectations.saw(a)
 	}
 	if err := s.unanswered(ctx, rule, a, note); err != nil {
 		return nil, err
 	}
 	ours, theirs := net.Pipe()
-	p := &post{sandbox: s, rule: rule, note: note, asked: a, conn: ours}
+	p := &post{sandbox: s, note: note, asked: a, conn: ours}
 	go p.serve(host, secure)
 	return &named{Conn: theirs, address: address}, nil
 }
@@ -51,7 +52,6 @@ func (s *Sandbox) DialContext(ctx context.Context, _, address string) (net.Conn,
 // post is one talk with the mail server.
 type post struct {
 	sandbox *Sandbox
-	rule    *answer
 	note    *call
 	asked   *asked
 	conn    net.Conn
@@ -80,21 +80,22 @@ func (p *post) serve(host string, secure *tls.Config) {
 func (p *post) accept(from string, to []string, data []byte) (int, string) {
 	s, a := p.sandbox, p.asked
 	if p.seen { // a second one over the same connection is a call of its own
-		p.rule, p.note = s.rules.take(a), s.calls.begin(&a.caller, a.request, 0)
+		p.note = s.calls.begin(&a.caller, a.request, 0)
 	}
 	p.seen = true
 	a.request = s.letter(a.request.URL, from, to, data)
 	p.note.mail(a.request, len(data))
 	s.expectations.saw(a)
-	_ = p.rule.wait(context.Background()) // the other side closes the connection when it has had enough
+	rule := s.rules.takeOf(a, func(one *answer) bool { return !one.before() })
+	_ = rule.wait(context.Background()) // the other side closes the connection when it has had enough
 	r := &reply{status: 250, body: "queued by the sandbox"}
-	if p.rule.answers() {
-		r.status, r.body = p.rule.status, p.rule.body
+	if rule.answers() {
+		r.status, r.body = rule.status, rule.body
 		if r.status < 400 {
 			r.status = 250
 		}
 	}
-	if p.rule != nil && p.rule.cut {
+	if rule != nil && rule.cut {
 		p.note.failed("the connection is cut")
 		p.conn.Close()
 		return 421, "cut"

@@ -9,9 +9,12 @@ import (
 // members are about all; the others must all fit. A * in them stands for any
 // text, also an empty one.
 type match struct {
-	procedure, route                    string // of calls that come in
-	host, nodeType, nodeID, executionID string // of messages that go out
-	method, path                        string // of both, but procedures
+	procedure, route                    string         // of calls that come in
+	host, nodeType, nodeID, executionID string         // of messages that go out
+	method, path                        string         // of both, but procedures
+	query                               map[string]any // of the address: what it holds at least
+	body                                any            // likewise; nil = any
+	rpc                                 string         // of messages to an MCP server; "" = a call of a tool
 }
 
 func (m *match) fits(a *asked) bool {
@@ -23,9 +26,29 @@ func (m *match) fits(a *asked) bool {
 			return false
 		}
 	}
+	if !m.spoken(a) || m.query != nil && (a.url == nil || !contains(flat(a.url.Query()), m.query)) || m.body != nil && !contains(either{a.request.Body, a.whole().Body}, m.body) {
+		return false
+	}
 	return (m.host == "" || hostFits(m.host, a.host)) && (m.nodeType == "" || glob(m.nodeType, a.caller.NodeType)) &&
 		(m.nodeID == "" || glob(m.nodeID, a.caller.Address)) && (m.executionID == "" || glob(m.executionID, a.caller.ExecutionID)) &&
 		(m.method == "" || glob(strings.ToUpper(m.method), a.request.Method)) && (m.path == "" || glob(m.path, a.path))
+}
+
+// spoken tells whether a match is about what a message is for. What a node says to
+// an MCP server before and after it calls a tool, or to get a token for it, is not
+// what somebody means who names the node's type; nor are its tools what somebody
+// means who scripts a model.
+func (m *match) spoken(a *asked) bool {
+	named := m.host != "" || m.path != ""
+	switch {
+	case a.mcp && m.rpc == "":
+		return a.rpc == toolCall && (named || m.nodeType == "" || a.caller.NodeType == kindTool)
+	case m.rpc != "":
+		return a.mcp && glob(m.rpc, a.rpc)
+	case a.token && m.nodeType != "":
+		return named || a.caller.NodeType != kindTool
+	}
+	return true
 }
 
 // hostFits compares a pattern of a host, with a port or for any, to "host:port".

@@ -1,20 +1,29 @@
 package fakes
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // mcpVersion is the protocol that is spoken with who names none.
 const mcpVersion = "2025-06-18"
+
+// The node type and the method that call a tool.
+const (
+	kindTool = "mcp-tool"
+	toolCall = "tools/call"
+)
 
 // isMCP tells whether a request is part of a talk with an MCP server.
 func isMCP(a *asked, object map[string]any) bool {
 	if object["jsonrpc"] == "2.0" && object["method"] != nil {
 		return true
 	}
-	return a.caller.NodeType == "mcp-tool" || a.header.Get("Mcp-Session-Id") != "" || a.header.Get("Mcp-Protocol-Version") != ""
+	return a.caller.NodeType == kindTool || a.header.Get("Mcp-Session-Id") != "" || a.header.Get("Mcp-Protocol-Version") != ""
 }
 
 // mcp answers one message of the streamable HTTP transport, without a session.
@@ -47,7 +56,7 @@ func (s *Sandbox) mcp(a *asked, message map[string]any) *reply {
 		return result(map[string]any{})
 	case "tools/list":
 		return result(map[string]any{"tools": tools(a)})
-	case "tools/call":
+	case toolCall:
 		name, arguments := at(message, "params", "name"), at(message, "params", "arguments")
 		if arguments == nil {
 			arguments = map[string]any{}
@@ -59,6 +68,42 @@ func (s *Sandbox) mcp(a *asked, message map[string]any) *reply {
 	default:
 		return ok(map[string]any{"jsonrpc": "2.0", "id": message["id"], "error": map[string]any{"code": -32601, "message": "the sandbox does not know the method " + strings.ToValidUTF8(method, "")}})
 	}
+}
+
+// result gives what a rule says as the result of a message: what is a message by
+// itself goes as it is, with the id that was asked with where it names none.
+func (a *asked) result(body any) any {
+	object, isObject := body.(map[string]any)
+	if isObject && object["jsonrpc"] != nil {
+		if _, named := object["id"]; !named {
+			object = maps.Clone(object)
+			object["id"] = a.said["id"]
+		}
+		return object
+	}
+	if a.rpc == toolCall {
+		body = toolResult(body)
+	}
+	return map[string]any{"jsonrpc": "2.0", "id": a.said["id"], "result": body}
+}
+
+// toolResult gives a value as what a tool gave, unless it is that already.
+func toolResult(body any) any {
+	object, isObject := body.(map[string]any)
+	for _, name := range []string{"content", "structuredContent", "isError"} {
+		if _, given := object[name]; given {
+			if object["content"] == nil {
+				object = maps.Clone(object)
+				object["content"] = []any{}
+			}
+			return object
+		}
+	}
+	out := map[string]any{"content": []any{map[string]any{"type": "text", "text": string(blueprint.BodyBytes(body))}}}
+	if isObject {
+		out["structuredContent"] = body
+	}
+	return out
 }
 
 // tools lists one that everybody can try, and the one that the node wants.

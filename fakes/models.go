@@ -1,6 +1,7 @@
 package fakes
 
 import (
+	"net/http"
 	"strings"
 	"unicode/utf8"
 
@@ -10,29 +11,65 @@ import (
 // maxSaid is how much of a prompt an answer repeats, in bytes.
 const maxSaid = 2000
 
+// chat answers by the protocol of a provider, what is scripted or else what
+// follows from the request.
+type chat func(s *Sandbox, a *asked, request map[string]any, script *script) *reply
+
+// chatOf gives the protocol of a request; nil for one that is not for a model.
+func chatOf(a *asked, request map[string]any) chat {
+	switch {
+	case a.request.Method != http.MethodPost || request["messages"] == nil:
+		return nil
+	case strings.HasSuffix(a.path, "/chat/completions"):
+		return (*Sandbox).openAI
+	case strings.HasSuffix(a.path, "/v1/messages"):
+		return (*Sandbox).anthropic
+	}
+	return nil
+}
+
 // openAI answers a chat completion.
-func (s *Sandbox) openAI(a *asked, request map[string]any) *reply {
+func (s *Sandbox) openAI(a *asked, request map[string]any, script *script) *reply {
 	schema := at(request, "response_format", "json_schema", "schema")
 	if schema == nil && at(request, "response_format", "type") == "json_object" {
 		schema = map[string]any{"type": "object"}
 	}
-	text, in, out := s.say(request, nil, schema)
+	said, in, out := s.say(request, nil, schema)
+	text, in, out := script.say(said, in, out)
+	message, reason := map[string]any{"role": "assistant", "content": text, "refusal": nil}, "stop"
+	if calls := script.calls(); len(calls) > 0 {
+		list := []any{}
+		for _, call := range calls {
+			arguments, _ := blueprint.Encode(call.arguments)
+			list = append(list, map[string]any{
+				"id": "call_" + s.stream("chat", &a.caller).Token(24), "type": "function", "function": map[string]any{"name": call.name, "arguments": string(arguments)},
+			})
+		}
+		message["tool_calls"], reason = list, "tool_calls"
+	}
 	return ok(map[string]any{
 		"id": "chatcmpl-" + s.stream("chat", &a.caller).Token(24), "object": "chat.completion", "created": s.Clock.Now().Unix(), "model": request["model"],
 		"choices": []any{map[string]any{
-			"index": 0, "finish_reason": "stop", "logprobs": nil,
-			"message": map[string]any{"role": "assistant", "content": text, "refusal": nil},
+			"index": 0, "finish_reason": reason, "logprobs": nil, "message": message,
 		}},
 		"usage": map[string]any{"prompt_tokens": in, "completion_tokens": out, "total_tokens": in + out},
 	})
 }
 
 // anthropic answers a message.
-func (s *Sandbox) anthropic(a *asked, request map[string]any) *reply {
-	text, in, out := s.say(request, request["system"], at(request, "output_config", "format", "schema"))
+func (s *Sandbox) anthropic(a *asked, request map[string]any, script *script) *reply {
+	said, in, out := s.say(request, request["system"], at(request, "output_config", "format", "schema"))
+	text, in, out := script.say(said, in, out)
+	parts, reason := []any{}, "end_turn"
+	if text != "" {
+		parts = append(parts, map[string]any{"type": "text", "text": text})
+	}
+	for _, call := range script.calls() {
+		parts, reason = append(parts, map[string]any{"type": "tool_use", "id": "toolu_" + s.stream("chat", &a.caller).Token(24), "name": call.name, "input": call.arguments}), "tool_use"
+	}
 	return ok(map[string]any{
 		"id": "msg_" + s.stream("chat", &a.caller).Token(24), "type": "message", "role": "assistant", "model": request["model"],
-		"content": []any{map[string]any{"type": "text", "text": text}}, "stop_reason": "end_turn", "stop_sequence": nil,
+		"content": parts, "stop_reason": reason, "stop_sequence": nil,
 		"usage": map[string]any{"input_tokens": in, "output_tokens": out},
 	})
 }
@@ -58,7 +95,10 @@ func (s *Sandbox) say(request map[string]any, system, schema any) (text string, 
 	}
 	text = "The sandbox answers: " + shorten(last)
 	if schema != nil {
-		if encoded, err := blueprint.Encode(Instance(schema)); err == nil {
+		value, problem := Instance(schema)
+		if encoded, err := blueprint.Encode(value); problem != "" {
+			text = "The sandbox cannot make a value for this schema: " + problem + "; script the answer by a rule for this node."
+		} else if err == nil {
 			text = string(encoded)
 		}
 	}

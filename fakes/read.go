@@ -10,7 +10,10 @@ import (
 )
 
 // reader reads what people write and gathers what is wrong with it.
-type reader struct{ issues []blueprint.Issue }
+type reader struct {
+	known  Known
+	issues []blueprint.Issue
+}
 
 func (r *reader) wrong(message string, path ...any) {
 	if len(r.issues) < blueprint.MaxIssues {

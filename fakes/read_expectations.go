@@ -13,8 +13,8 @@ const MaxExpectations = 1000
 
 const maxTimes = 1_000_000_000
 
-func readExpectations(value any) ([]*expectation, error) {
-	r := &reader{}
+func readExpectations(value any, known Known) ([]*expectation, error) {
+	r := &reader{known: known}
 	object := r.object(value, nil, "expect")
 	var list []*expectation
 	for i, element := range r.list(object["expect"], MaxExpectations, "expect") {
@@ -78,7 +78,7 @@ func (r *reader) request(value any, path []any) map[string]any {
 
 // CheckExpectations tells what is wrong with expectations, as SetExpectations
 // would.
-func CheckExpectations(value any) error {
-	_, err := readExpectations(value)
+func CheckExpectations(value any, known Known) error {
+	_, err := readExpectations(value, known)
 	return err
 }

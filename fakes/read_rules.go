@@ -14,8 +14,8 @@ import (
 // maxDelay bounds the delay of an answer.
 const maxDelay = 10 * time.Minute
 
-func readRules(value any) ([]*rule, error) {
-	r := &reader{}
+func readRules(value any, known Known) ([]*rule, error) {
+	r := &reader{known: known}
 	object := r.object(value, nil, "rules")
 	var list []*rule
 	for i, element := range r.list(object["rules"], MaxRules, "rules") {
@@ -41,7 +41,7 @@ func (r *reader) match(members map[string]any, path []any) (m match) {
 		r.wrong("required", path...)
 		return m
 	}
-	object := r.object(members["match"], path, "procedure", "route", "host", "nodeType", "nodeId", "executionId", "method", "path")
+	object := r.object(members["match"], path, "procedure", "route", "host", "nodeType", "nodeId", "executionId", "method", "path", "rpc", "query", "body")
 	if object == nil {
 		return m
 	}
@@ -51,8 +51,14 @@ func (r *reader) match(members map[string]any, path []any) (m match) {
 	text := func(name string) string { return r.text(object, name, path) }
 	m = match{
 		procedure: text("procedure"), route: text("route"), host: text("host"), nodeType: text("nodeType"), nodeID: text("nodeId"), executionID: text("executionId"),
-		method: text("method"), path: text("path"),
+		method: text("method"), path: text("path"), rpc: text("rpc"),
 	}
+	m.body = object["body"]
+	if object["query"] != nil {
+		query := append(slices.Clone(path), "query")
+		m.query = r.object(object["query"], query, keysOf(object["query"])...)
+	}
+	r.names(&m, path)
 	only := func(key string, others ...string) {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
 			if object[key] != nil && name != key && !slices.Contains(others, name) {
@@ -75,7 +81,7 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 		r.wrong("required", path...)
 		return a
 	}
-	object := r.object(members["answer"], path, "status", "headers", "body", "delayMs", "close", "pause", "error")
+	object := r.object(members["answer"], path, "status", "headers", "body", "delayMs", "close", "pause", "error", "text", "json", "toolCalls", "usage")
 	if object == nil {
 		return a
 	}
@@ -86,6 +92,7 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	a.cut, a.refuse = r.flag(object, "close", path), r.text(object, "error", path)
 	a.header = r.headers(object, path)
 	a.body = object["body"]
+	a.script = r.script(object, m, path)
 	if object["pause"] != nil {
 		a.pause = r.pause(object["pause"], at("pause"))
 	}
@@ -100,10 +107,16 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	switch {
 	case len(object) == 0:
 		r.wrong("says nothing", path...)
-	case (hasBody || a.header != nil) && a.status == 0 && object["status"] == nil:
+	case (hasBody || a.header != nil) && a.script == nil && a.status == 0 && object["status"] == nil:
 		a.status = http.StatusOK
 	}
-	if m.procedure != "" && a.status >= 300 && codeFor(a.status) == "" {
+	if m.mail() && (a.status != 0 && a.status < 400 || a.header != nil) {
+		r.wrong("must be from 400 to 599 for a mail, and without headers: 4xx to try again, 5xx for good", at("status")...)
+	}
+	if hasBody && slices.Contains(r.known.Subscriptions, m.procedure) && a.status < 300 {
+		r.wrong("is not for a subscription, which answers a stream; break it by a status from 400, delayMs or close", at("body")...)
+	}
+	if m.procedure != "" && a.status > 200 && codeFor(a.status) == "" {
 		r.wrong("must be one that procedures answer: 200 or one of 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 499, 500, 503", at("status")...)
 	}
 	return a

@@ -29,14 +29,22 @@ type answer struct {
 	delay  time.Duration // in real time
 	cut    bool          // the connection breaks: half way through the answer, or before it
 	pause  *blueprint.Await
-	refuse string // there is no connection, for this reason
+	refuse string  // there is no connection, for this reason
+	script *script // what a model answers
 }
 
 // answers tells whether a rule has an answer of its own.
-func (a *answer) answers() bool { return a != nil && (a.status != 0 || a.cut) }
+func (a *answer) answers() bool { return a != nil && (a.status != 0 || a.cut || a.script != nil) }
 
-func (a *answer) reply(*asked) *reply {
-	return &reply{status: a.status, header: a.header, body: a.body}
+// before tells whether an answer keeps a connection from coming about.
+func (a *answer) before() bool { return a.pause != nil || a.refuse != "" }
+
+func (a *answer) reply(to *asked) *reply {
+	r := &reply{status: a.status, header: a.header, body: a.body}
+	if to.said["id"] != nil && a.body != nil && a.status < 300 {
+		r.body = to.result(a.body)
+	}
+	return r
 }
 
 // rules is the list that is in force.
@@ -53,11 +61,14 @@ func (s *rules) set(list []*rule) {
 
 // take gives the answer of the first rule that fits, and counts it; nil when
 // there is none.
-func (s *rules) take(a *asked) *answer {
+func (s *rules) take(a *asked) *answer { return s.takeOf(a, nil) }
+
+// takeOf is take for rules whose answers are such; nil = all.
+func (s *rules) takeOf(a *asked, such func(*answer) bool) *answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.list {
-		if (r.times == 0 || r.answered < r.times) && r.match.fits(a) {
+		if (r.times == 0 || r.answered < r.times) && (such == nil || such(&r.answer)) && r.match.fits(a) && r.answer.script.fits(a) {
 			r.answered++
 			return &r.answer
 		}
@@ -69,7 +80,7 @@ func (s *rules) take(a *asked) *answer {
 // "times"?, "answer"}]} as a plain JSON value. Errors are CodeBadRequest and name
 // what is wrong, as rules[0].answer.status; then nothing has changed.
 func (s *Sandbox) SetRules(value any) error {
-	list, err := readRules(value)
+	list, err := readRules(value, s.Known)
 	if err == nil {
 		s.rules.set(list)
 	}

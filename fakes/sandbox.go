@@ -14,12 +14,13 @@ import (
 	"blueprintd/outbound"
 )
 
-// Options say what a Sandbox is made of. All are needed.
+// Options say what a Sandbox is made of. All but Known are needed.
 type Options struct {
 	Clock clock.Clock
 	IDs   *ids.Source
 	// Parse reads a mail, to show its subject, text and attachments.
 	Parse func(raw []byte) (*blueprint.Mail, error)
+	Known Known
 }
 
 // Sandbox answers all that goes out; it is an outbound.Network. It is safe for
@@ -82,7 +83,7 @@ func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	note := s.calls.begin(&a.caller, a.request, len(a.body))
+	note := s.calls.begin(&a.caller, a.whole(), len(a.body))
 	s.expectations.saw(a)
 	rule := s.rules.take(a)
 	if err := s.unanswered(ctx, rule, a, note); err != nil {
@@ -98,6 +99,11 @@ func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
 		answer = rule.reply
 	}
 	r := answer(a)
+	if rule != nil && rule.script != nil {
+		object := a.object()
+		r = chatOf(a, object)(s, a, object, rule.script)
+		r.header = rule.header
+	}
 	response, err := r.response(request, rule != nil && rule.cut)
 	if err != nil {
 		note.failed("the connection is cut")

@@ -1,25 +1,49 @@
 package folder
 
-import "context"
+import (
+	"context"
+	"maps"
+	"slices"
+)
 
 // Apply does what a plan says, but for its conflicts, and tells of each change
 // once it is done. It stops at the first error; what was done until then stays,
 // each blueprint as it was or with its new map, and the same plan made anew does
 // the rest. Nothing is deleted before all else is done.
 func (p *Plan) Apply(ctx context.Context, server Server, done func(Change) error) error {
-	for _, c := range p.quiet {
-		if err := server.Update(ctx, c.ID, c.patch); err != nil {
-			return err
+	return p.ApplyEach(ctx, server, func(c Change, err error) error {
+		if err != nil {
+			return &Failure{Path: c.Path, Err: err}
+		}
+		return done(c)
+	})
+}
+
+// ApplyEach is Apply that goes on after a change that cannot be made: tell is
+// called with each change and its error, and ends it with an error of its own.
+func (p *Plan) ApplyEach(ctx context.Context, server Server, tell func(Change, error) error) error {
+	for _, list := range [][]Change{p.aside, p.quiet} {
+		for _, c := range list {
+			if err := server.Update(ctx, c.ID, c.patch); err != nil {
+				if err := tell(c, err); err != nil {
+					return err
+				}
+			}
 		}
 	}
+	ids := maps.Clone(p.ids)
 	for _, c := range p.Changes {
 		if c.Action == Keep || c.Conflict != "" {
 			continue
 		}
-		if err := c.apply(ctx, server); err != nil {
-			return &Failure{Path: c.Path, Err: err}
+		err := c.link(ids)
+		if err == nil {
+			err = c.apply(ctx, server)
 		}
-		if err := done(c); err != nil {
+		if err == nil && c.Action == Create {
+			ids[c.Path] = c.ID
+		}
+		if err := tell(c, err); err != nil {
 			return err
 		}
 	}
@@ -57,18 +81,28 @@ func (c *Change) apply(ctx context.Context, server Server) (err error) {
 			return err
 		}
 	}
-	if c.after.Visibility != nil {
+	// Changes of triggers are noted on the server until their blueprint is said to
+	// be as its file is once more.
+	edited := slices.ContainsFunc(c.Triggers, func(t TriggerChange) bool { return t.Action == Update && len(t.config) > 0 })
+	if c.after.Visibility != nil || edited {
+		c.after.Source = c.source()
 		return server.Update(ctx, c.ID, c.after)
 	}
 	return nil
 }
 
+// source is that of the change's file.
+func (c *Change) source() *string {
+	if c.Action == Create {
+		return &c.create.Source
+	}
+	return c.patch.Source
+}
+
 func (t *TriggerChange) apply(ctx context.Context, server Server, blueprintID string) (err error) {
 	switch t.Action {
 	case Create:
-		if t.ID, err = server.CreateTrigger(ctx, blueprintID, t.Type, t.config); err == nil && t.active != nil {
-			err = server.UpdateTrigger(ctx, t.ID, nil, t.active)
-		}
+		t.ID, err = server.CreateTrigger(ctx, blueprintID, t.Type, t.config, t.active == nil || *t.active)
 	case Update:
 		change := t.config
 		if len(change) == 0 {

@@ -19,6 +19,9 @@ type Desired struct {
 	Visibility  string            // "" = as it is on the server
 	Budget      *blueprint.Budget // nil = as it is on the server; without limits = none
 	Triggers    []DesiredTrigger
+	// Point says where in the file a path is, with a message: file:line:column:
+	// message. It may be nil in tests.
+	Point func(path []any, message string) string
 }
 
 // DesiredTrigger is a trigger as a file wants it. Secrets that are null in its
@@ -33,6 +36,7 @@ type DesiredTrigger struct {
 type Deployed struct {
 	blueprint.Blueprint
 	Triggers []blueprint.Trigger // oldest first
+	Foreign  bool                // somebody else made it than who syncs
 }
 
 // Server is what a plan is made for, and what carries it out. Triggers are
@@ -43,14 +47,19 @@ type Server interface {
 	Create(ctx context.Context, b blueprint.NewBlueprint) (id string, err error)
 	Update(ctx context.Context, id string, patch blueprint.BlueprintPatch) error
 	Delete(ctx context.Context, id string) error
-	CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any) (id string, err error)
+	CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (id string, err error)
 	UpdateTrigger(ctx context.Context, id string, change map[string]any, isActive *bool) error
 	DeleteTrigger(ctx context.Context, id string) error
 }
 
 // SourceOf gives the source of the blueprints of a folder of a name, or with a
 // path that of one file.
-func SourceOf(name, path string) string { return "sync:" + name + ":" + path }
+func SourceOf(name, path string) string { return Scheme + name + ":" + path }
+
+// Scheme begins the sources of all folders.
+const Scheme = "sync:"
+
+func isOf(name, source string) bool { return strings.HasPrefix(source, SourceOf(name, "")) }
 
 // pathOf gives the path that a source of the folder names.
 func pathOf(name, source string) string { return strings.TrimPrefix(source, SourceOf(name, "")) }

@@ -16,6 +16,7 @@ type Field struct {
 	Before any    `json:"before,omitempty"`
 	After  any    `json:"after,omitempty"`
 	Hidden bool   `json:"hidden,omitempty"`
+	What   string `json:"what,omitempty"` // "added" or "removed", of what has no value of its own
 }
 
 // NodeChange is a node that is added, removed or changed.
@@ -77,6 +78,9 @@ func field(path string, before, after any) Field {
 
 // plain gives a value that fits into a line, and nothing of any other.
 func plain(value any) any {
+	if nameIn(value, ConnectionKey) != "" || nameIn(value, BlueprintKey) != "" {
+		return value
+	}
 	switch value.(type) {
 	case map[string]any, []any:
 		return nil
@@ -190,9 +194,9 @@ func variableChanges(before, after []any) (out []Field) {
 		path := "environment_variables." + name
 		switch {
 		case was[name] == nil:
-			out = append(out, Field{Path: path, After: "added"})
+			out = append(out, Field{Path: path, What: "added"})
 		case is[name] == nil:
-			out = append(out, Field{Path: path, Before: "removed"})
+			out = append(out, Field{Path: path, What: "removed"})
 		default:
 			for _, f := range differences(path, was[name], is[name], nil) {
 				if was[name]["secret"] == true || is[name]["secret"] == true {

@@ -8,6 +8,10 @@
 // stands in it. Blueprints without a source of the folder's name are never
 // touched.
 //
+// Files name each other and connections in the place of ids (Reference): a plan
+// finds the blueprints of files, makes them before those that refer to them, and
+// stores nothing but ids. The same folder so fits several servers.
+//
 // What a file does not say is of three kinds. Description, tags and variables
 // that are not there are empty. Status, visibility and budget stay as they are on
 // the server. Secrets that are null, and those of triggers that are not there,

@@ -3,9 +3,7 @@ package folder
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"blueprintd/blueprint"
 )
@@ -25,6 +23,9 @@ type Plan struct {
 	// quiet are blueprints that are as their files are, though somebody changed
 	// them since: only what is known of them is brought up to date.
 	quiet []Change
+	// aside are blueprints that stand where another is to be.
+	aside []Change
+	ids   map[string]string // of the blueprints that are there, by path
 }
 
 // Change is what is to be done with one blueprint.
@@ -63,6 +64,11 @@ type Options struct {
 	Name  string // of the folder
 	Prune bool   // delete what has no place in the folder any more
 	Force bool   // overwrite what somebody changed on the server
+	Adopt bool   // take over Unsourced ones by their titles
+	// Unsourced are blueprints on the server that come from no folder.
+	Unsourced []Deployed
+	// Connections are the names of connections by id: a plan tells them so.
+	Connections map[string]string
 	// Secret makes a secret, for a trigger whose file leaves its own out.
 	Secret func() string
 }
@@ -71,42 +77,55 @@ type Options struct {
 // files are. Blueprints without a source of the folder's name are passed over.
 func Compare(files []Desired, have []Deployed, o Options) *Plan {
 	p := &Plan{Name: o.Name, Changes: []Change{}}
-	have = slices.DeleteFunc(slices.Clone(have), func(d Deployed) bool { return !strings.HasPrefix(d.Source, SourceOf(o.Name, "")) })
-	on := map[string]*Deployed{}
-	for i := range have {
-		on[pathOf(o.Name, have[i].Source)] = &have[i]
-	}
-	renamed := renames(files, on)
-	for _, from := range renamed {
-		delete(on, from)
-	}
-	byPath := map[string]*Deployed{}
-	for i := range have {
-		byPath[pathOf(o.Name, have[i].Source)] = &have[i]
-	}
+	byPath, have := sourced(have, o.Name)
+	pairs := pair(linked(files, idsOf(byPath)), byPath, o)
+	notes, taken := adopt(files, &pairs, o)
+	p.ids = idsOf(pairs.of)
+	named := files
+	files = linked(files, p.ids)
 	for i := range files {
 		file := &files[i]
-		present := on[file.Path]
-		delete(on, file.Path)
-		from, moved := renamed[file.Path]
-		if moved {
-			present = byPath[from]
-		}
+		present := pairs.of[file.Path]
+		var change Change
 		switch {
 		case present == nil:
-			p.Changes = append(p.Changes, created(file, o))
+			change = created(file, o)
+		case taken[file.Path]:
+			force := o
+			force.Force = true
+			change = updated(file, present, force)
+			change.Triggers = triggerChanges(file.Triggers, present.Triggers, o)
 		default:
-			change := updated(file, present, o)
-			change.From = from
+			change = updated(file, present, o)
+			if from := pathOf(o.Name, present.Source); from != file.Path {
+				change.From = from
+			}
+		}
+		if present != nil && present.Foreign && !o.Force {
+			change.Conflict = foreign
+		}
+		if change.Note = notes[file.Path]; pairs.doubtful[file.Path] {
+			change.Conflict = doubt
+		}
+		if present == nil || pairs.doubtful[file.Path] || taken[file.Path] {
+			p.Changes = append(p.Changes, change)
+		} else {
 			p.add(change, present)
 		}
 	}
-	for path, gone := range on {
-		p.Changes = append(p.Changes, leftOver(path, gone, o))
+	for path, gone := range pairs.left {
+		change := leftOver(path, gone, o)
+		if change.Action == Delete && slices.ContainsFunc(files, func(f Desired) bool { return pairs.doubtful[f.Path] && f.Title == gone.Title }) {
+			change.Conflict = doubt
+		}
+		p.Changes = append(p.Changes, change)
 	}
+	p.makeWay(have)
 	slices.SortStableFunc(p.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(rank(a.Action), rank(b.Action)), cmp.Compare(a.Path, b.Path))
 	})
+	p.Changes = order(p.Changes, named)
+	name(p.Changes, o.Connections, pathsOf(p.ids))
 	return p
 }
 
@@ -120,7 +139,7 @@ func (p *Plan) add(change Change, present *Deployed) {
 		p.Changes = append(p.Changes, change)
 		return
 	}
-	if present.SyncedVersion != present.Version {
+	if present.SyncedVersion != present.Version || slices.ContainsFunc(present.Triggers, func(t blueprint.Trigger) bool { return len(t.Edited) > 0 }) {
 		p.quiet = append(p.quiet, Change{Action: Update, ID: change.ID, patch: change.patch})
 	}
 	if len(change.Triggers) > 0 {
@@ -140,6 +159,16 @@ func (p *Plan) Pending() map[string]int {
 	return counts
 }
 
+// Kept counts what Apply leaves alone with something to say about it.
+func (p *Plan) Kept() (n int) {
+	for _, change := range p.Changes {
+		if change.Action == Keep && change.Conflict == "" {
+			n++
+		}
+	}
+	return n
+}
+
 // Conflicts counts what Apply leaves alone because somebody changed it.
 func (p *Plan) Conflicts() (n int) {
 	for _, change := range p.Changes {
@@ -150,36 +179,6 @@ func (p *Plan) Conflicts() (n int) {
 	return n
 }
 
-// renames finds files that were known by another path: the only ones of their
-// title that are new and gone, or of their title and map when there are several.
-func renames(files []Desired, on map[string]*Deployed) map[string]string {
-	here := map[string]bool{}
-	for _, file := range files {
-		here[file.Path] = true
-	}
-	out, taken := map[string]string{}, map[string]bool{}
-	for _, wholly := range []bool{true, false} {
-		pairs, rivals := map[string][]string{}, map[string]int{}
-		for _, file := range files {
-			if on[file.Path] != nil || out[file.Path] != "" {
-				continue
-			}
-			for _, path := range slices.Sorted(maps.Keys(on)) {
-				if b := on[path]; !here[path] && !taken[path] && b.Title == file.Title && (!wholly || blueprint.Equal(b.BlueprintMap, file.Map)) {
-					pairs[file.Path] = append(pairs[file.Path], path)
-					rivals[path]++
-				}
-			}
-		}
-		for path, from := range pairs {
-			if len(from) == 1 && rivals[from[0]] == 1 {
-				out[path], taken[from[0]] = from[0], true
-			}
-		}
-	}
-	return out
-}
-
 // created is a blueprint that the server does not have.
 func created(file *Desired, o Options) Change {
 	c := Change{Action: Create, Path: file.Path, Title: file.Title, create: blueprint.NewBlueprint{
@@ -187,6 +186,12 @@ func created(file *Desired, o Options) Change {
 		Source: SourceOf(o.Name, file.Path),
 	}}
 	c.Nodes = nodeChanges(nil, file.Map)
+	for _, f := range []Field{{Path: "status", After: file.Status}, {Path: "visibility", After: file.Visibility}} {
+		if f.After != "" && f.After != blueprint.StatusDraft && f.After != blueprint.VisibilityPrivate {
+			f.Before = map[string]any{"status": blueprint.StatusDraft, "visibility": blueprint.VisibilityPrivate}[f.Path]
+			c.Fields = append(c.Fields, f)
+		}
+	}
 	if file.Visibility != "" && file.Visibility != blueprint.VisibilityPrivate {
 		c.after = blueprint.BlueprintPatch{Visibility: &file.Visibility, Source: &c.create.Source}
 	}
@@ -231,15 +236,21 @@ func updated(file *Desired, have *Deployed, o Options) Change {
 		c.patch.Map = &file.Map
 	}
 	c.Triggers = triggerChanges(file.Triggers, have.Triggers, o)
-	if have.SyncedVersion != have.Version && !o.Force {
-		c.Conflict = edited(&have.Blueprint)
+	if !o.Force {
+		if c.Conflict = editedTriggers(c.Triggers, have.Triggers); have.SyncedVersion != have.Version {
+			c.Conflict = edited(&have.Blueprint)
+		}
 	}
 	return c
 }
 
+// foreign says that a blueprint is somebody else's: anybody may say that theirs comes
+// from this folder, and would read what the files put into it.
+const foreign = "somebody else made the blueprint, who would see what the file holds; --force takes it over all the same"
+
 // edited says that somebody changed a blueprint since it was made from its file.
 func edited(b *blueprint.Blueprint) string {
-	return fmt.Sprintf("it was changed on the server: it is version %s there, and the folder last made %s", b.Version, b.SyncedVersion)
+	return fmt.Sprintf("it was changed on the server: it is version %s there, and the folder last made %s; --force overwrites that", b.Version, b.SyncedVersion)
 }
 
 // leftOver is a blueprint whose file is gone.

@@ -100,7 +100,15 @@ func (f *fake) Update(_ context.Context, id string, p blueprint.BlueprintPatch) 
 	}
 	d.Version += "x"
 	if p.Source != nil {
+		for _, other := range f.have {
+			if other.ID != id && other.Source == *p.Source {
+				return fmt.Errorf("%s and %s have %s", id, other.ID, other.Source)
+			}
+		}
 		d.Source, d.SyncedVersion = *p.Source, d.Version
+		for i := range d.Triggers {
+			d.Triggers[i].Edited = nil
+		}
 	}
 	return nil
 }
@@ -113,7 +121,7 @@ func (f *fake) Delete(_ context.Context, id string) error {
 	return err
 }
 
-func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any) (string, error) {
+func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
 	if err := f.call("create trigger %s of %s", kind, blueprintID); err != nil {
 		return "", err
 	}
@@ -122,7 +130,7 @@ func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind bluepri
 		config = maps.Clone(config)
 		config["address"] = "x@localhost"
 	}
-	d.Triggers = append(d.Triggers, blueprint.Trigger{ID: id, BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true})
+	d.Triggers = append(d.Triggers, blueprint.Trigger{ID: id, BlueprintID: blueprintID, Type: kind, Config: config, IsActive: active})
 	return id, nil
 }
 
@@ -141,6 +149,9 @@ func (f *fake) UpdateTrigger(_ context.Context, id string, change map[string]any
 	}
 	d, i := f.trigger(id)
 	d.Triggers[i].Config = blueprint.MergeConfig(d.Triggers[i].Config, change)
+	for name := range change {
+		d.Triggers[i].Edited = append(d.Triggers[i].Edited, name)
+	}
 	if active != nil {
 		d.Triggers[i].IsActive = *active
 	}
@@ -240,8 +251,8 @@ func TestPlan(t *testing.T) {
 			a.Variables = value(t, `[{"name":"key","secret":true,"default":"0ther"},{"name":"m"}]`).([]any)
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     environment_variables.key.default changed
-    environment_variables.m: none -> "added"
-    environment_variables.n: "removed" -> none
+    environment_variables.m: added
+    environment_variables.n: removed
 1 to update`, ""},
 		{"a secret variable left out", set(func(a *Desired) { a.Variables[0].(map[string]any)["default"] = nil }), nil, options(false, false), "nothing to do", ""},
 		{"triggers", set(func(a *Desired) {
@@ -250,12 +261,13 @@ func TestPlan(t *testing.T) {
 			a.Triggers[3] = DesiredTrigger{blueprint.TriggerManual, map[string]any{}, true}
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     ~ trigger webhook id2: config.respond: "wait" -> "accept"
-    ~ trigger scheduled id4: isActive: false -> true
+    ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
     + trigger manual
     ? trigger email id5: the file does not name it; --prune deletes it
 1 to update`, `? a.blueprint.yaml  "A"  id1
+    ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
     ? trigger email id5: the file does not name it; --prune deletes it
-nothing to do`},
+1 kept`},
 		{"triggers pruned", set(func(a *Desired) { a.Triggers = a.Triggers[1:2] }), nil, options(true, false), `~ a.blueprint.yaml  "A"  id1
     - trigger webhook id2
     - trigger scheduled id4
@@ -272,14 +284,15 @@ nothing to do`},
 				{blueprint.TriggerSlack, map[string]any{"signingSecret": nil}, true}, {blueprint.TriggerManual, map[string]any{}, false}}})
 		}, nil, options(false, false), `+ c.blueprint.yaml  "C"
     1 node
+    visibility: "private" -> "public"
     + trigger slack: it gets a new signingSecret, which the file leaves out
-    + trigger manual
+    + trigger manual: inactive
 1 to create`, ""},
 		{"gone", no, nil, options(false, false), `? a.blueprint.yaml  "A"  id1
     its file is gone; --prune deletes it
 ? sub/b.blueprint.json  "B"  id6
     its file is gone; --prune deletes it
-nothing to do`, "="},
+2 kept`, "="},
 		{"pruned", no, nil, options(true, false), `- a.blueprint.yaml  "A"  id1
 - sub/b.blueprint.json  "B"  id6
 2 to delete`, ""},
@@ -345,7 +358,7 @@ func TestApplyStops(t *testing.T) {
 	first := []Desired{{Path: "a.blueprint.yaml", Title: "A", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []DesiredTrigger{{blueprint.TriggerManual, map[string]any{}, true}}}, {Path: "gone.blueprint.yaml", Title: "G", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
 	second := []Desired{{Path: "a.blueprint.yaml", Title: "A2", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []DesiredTrigger{{blueprint.TriggerAPI, map[string]any{"label": "x"}, true}}},
 		{Path: "new.blueprint.yaml", Title: "N", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Visibility: "public", Triggers: []DesiredTrigger{{blueprint.TriggerManual, map[string]any{}, false}}}}
-	whole := []string{"update id1", "create trigger api of id1", "delete trigger id2", "create sync:shop:new.blueprint.yaml", "create trigger manual of id5", "update trigger id6", "update id5", "delete id3"}
+	whole := []string{"update id1", "create trigger api of id1", "delete trigger id2", "create sync:shop:new.blueprint.yaml", "create trigger manual of id5", "update id5", "delete id3"}
 	for cut := 1; cut <= len(whole)+1; cut++ {
 		f := &fake{}
 		f.sync(t, first, options(true, false))

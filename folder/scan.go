@@ -62,16 +62,32 @@ func Stem(name string) string {
 // Listing is the files of a folder, by their paths in it, with slashes.
 type Listing map[string]fs.FileInfo
 
+// Unseen is a place of a folder that Survey does not look into, though it may hold
+// blueprint files.
+type Unseen struct {
+	Path   string
+	Why    string
+	Folder bool // all that is below it is unseen; else it is a blueprint file
+}
+
 // Scan lists the files of a folder and of those below it. Folders whose names
 // begin with a dot, node_modules, and links that lead out of the folder are left
 // out; linked folders are not entered. What disappears meanwhile is not there.
 func Scan(folder string) (Listing, error) {
+	found, _, err := Survey(folder)
+	return found, err
+}
+
+// Survey is Scan that says besides which places it left out, but for those that
+// are left out by their names: what is there is not gone.
+func Survey(folder string) (Listing, []Unseen, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer root.Close()
 	found, entries := Listing{}, 0
+	var unseen []Unseen
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if entries++; entries > MaxEntries {
 			return fmt.Errorf("the folder holds more than %d files and folders", MaxEntries)
@@ -82,17 +98,28 @@ func Scan(folder string) (Listing, error) {
 		case err != nil:
 			return err
 		case entry.IsDir():
-			hidden := strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules" || strings.Count(name, "/") >= maxDepth
-			if name != "." && hidden {
+			deep := strings.Count(name, "/") >= maxDepth
+			if name != "." && (leftOut(entry) || deep) {
+				if !leftOut(entry) {
+					unseen = append(unseen, Unseen{name, "it is too deep", true})
+				}
 				return fs.SkipDir
 			}
 			return nil
-		case KindOf(name) == "" || strings.HasPrefix(entry.Name(), "."):
+		case leftOut(entry):
+			return nil
+		case KindOf(name) == "":
+			if entry.Type()&fs.ModeSymlink != 0 {
+				unseen = append(unseen, Unseen{name, "it is a link", true})
+			}
 			return nil
 		}
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
-			return nil // it is gone, or a link to nowhere or out of the folder
+			if why := notRead(entry, err); why != "" && KindOf(name) == Blueprint {
+				unseen = append(unseen, Unseen{name, why, false})
+			}
+			return nil
 		}
 		if found[name] = info; len(found) > MaxFiles {
 			return fmt.Errorf("the folder holds more than %d blueprint and test files", MaxFiles)
@@ -100,9 +127,27 @@ func Scan(folder string) (Listing, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return found, nil
+	return found, unseen, nil
+}
+
+// leftOut tells whether the name of a file or folder says that it is none of ours.
+func leftOut(entry fs.DirEntry) bool {
+	return strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"
+}
+
+// notRead says why a file that is there is not taken; "" when it is gone.
+func notRead(entry fs.DirEntry, err error) string {
+	switch {
+	case entry.Type()&fs.ModeSymlink != 0:
+		return "it is a link that leads out of the folder, or to nothing"
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil:
+		return err.Error()
+	}
+	return "it is no regular file"
 }
 
 // Read gives the content of a file of the folder, of at most a number of bytes.

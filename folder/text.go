@@ -26,7 +26,7 @@ func (c *Change) Lines() []string {
 	add := func(format string, args ...any) { lines = append(lines, "    "+fmt.Sprintf(format, args...)) }
 	if c.Conflict != "" {
 		lines[0] = "!" + first[1:]
-		add("%s; --force overwrites that", c.Conflict)
+		add("%s", c.Conflict)
 	}
 	if c.Note != "" {
 		add("%s", c.Note)
@@ -86,6 +86,8 @@ func listed(fields []Field, note string) string {
 func (f Field) String() string {
 	path := blueprint.OneLine(f.Path)
 	switch {
+	case f.What != "":
+		return path + ": " + f.What
 	case f.Hidden, f.Before == nil && f.After == nil:
 		return path + " changed"
 	case f.Path == "edges":
@@ -138,6 +140,9 @@ func (p *Plan) Summary(done bool) string {
 	}
 	if n := p.Conflicts(); n > 0 {
 		parts = append(parts, counted(n, "conflict"))
+	}
+	if n := p.Kept(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d kept", n))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "nothing to do")
 }

@@ -3,48 +3,13 @@ package folder
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"blueprintd/blueprint"
 )
 
 // guard is the config key that a trigger's address is worth nothing without.
 var guard = map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "secret", blueprint.TriggerSlack: "signingSecret"}
-
-// triggerChanges says what makes the triggers of a blueprint be those of its
-// file. They keep their ids, and so their addresses, as far as there are as many
-// of a type: first those that are the same, then the others in their order.
-func triggerChanges(want []DesiredTrigger, have []blueprint.Trigger, o Options) (out []TriggerChange) {
-	matched := make([]*blueprint.Trigger, len(want))
-	taken := map[string]bool{}
-	for _, exactly := range []bool{true, false} {
-		for i := range want {
-			for j := range have {
-				t := &have[j]
-				if matched[i] == nil && !taken[t.ID] && t.Type == want[i].Type && (!exactly || len(configChange(&want[i], t)) == 0) {
-					matched[i], taken[t.ID] = t, true
-				}
-			}
-		}
-	}
-	for i := range want {
-		if matched[i] == nil {
-			out = append(out, newTrigger(&want[i], o))
-		} else if c := changedTrigger(&want[i], matched[i]); len(c.Fields) > 0 {
-			out = append(out, c)
-		}
-	}
-	for _, t := range have {
-		if taken[t.ID] {
-			continue
-		}
-		c := TriggerChange{Action: Delete, Type: t.Type, ID: t.ID}
-		if !o.Prune {
-			c.Action, c.Note = Keep, "the file does not name it; --prune deletes it"
-		}
-		out = append(out, c)
-	}
-	return out
-}
 
 // newTrigger makes a trigger. Its guard, when the file leaves it out, is a secret
 // that nobody knows until they look it up: without one it would be open.
@@ -55,20 +20,30 @@ func newTrigger(want *DesiredTrigger, o Options) TriggerChange {
 			c.config[name] = value
 		}
 	}
+	var notes []string
+	for _, name := range marks {
+		if text := textOf(want.Config, name); text != "" {
+			notes = append(notes, name+" "+shown(text))
+		}
+	}
 	if name := guard[want.Type]; name != "" {
 		if value, given := want.Config[name]; given && value == nil {
 			c.config[name] = o.Secret()
-			c.Note = "it gets a new " + name + ", which the file leaves out"
+			notes = append(notes, "it gets a new "+name+", which the file leaves out")
 		}
 	}
 	if !want.Active {
 		off := false
 		c.active = &off
+		notes = append(notes, "inactive")
 	}
+	c.Note = strings.Join(notes, ", ")
 	return c
 }
 
-func changedTrigger(want *DesiredTrigger, have *blueprint.Trigger) TriggerChange {
+// changedTrigger makes a trigger be as its file has it. What was switched off,
+// by people or by the breaker, is switched on with force alone.
+func changedTrigger(want *DesiredTrigger, have *blueprint.Trigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Update, Type: want.Type, ID: have.ID, config: configChange(want, have)}
 	for _, name := range slices.Sorted(maps.Keys(c.config)) {
 		if isSecret(name) {
@@ -77,7 +52,12 @@ func changedTrigger(want *DesiredTrigger, have *blueprint.Trigger) TriggerChange
 		}
 		c.Fields = differences("config."+name, have.Config[name], c.config[name], c.Fields)
 	}
-	if want.Active != have.IsActive {
+	switch {
+	case want.Active && !have.IsActive && !o.Force:
+		if c.Note = "it is off on the server, and stays so; --force switches it on"; len(c.config) == 0 {
+			c.Action = Keep
+		}
+	case want.Active != have.IsActive:
 		c.active = &want.Active
 		c.Fields = append(c.Fields, Field{Path: "isActive", Before: have.IsActive, After: want.Active})
 	}

@@ -151,6 +151,11 @@ func TestScan(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
+	_, unseen, err := Survey(folder)
+	const leads = "it is a link that leads out of the folder, or to nothing"
+	if want := []Unseen{{"linked", "it is a link", true}, {"loop", "it is a link", true}, {"nowhere.blueprint.yaml", leads, false}, {"out.blueprint.yaml", leads, false}}; err != nil || !slices.Equal(unseen, want) {
+		t.Errorf("not seen: %v, %v, want %v", unseen, err, want)
+	}
 	if _, err := Read(folder, "out.blueprint.yaml", 10); err == nil {
 		t.Error("a link led out of the folder")
 	}

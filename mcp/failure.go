@@ -52,6 +52,8 @@ func (s *Session) failure(ctx, limited context.Context, record *record, hops *ou
 		say("too_large", "the headers of an answer of %s are larger than %d bytes", s.host, outbound.MaxHeaderBytes)
 	case errors.Is(cause, errTooManyTries):
 		say("connect_failed", "%s broke its answers off again and again", s.host)
+	case errors.Is(cause, errForeignID):
+		say("mcp_error", "%s answered with the id of no request", s.host)
 	case errors.As(cause, &refused):
 		say("address_refused", "%s", refused.Error())
 	case errors.Is(cause, outbound.ErrRedirects):

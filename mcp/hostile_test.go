@@ -118,6 +118,7 @@ func TestHostileServers(t *testing.T) {
 			io.WriteString(w, "<html>")
 		}, code: "mcp_error", text: "none of the protocol"},
 		{name: "a page", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) { io.WriteString(w, "<html>") }, code: "mcp_error", text: "none of the protocol"},
+		{name: "an answer to somebody else", answer: func(w http.ResponseWriter, _ *http.Request, _, _ string) { result(w, "4711", fine) }, code: "mcp_error", text: "the id of no request"},
 		{name: "another answer", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) { result(w, id, `"x"`) }, code: "mcp_error", text: "something else"},
 		{name: "content of another kind", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) { result(w, id, `{"content":"x"}`) }, code: "mcp_error", text: "something else"},
 		{name: "a number that no float holds", answer: func(w http.ResponseWriter, _ *http.Request, _, id string) {

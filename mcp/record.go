@@ -100,9 +100,17 @@ func (c *recorder) Read(ctx context.Context) (jsonrpc.Message, error) {
 		return message, err
 	}
 	c.mu.Lock()
-	waiting := c.asked[response.ID]
-	delete(c.asked, response.ID)
+	waiting, known := c.asked[response.ID]
+	c.asked[response.ID] = nil // it may come again, on a stream that is taken up again
+	if !known {
+		for _, one := range c.asked {
+			one.failed(errForeignID)
+		}
+	}
 	c.mu.Unlock()
+	if !known { // the SDK would wait for another one
+		return nil, errForeignID
+	}
 	waiting.change(func() {
 		waiting.raw, waiting.refusal = response.Result, nil
 		if response.Error != nil { // any other error is the SDK's own

@@ -12,6 +12,7 @@ import (
 
 var (
 	errTooLarge     = errors.New("the answer is too large")
+	errForeignID    = errors.New("an answer to something that was not asked")
 	errTooManyTries = errors.New("too many requests in one exchange")
 )
 

@@ -1,6 +1,10 @@
 package outbound
 
-import "context"
+import (
+	"context"
+
+	"blueprintd/secret"
+)
 
 // Caller is the node on whose behalf something goes out.
 type Caller struct {
@@ -9,6 +13,9 @@ type Caller struct {
 	Address     string // of the node
 	NodeType    string
 	Attempt     int // from 1
+	// Secrets gives what masks the secrets of the run, as far as they are known by
+	// now; nil = none are. It is safe for concurrent use.
+	Secrets interface{ Load() *secret.Masker }
 }
 
 type callerKey struct{}

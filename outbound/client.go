@@ -33,7 +33,7 @@ type Options struct {
 	// from; nil means the system's.
 	RootCAs *x509.CertPool
 	// Instead stands in for the network: nothing real is dialled, and so nothing
-	// is refused for where it leads. Nil means the network itself.
+	// is refused for where it leads, its port or its spelling. Nil means the network itself.
 	Instead Network
 }
 
@@ -80,7 +80,7 @@ func New(options Options) *Client {
 	if options.Instead != nil {
 		base = options.Instead
 	}
-	c.http = &http.Client{Transport: &roundTripper{base}, CheckRedirect: checkRedirect}
+	c.http = &http.Client{Transport: &roundTripper{base, options.Instead == nil}, CheckRedirect: checkRedirect}
 	return c
 }
 
@@ -131,11 +131,11 @@ func (c *Client) DialContext(ctx context.Context, network, address string) (net.
 	if err != nil {
 		return nil, err
 	}
-	if refused := checkSpelling(host); refused != nil {
-		return nil, refused
-	}
 	if c.instead != nil {
 		return c.instead.DialContext(ctx, network, address)
+	}
+	if refused := checkSpelling(host); refused != nil {
+		return nil, refused
 	}
 	conn, err := c.dialer.DialContext(ctx, network, address)
 	var refused *RefusedError

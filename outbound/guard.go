@@ -59,7 +59,7 @@ func (g *guard) check(addr netip.Addr) *RefusedError {
 		return &RefusedError{
 			Addr:   addr,
 			Reason: reason,
-			Hint:   fmt.Sprintf("start the server with --allow-net %s/%d to open it", addr, addr.BitLen()),
+			Hint:   fmt.Sprintf("--allow-net %s/%d opens it", addr, addr.BitLen()),
 		}
 	}
 	if metadata[addr] && !g.named(addr) {

@@ -133,7 +133,7 @@ func TestGuard(t *testing.T) {
 
 func TestRefusedError(t *testing.T) {
 	refused := newGuard(nil).check(netip.MustParseAddr("10.0.0.5"))
-	if got, want := refused.Error(), "10.0.0.5 is a private address; hint: start the server with --allow-net 10.0.0.5/32 to open it"; got != want {
+	if got, want := refused.Error(), "10.0.0.5 is a private address; hint: --allow-net 10.0.0.5/32 opens it"; got != want {
 		t.Errorf("got %q", got)
 	}
 	refused.Host = "db.example"

@@ -124,9 +124,9 @@ func TestSpellings(t *testing.T) {
 func TestRefusalsAreTyped(t *testing.T) {
 	client := New(Options{Resolver: newResolver(t, &dns{answer: always("10.0.0.7")})})
 	for host, want := range map[string]string{
-		"127.0.0.1":                "127.0.0.1 is a loopback address; hint: start the server with --allow-net 127.0.0.1/32 to open it",
-		"[::ffff:169.254.169.254]": "::ffff:169.254.169.254 leads to 169.254.169.254, which is the metadata service of a cloud; hint: start the server with --allow-net 169.254.169.254/32 to open it",
-		"db.example":               "db.example leads to 10.0.0.7, which is a private address; hint: start the server with --allow-net 10.0.0.7/32 to open it",
+		"127.0.0.1":                "127.0.0.1 is a loopback address; hint: --allow-net 127.0.0.1/32 opens it",
+		"[::ffff:169.254.169.254]": "::ffff:169.254.169.254 leads to 169.254.169.254, which is the metadata service of a cloud; hint: --allow-net 169.254.169.254/32 opens it",
+		"db.example":               "db.example leads to 10.0.0.7, which is a private address; hint: --allow-net 10.0.0.7/32 opens it",
 		"0x7f.1":                   `"0x7f.1" is neither a host name nor an address in its usual spelling; hint: write 192.0.2.1 or [2001:db8::1], without leading zeros or a dot at the end`,
 	} {
 		_, err := get(t, client, "http://"+host+"/?token=secret")

@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -19,8 +20,9 @@ const (
 )
 
 // Tape collects what goes out under a context and what comes back, without what
-// looks like a credential; see secret.Redact. It may be used by any number of
-// goroutines.
+// looks like a credential; see secret.Redact. What was taken out of a request for
+// that is not in the answer either, whatever it is called there. It may be used by
+// any number of goroutines.
 type Tape struct {
 	now  func() time.Time
 	mu   sync.Mutex
@@ -32,7 +34,8 @@ type Tape struct {
 // taping is an exchange that may still be under way.
 type taping struct {
 	blueprint.Exchange
-	answer *copied // nil once it is whole, and while none has begun
+	hidden *secret.Redactor // what the request had of credentials
+	answer *copied          // nil once it is whole, and while none has begun
 	status int
 	header http.Header
 }
@@ -66,11 +69,29 @@ func Note(ctx context.Context, x blueprint.Exchange) {
 	}
 	tape.mu.Lock()
 	defer tape.mu.Unlock()
-	at.Request, at.Response, at.Error = x.Request, x.Response, x.Error
+	r := at.hidden
+	at.Request = x.Request
+	at.Request.URL, at.Request.Headers = r.Text(x.Request.URL), noted(r, x.Request.Headers)
 	if text, ok := x.Request.Body.(string); ok {
 		kept, cut := tape.keep([]byte(text))
-		at.Request.Body, at.Request.Cut = secret.RedactText(string(kept)), x.Request.Cut || cut
+		at.Request.Body, at.Request.Cut = string(kept), x.Request.Cut || cut
 	}
+	at.Request.Body, at.Error = r.Value(at.Request.Body), r.Text(x.Error)
+	if x.Response != nil {
+		answer := *x.Response
+		answer.Headers, answer.Body = noted(r, answer.Headers), r.Value(answer.Body)
+		at.Response = &answer
+	}
+	at.Exchange = r.Masker().Exchange(at.Exchange)
+}
+
+// noted gives headers as they may be seen.
+func noted(r *secret.Redactor, headers map[string]string) map[string]string {
+	headers = maps.Clone(headers)
+	for name, value := range headers {
+		headers[name] = r.Header(name, value)
+	}
+	return headers
 }
 
 // List gives what is on the tape, in the order in which it began, and tells
@@ -99,7 +120,7 @@ func (t *Tape) begin(ctx context.Context) *taping {
 		t.full = true
 		return nil
 	}
-	x := &taping{Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
+	x := &taping{hidden: secret.Remembering(), Exchange: blueprint.Exchange{At: blueprint.TimeOf(t.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt}}
 	t.list = append(t.list, x)
 	return x
 }
@@ -117,7 +138,7 @@ func (t *Tape) answered(x *taping, body []byte, whole bool) blueprint.ExchangeRe
 	kept, cut := t.keep(body)
 	answer := ResponseOf(x.status, x.header, kept)
 	answer.Body, answer.Cut = secret.Redact(answer.Body), cut || !whole || !plain
-	return answer
+	return *x.hidden.Masker().Exchange(blueprint.Exchange{Response: &answer}).Response
 }
 
 // taped sends a request by next and notes it.
@@ -131,7 +152,7 @@ func taped(request *http.Request, next func(*http.Request) (*http.Response, erro
 		return next(request)
 	}
 	tape.mu.Lock()
-	x.Request = RequestOf(request, nil)
+	x.Request = requestOf(x.hidden, request, nil)
 	tape.mu.Unlock()
 	sent := &copied{tape: tape}
 	if request.Body != nil && request.Body != http.NoBody {
@@ -146,9 +167,12 @@ func taped(request *http.Request, next func(*http.Request) (*http.Response, erro
 	body, plain := readable(request.Header, sent.body)
 	kept, cut := tape.keep(body)
 	early := int64(len(sent.body)) < min(request.ContentLength, MaxTaped) // the answer came before all was sent
-	x.Request.Body, x.Request.Cut = secret.Redact(blueprint.BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
+	x.Request.Body, x.Request.Cut = x.hidden.Value(blueprint.BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
 	if err != nil {
 		x.Error = secret.RedactText(err.Error())
+	}
+	x.Exchange = x.hidden.Masker().Exchange(x.Exchange)
+	if err != nil {
 		return nil, err
 	}
 	if response.Body == nil {

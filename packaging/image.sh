@@ -3,34 +3,70 @@
 #
 #   packaging/image.sh FOLDER [PROGRAM]
 #
-# PROGRAM is a static blueprintd for Linux, built from this source when it is not
-# named. CA_BUNDLE=FILE takes other roots than this machine's. Ends with 1 and a
-# hint when something is missing.
+# FOLDER is a new or an empty one, or one that this filled before. PROGRAM is a
+# static blueprintd for Linux, built from this source when it is not named.
+# CA_BUNDLE=FILE takes other roots than this machine's. Ends with 1 and a hint,
+# before it changes anything, when something is missing.
 set -eu
 
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 folder=${1:?name a folder: packaging/image.sh dist/image}
 program=${2:-}
+mark=.blueprintd-image # in a folder that is ours to empty
+
+refuse() {
+  echo "$1" >&2
+  echo "hint: $2" >&2
+  exit 1
+}
+
+# number FILE OFFSET BYTES reads a number, the lowest byte first.
+number() {
+  value=0 factor=1
+  for byte in $(od -An -v -tu1 -j"$2" -N"$3" "$1"); do
+    value=$((value + byte * factor)) factor=$((factor * 256))
+  done
+  echo "$value"
+}
+
+# The image has no loader and no libraries, and people would learn it at the start.
+check_program() {
+  static="CGO_ENABLED=0 GOOS=linux go build makes one; without PROGRAM it is built here"
+  [ -f "$1" ] && [ -r "$1" ] || refuse "$1 is no file that can be read" "$static"
+  [ "$(od -An -v -tx1 -N6 "$1" | tr -d ' \n')" = 7f454c460201 ] || refuse "$1 is no 64-bit program for Linux" "$static"
+  at=$(number "$1" 32 8) size=$(number "$1" 54 2) count=$(number "$1" 56 2)
+  while [ "$count" -gt 0 ]; do
+    [ "$(number "$1" "$at" 4)" -ne 3 ] || refuse "$1 is not static: it asks for a loader" "$static"
+    at=$((at + size)) count=$((count - 1))
+  done
+}
 
 bundle=${CA_BUNDLE:-/etc/ssl/certs/ca-certificates.crt}
-if [ ! -s "$bundle" ]; then
-  echo "$bundle is missing: without roots the program trusts no server" >&2
-  echo "hint: apt-get install ca-certificates, or CA_BUNDLE=/path/to/roots.pem" >&2
-  exit 1
+[ -s "$bundle" ] || refuse "$bundle is missing: without roots the program trusts no server" "apt-get install ca-certificates, or CA_BUNDLE=/path/to/roots.pem"
+[ -z "$program" ] || check_program "$program"
+if [ ! -d "$folder" ]; then
+  [ ! -e "$folder" ] || refuse "$folder is no folder" "packaging/image.sh dist/image"
+elif [ ! -f "$folder/$mark" ] && [ -n "$(ls -A "$folder")" ]; then
+  refuse "$folder holds other things, which would be lost" "name a new folder: packaging/image.sh dist/image"
 fi
 
 umask 022
-rm -rf "$folder/root" "$folder/data"
-mkdir -p "$folder/root/etc/ssl/certs" "$folder/root/tmp" "$folder/data"
-chmod 1777 "$folder/root/tmp"
-chmod 700 "$folder/data" # the database is nobody else's
+mkdir -p "$folder"
+: >"$folder/$mark"
+folder=$(cd -- "$folder" && pwd)
+new=$folder/.new # so that a build that fails leaves what was there
+rm -rf "$new"
+mkdir -p "$new/root/etc/ssl/certs" "$new/root/tmp" "$new/data"
+chmod 1777 "$new/root/tmp"
+chmod 700 "$new/data" # the database is nobody else's
 if [ -z "$program" ]; then
-  program=$folder/root/blueprintd
-  target=$(cd "$folder/root" && pwd)/blueprintd
-  (cd "$here/.." && CGO_ENABLED=0 GOOS=linux go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w${VERSION:+ -X main.version=$VERSION}" -o "$target" .)
+  (cd "$here/.." && CGO_ENABLED=0 GOOS=linux go build -trimpath -tags urfave_cli_no_docs -ldflags="-s -w${VERSION:+ -X main.version=$VERSION}" -o "$new/root/blueprintd" .)
 else
-  install -m 755 "$program" "$folder/root/blueprintd"
+  install -m 755 "$program" "$new/root/blueprintd"
 fi
-chmod 755 "$folder/root/blueprintd"
-install -m 644 "$bundle" "$folder/root/etc/ssl/certs/ca-certificates.crt"
-install -m 644 "$here/../LICENSE" "$folder/root/LICENSE"
+chmod 755 "$new/root/blueprintd"
+install -m 644 "$bundle" "$new/root/etc/ssl/certs/ca-certificates.crt"
+install -m 644 "$here/../LICENSE" "$new/root/LICENSE"
+rm -rf "$folder/root" "$folder/data"
+mv "$new/root" "$new/data" "$folder/"
+rmdir "$new"

@@ -68,6 +68,7 @@ type executeWithLogging struct {
 	Nodes   nodesInput                `json:"nodes" check:"required"`
 	Edges   *[]any                    `json:"edges"`
 	Options executeWithLoggingOptions `json:"options" check:"required"`
+	Record  bool                      `json:"record"` // as in the options
 }
 
 type executeWithLoggingOptions struct {
@@ -111,7 +112,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 		return started{}, errNoNodes
 	}
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
-	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record
+	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record || in.Record
 	if !runsAlike(definition.Map, m, in.Edges != nil) {
 		if access < blueprint.AccessManage {
 			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")

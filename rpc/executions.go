@@ -87,7 +87,7 @@ func (s *Service) executionRecord(ctx context.Context, caller *Caller, in execut
 	if err != nil {
 		return logRecord{}, err
 	}
-	return newLogRecord(view), nil
+	return s.logRecord(view), nil
 }
 
 type executionLogs struct {
@@ -136,7 +136,7 @@ func (s *Service) logPage(ctx context.Context, stored []*blueprint.StoredExecuti
 			return logPage{}, err
 		}
 		room -= view.Shown
-		page.Logs = append(page.Logs, newLogRecord(view))
+		page.Logs = append(page.Logs, s.logRecord(view))
 	}
 	return page, nil
 }

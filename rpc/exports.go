@@ -86,7 +86,7 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 	}
 	info := s.Info()
 	return runfile.Make(runfile.Source{
-		Recording: recording, Connections: s.usedConnections(ctx, principal, recording), At: info.Now, Server: info.Version,
+		Recording: recording, Connections: s.usedConnections(ctx, principal, recording), At: info.Now, Server: info.Version, Sandbox: info.Sandbox,
 		Blueprint: runfile.Blueprint{
 			ID: row.BlueprintID, Version: row.BlueprintVersion, Title: details.Title, Description: details.Description, Tags: details.Tags,
 			Variables: content.EnvironmentVariables, Map: content.BlueprintMap,

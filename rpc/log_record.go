@@ -41,15 +41,17 @@ type executionMetadata struct {
 	FiringID          string `json:"firingId,omitempty"`
 	ParentExecutionID string `json:"parentExecutionId,omitempty"`
 	RetryOf           string `json:"retryOf,omitempty"`
+	Sandbox           bool   `json:"sandbox,omitempty"` // fakes answered what it sent
 }
 
-func newLogRecord(x *blueprint.Execution) logRecord {
+// logRecord gives the log record of a run.
+func (s *Service) logRecord(x *blueprint.Execution) logRecord {
 	out := logRecord{
 		ID: x.LogID, BlueprintID: x.BlueprintID, OrganizationID: x.OrganizationID, UserID: x.UserID, Status: x.Status,
 		StartTime: x.StartTime, EndTime: x.EndTime, TotalSteps: x.TotalSteps, CompletedSteps: x.CompletedSteps, FailedSteps: x.FailedSteps, Progress: x.Progress,
 		ExecutionData: executionData{x.ID, x.Steps, x.Logs}, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, Telemetry: x.Telemetry,
 		InputVariables: x.InputVariables, OutputSummary: outputSummary{x.Output, map[blueprint.StepStatus]int{}},
-		ExecutionMetadata: executionMetadata{x.BlueprintVersion, x.TriggerID, x.FiringID, x.ParentExecutionID, x.RetryOf},
+		ExecutionMetadata: executionMetadata{x.BlueprintVersion, x.TriggerID, x.FiringID, x.ParentExecutionID, x.RetryOf, s.Info().Sandbox},
 	}
 	if out.Status == blueprint.StatusPaused {
 		out.Status = blueprint.StatusRunning

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"maps"
 
 	"blueprintd/blueprint"
 )
@@ -11,7 +12,7 @@ import (
 type triggerStore interface {
 	ListTriggers(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Trigger, error)
 	GetTrigger(ctx context.Context, p blueprint.Principal, id string) (blueprint.Trigger, error)
-	CreateTrigger(ctx context.Context, p blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (blueprint.Trigger, error)
+	AddTrigger(ctx context.Context, p blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (blueprint.Trigger, error)
 	// UpdateTrigger stores what merge makes of the present trigger, within one transaction; nil keeps the config.
 	UpdateTrigger(ctx context.Context, p blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (blueprint.Trigger, error)
 	DeleteTrigger(ctx context.Context, p blueprint.Principal, id string) error
@@ -50,16 +51,22 @@ type triggerCreate struct {
 	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
 	Type        string         `json:"triggerType" check:"required,enum=manual|scheduled|webhook|email|slack|event|api"`
 	Config      map[string]any `json:"config"`
+	IsActive    *bool          `json:"isActive"` // nil = true
 }
 
 func (s *Service) triggerCreate(ctx context.Context, caller *Caller, in triggerCreate) (blueprint.Trigger, error) {
 	if in.Config == nil {
 		in.Config = map[string]any{}
 	}
+	if in.Type == string(blueprint.TriggerWebhook) && in.Config["secret"] == "" { // none, as in an update
+		in.Config = maps.Clone(in.Config)
+		delete(in.Config, "secret")
+	}
 	if issues := s.Triggers.Check(blueprint.TriggerType(in.Type), in.Config); len(issues) > 0 {
 		return blueprint.Trigger{}, invalidInput(under(issues, "config")...)
 	}
-	trigger, err := s.Store.CreateTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), in.Config)
+	active := in.IsActive == nil || *in.IsActive
+	trigger, err := s.Store.AddTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), in.Config, active)
 	if err == nil {
 		s.Triggers.Changed()
 	}

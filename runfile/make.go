@@ -1,6 +1,7 @@
 package runfile
 
 import (
+	"maps"
 	"slices"
 
 	"blueprintd/blueprint"
@@ -14,15 +15,17 @@ type Source struct {
 	Connections map[string]Connection // those of Recording that are known
 	At          blueprint.Time        // now
 	Server      string                // its version
+	Sandbox     bool                  // fakes answered what the run sent
 }
 
 // Make makes the file of a run. What it is given is not changed.
 func Make(s Source) *File {
 	x := s.Recording.Execution
+	r := secret.Remembering() // what was typed into the blueprint may come back anywhere
 	f := &File{Format: Format, ExportedAt: s.At, Server: s.Server, Blueprint: s.Blueprint}
 	f.Run = Run{
-		ExecutionStatus: x.ExecutionStatus, InputVariables: object(x.InputVariables), InputData: secret.Redact(x.InputData), Output: secret.Redact(x.Output),
-		CreatedAt: x.CreatedAt, Handles: s.Recording.Handles, Telemetry: x.Telemetry,
+		ExecutionStatus: x.ExecutionStatus, InputVariables: object(r, x.InputVariables), InputData: secret.Redact(x.InputData), Output: secret.Redact(x.Output),
+		CreatedAt: x.CreatedAt, Handles: s.Recording.Handles, Telemetry: x.Telemetry, Sandbox: s.Sandbox,
 	}
 	if x.Failure != nil {
 		failure := *x.Failure
@@ -34,25 +37,57 @@ func Make(s Source) *File {
 		f.Run.Telemetry.ErrorSummary = &text
 	}
 	if from := s.Recording.Trigger; from != nil {
-		f.Run.Trigger = &Trigger{from.ID, from.Type, object(headersOf(from.Headers))}
+		f.Run.Trigger = &Trigger{from.ID, from.Type, object(new(secret.Redactor), headersOf(from.Headers))}
 	}
 	redactStatus(&f.Run.ExecutionStatus)
-	f.Blueprint.Map = secret.Redact(s.Blueprint.Map)
+	f.Blueprint.Map = r.Value(s.Blueprint.Map)
 	if s.Recording.Map != nil {
-		f.Blueprint.Map = secret.Redact(s.Recording.Map)
+		f.Blueprint.Map = r.Value(s.Recording.Map)
 	}
-	f.Blueprint.Variables = variables(s.Blueprint.Variables)
+	f.Blueprint.Variables = variables(r, s.Blueprint.Variables)
 	f.Blueprint.Description = secret.RedactText(s.Blueprint.Description)
 	if s.Recording.Recorded {
 		f.Cassette = cassette(s)
 	}
+	f.mask(r.Masker())
 	return f
 }
 
 // object is Redact for an object.
-func object(given map[string]any) map[string]any {
-	out, _ := secret.Redact(given).(map[string]any)
+func object(r *secret.Redactor, given map[string]any) map[string]any {
+	out, _ := r.Value(given).(map[string]any)
 	return out
+}
+
+// mask takes what looked like a credential in one place out of what came of the run.
+func (f *File) mask(m *secret.Masker) {
+	if m == nil {
+		return
+	}
+	x := &f.Run
+	x.Output = m.Value(x.Output)
+	if x.Error != nil {
+		x.Error.Message = m.Text(x.Error.Message)
+	}
+	if summary := x.Telemetry.ErrorSummary; summary != nil {
+		text := m.Text(*summary)
+		x.Telemetry.ErrorSummary = &text
+	}
+	for i := range x.Steps {
+		at := &x.Steps[i]
+		at.Input, at.Output = m.Value(at.Input), m.Value(at.Output)
+		if at.Error != nil {
+			at.Error.Message = m.Text(at.Error.Message)
+		}
+	}
+	for i := range x.Logs {
+		x.Logs[i].Message, x.Logs[i].Data = m.Text(x.Logs[i].Message), m.Value(x.Logs[i].Data)
+	}
+	if f.Cassette != nil {
+		for i := range f.Cassette.Exchanges {
+			f.Cassette.Exchanges[i] = m.Exchange(f.Cassette.Exchanges[i])
+		}
+	}
 }
 
 // headersOf takes out of headers what only a header's name tells.
@@ -95,26 +130,17 @@ func redactStatus(x *blueprint.ExecutionStatus) {
 
 // variables leaves out the secrets of declarations, and masks what is named like
 // one.
-func variables(list []any) []any {
+func variables(r *secret.Redactor, list []any) []any {
 	out := slices.Clone(blueprint.RedactVariables(list))
 	for i, element := range out {
 		given, _ := element.(map[string]any)
 		name, _ := given["name"].(string)
-		text, isText := given["default"].(string)
-		if !isText || text == "" {
+		if given["default"] == nil || name == "" {
 			continue
 		}
-		if hidden := secret.RedactText(text); hidden != text || secret.TellingMember(name) {
-			if secret.TellingMember(name) {
-				hidden = secret.Mask
-			}
-			changed := make(map[string]any, len(given))
-			for key, value := range given {
-				changed[key] = value
-			}
-			changed["default"] = hidden
-			out[i] = changed
-		}
+		changed := maps.Clone(given)
+		changed["default"] = object(r, map[string]any{name: given["default"]})[name]
+		out[i] = changed
 	}
 	return out
 }
@@ -129,7 +155,7 @@ func cassette(s Source) *Cassette {
 		if !ok {
 			known = Connection{Type: used.Type}
 		}
-		if known.Config = object(known.Config); known.Config == nil {
+		if known.Config = object(new(secret.Redactor), known.Config); known.Config == nil {
 			known.Config = map[string]any{}
 		}
 		c.Connections[used.ID] = known

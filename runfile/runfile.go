@@ -46,6 +46,7 @@ type Run struct {
 	Trigger        *Trigger            `json:"trigger"` // null when none started it
 	Handles        map[string]string   `json:"handles,omitempty"`
 	Telemetry      blueprint.Telemetry `json:"telemetry"`
+	Sandbox        bool                `json:"sandbox,omitempty"` // fakes answered what it sent
 }
 
 // Trigger is what the run knew of its trigger.

@@ -45,16 +45,16 @@ func source(t testing.TB, recorded bool) Source {
 	}
 	return Source{
 		Recording: &blueprint.Recording{
-			Execution: x, Recorded: recorded, Trigger: &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerWebhook, Headers: map[string]any{"x-my-token": "planted", "accept": "a"}},
+			Execution: x, Recorded: recorded, Trigger: &blueprint.TriggerContext{ID: "t", Type: blueprint.TriggerWebhook, Headers: map[string]any{"x-my-token": "planted", "X-Session": "planted", "accept": "a"}},
 			Connections: []blueprint.UsedConnection{{ID: "c1", Type: blueprint.ConnectionHTTP}, {ID: "c2", Type: blueprint.ConnectionSlack}},
 			Exchanges: []blueprint.Exchange{{At: begun, NodeID: "get", NodeType: "http-request", Attempt: 1,
 				Request:  blueprint.ExchangeRequest{Method: "GET", URL: "https://a.example/"},
-				Response: &blueprint.ExchangeResponse{Status: 200, Body: plain(t, `{"id": "7e3bb8a0-9f5f-4a83-8d6c-7ad3a4f8d111", "n": 7}`)}}},
+				Response: &blueprint.ExchangeResponse{Status: 200, Body: plain(t, `{"id": "7e3bb8a0-9f5f-4a83-8d6c-7ad3a4f8d111", "n": 7, "said": "it was planted"}`)}}},
 		},
 		Blueprint: Blueprint{
 			ID: "3b9f7c52-51d4-4a0e-9c8e-0a4f5d2b7e61", Version: "1.2.0", Title: "Übersicht: of the day!", Tags: []string{"x"},
-			Variables: plain(t, `[{"name": "word", "secret": true, "default": "planted"}, {"name": "apiKey", "default": "planted"}, {"name": "city", "default": "Rome"}]`).([]any),
-			Map:       plain(t, `{"nodes": [{"id": "get", "type": "http-request", "title": "Get", "config": {"url": "https://a.example/?api_key=planted", "headers": {"Authorization": "Bearer planted", "X-API-Key": "{{word}}"}}}], "edges": []}`),
+			Variables: plain(t, `[{"name": "word", "secret": true, "default": "planted"}, {"name": "apiKey", "default": "planted"}, {"name": "options", "type": "json", "default": {"login": {"password": "planted"}, "list": ["kept"]}}, {"name": "city", "default": "Rome"}]`).([]any),
+			Map:       plain(t, `{"nodes": [{"id": "get", "type": "http-request", "title": "Get", "config": {"url": "https://a.example/?api_key=planted", "headers": {"Authorization": "Bearer planted", "X-API-Key": "{{word}}"}, "multipart": [{"name": "password", "value": "planted-1"}]}}], "edges": []}`),
 		},
 		Connections: map[string]Connection{"c1": {Name: "C", Type: blueprint.ConnectionHTTP, Config: map[string]any{"baseUrl": "https://a.example", "token": nil}}},
 		At:          begun + 10_000, Server: "0.1.0",
@@ -70,7 +70,7 @@ func TestAFileHoldsTheRunAndNoSecret(t *testing.T) {
 	if bytes.Contains(data, []byte("planted")) {
 		t.Errorf("a secret is in %s", data)
 	}
-	for _, kept := range []string{`"a": 1.50`, `"X-API-Key": "{{word}}"`, `"city": "Rome"`, `"2001-09-09T01:46:40.000Z"`, `"name": "C"`, `"type": "slack"`, `"accept": "a"`} {
+	for _, kept := range []string{`"a": 1.50`, `"X-API-Key": "{{word}}"`, `"city": "Rome"`, `"2001-09-09T01:46:40.000Z"`, `"kept"`, `"name": "C"`, `"type": "slack"`, `"accept": "a"`} {
 		if !bytes.Contains(data, []byte(kept)) {
 			t.Errorf("%s is not in %s", kept, data)
 		}
@@ -117,7 +117,7 @@ func TestTheTestOfARun(t *testing.T) {
 	if _, err := ParseCassette([]byte(files[2].Content)); err != nil {
 		t.Error(err)
 	}
-	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "left out: word.") {
+	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "stood in for: word.") {
 		t.Errorf("the comment: %s", files[1].Content)
 	}
 	document, err := file.Parse(names[1], []byte(files[1].Content))
@@ -129,13 +129,29 @@ func TestTheTestOfARun(t *testing.T) {
 		`"expect":{"output":"Hello","status":"completed","steps":{"ask":{"output":{"name":"Ada"},"status":"completed"},` +
 		`"get":{"output":{"body":{"access_token":{"$any":true},"id":"7e3bb8a0-9f5f-4a83-8d6c-7ad3a4f8d111","n":7},"status":200},"status":"completed"},` +
 		`"say":{"output":{"at":{"$any":true},"hidden":{"$any":true},"ms":{"$any":true},"new":{"$any":true},"run":{"$any":true},"text":"Hello","then":"1999-01-01T00:00:00Z"},"status":"completed"}}},` +
-		`"inputData":{"a":1.50,"secret":"***"},"name":"as run exec_1000000000000_01hv0000000000000000000000","stubs":{"ask":{"output":{"name":"Ada"}}},"variables":{"apiKey":"***","city":"Rome"}}]}`
+		`"inputData":{"a":1.50,"secret":"***"},"name":"as run exec_1000000000000_01hv0000000000000000000000","stubs":{"ask":{"output":{"name":"Ada"}}},"variables":{"apiKey":"***","city":"Rome","word":"stand-in-for-a-secret"}}]}`
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Error(diff)
 	}
 	files, err = Make(source(t, false)).TestFiles(pure)
 	if err != nil || len(files) != 2 || !strings.Contains(files[1].Content, "was not recorded") || !strings.Contains(files[1].Content, "\n      get:\n        output:") {
 		t.Errorf("%d files, %v, %s", len(files), err, files[1].Content)
+	}
+}
+
+// What a source draws is another one each time, wherever it comes to.
+func TestWhatWasDrawnMayBeAnything(t *testing.T) {
+	s := source(t, false)
+	s.Blueprint.Map = plain(t, `{"nodes": [{"id": "die", "type": "code", "title": "Die", "config": {"source": "return {n: Math.random(), side: 'a'}"}}]}`)
+	s.Recording.Execution.Steps = []blueprint.Step{
+		{NodeID: "die", NodeType: "code", Status: blueprint.StepCompleted, Attempt: 1, Output: plain(t, `{"n": 0.123456, "side": "a"}`)},
+		{NodeID: "say", NodeType: "template", Status: blueprint.StepCompleted, Attempt: 1, Output: plain(t, `{"text": "got 0.123456", "also": 0.123456, "other": "b"}`)},
+	}
+	f := Make(s)
+	steps := f.test("x", func(string) bool { return true })["expect"].(map[string]any)["steps"]
+	got, _ := blueprint.Encode(steps)
+	if want := `{"die":{"output":{"$any":true},"status":"completed"},"say":{"output":{"also":{"$any":true},"other":"b","text":{"$any":true}},"status":"completed"}}`; string(got) != want {
+		t.Errorf("%s", got)
 	}
 }
 

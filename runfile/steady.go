@@ -2,7 +2,6 @@ package runfile
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"time"
 
@@ -15,55 +14,47 @@ import (
 // What the run was given, what stands in the blueprint and what other services
 // answered comes again as it was. Of everything else a text is not the same
 // twice when it holds the id of the run, of its firing or any other id that was
-// made up, an instant at which the run was under way, or a secret; a number is
-// not when it is such an instant. In their places stands {"$any": true}.
+// made up, an instant at which the run was under way, a secret, or what a source
+// drew at random; a number is not when it is such an instant, or was drawn. In their places stands {"$any": true}.
 type steady struct {
-	said       map[string]bool
-	ids        []string
-	begin, end time.Time
+	Passing
+	said, drawn map[string]bool
+	ids         []string
 }
 
 // someValue stands for what may be anything.
 func someValue() any { return map[string]any{"$any": true} }
 
 func newSteady(f *File) *steady {
-	s := &steady{said: map[string]bool{}, begin: f.Run.CreatedAt.Time().Add(-time.Second), end: f.Run.EndTime.Time().Add(time.Second)}
-	if f.Run.EndTime == 0 {
-		s.end = f.ExportedAt.Time()
+	s := &steady{Passing: f.Passing(), said: map[string]bool{}, drawn: map[string]bool{}, ids: []string{f.Run.ID}}
+	say := func(text string) { s.said[text] = true }
+	for _, value := range []any{f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData} {
+		eachLeaf(value, say)
 	}
-	s.ids = append(s.ids, f.Run.ID)
-	s.hear(f.Blueprint.Map)
-	s.hear(f.Run.InputVariables)
-	s.hear(f.Run.InputData)
 	if f.Cassette != nil {
 		for i := range f.Cassette.Exchanges {
 			if answer := f.Cassette.Exchanges[i].Response; answer != nil {
-				s.hear(answer.Body)
+				eachLeaf(answer.Body, say)
 				for _, value := range answer.Headers {
-					s.hear(value)
+					say(value)
 				}
 			}
 		}
 	}
+	s.draw(f)
 	return s
 }
 
-// hear remembers the texts and numbers of a value.
-func (s *steady) hear(value any) {
-	switch v := value.(type) {
-	case string:
-		s.said[v] = true
-	case json.Number:
-		s.said[v.String()] = true
-	case []any:
-		for _, element := range v {
-			s.hear(element)
-		}
-	case map[string]any:
-		for _, element := range v {
-			s.hear(element)
-		}
+// Passing tells what of the run is another one each time.
+func (f *File) Passing() Passing {
+	begin, end := f.Run.CreatedAt.Time(), f.Run.EndTime.Time()
+	if start := f.Run.StartTime; start != 0 && start.Time().Before(begin) {
+		begin = start.Time()
 	}
+	if f.Run.EndTime == 0 {
+		end = f.ExportedAt.Time()
+	}
+	return NewPassing(begin.Add(-time.Second), end.Add(time.Second), f.Cassette, f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData)
 }
 
 // value gives what to expect in the place of an output.
@@ -98,43 +89,24 @@ func (s *steady) value(value any) any {
 	return value
 }
 
-var (
-	instants = regexp.MustCompile(`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)`)
-	madeUp   = regexp.MustCompile(`(?i)\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|exec_\d+_[0-9a-z]{26}|[0-7][0-9a-hjkmnp-tv-z]{25}|[0-9a-f]{32})\b`)
-)
-
 func (s *steady) text(text string) bool {
 	switch {
-	case strings.Contains(text, secret.Mask):
+	case strings.Contains(text, secret.Mask), s.sent(text), s.hasDrawn(text):
 		return false
 	case s.said[text]:
 		return true
-	case madeUp.MatchString(text):
-		return false
 	}
 	for _, id := range s.ids {
 		if id != "" && strings.Contains(text, id) {
 			return false
 		}
 	}
-	for _, found := range instants.FindAllString(text, -1) {
-		at, err := time.Parse(time.RFC3339Nano, strings.Replace(found, " ", "T", 1))
-		if err == nil && s.during(at) {
-			return false
-		}
-	}
-	return true
+	return !s.In(text)
 }
 
 func (s *steady) number(number json.Number) bool {
-	n, err := number.Int64()
-	if err != nil || s.said[number.String()] {
-		return true
-	}
-	return !s.during(time.Unix(n, 0)) && !s.during(time.UnixMilli(n))
+	return !s.Number(number) && !s.drawn[number.String()]
 }
-
-func (s *steady) during(at time.Time) bool { return !at.Before(s.begin) && !at.After(s.end) }
 
 // tooLong tells whether an output is larger than people want to read in a test.
 func tooLong(value any) bool {

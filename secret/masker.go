@@ -5,8 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,11 +19,12 @@ const Mask = "***"
 // other text; a shorter one would blot out innocent words.
 const shortest = 6
 
-// Masker takes secret values out of text and JSON, as they are and in base64,
-// hexadecimal and URL form. The nil Masker changes nothing. A Masker is safe
-// for concurrent use.
+// Masker takes secret values out of text and JSON: as they are, in base64, in
+// hexadecimal, and with any of their characters escaped as addresses, JSON and XML
+// escape them. The nil Masker changes nothing. A Masker is safe for concurrent use.
 type Masker struct {
 	replacer *strings.Replacer
+	plain    []string        // the secrets, and what they say without escapes
 	longest  int             // bytes of the longest form
 	whole    map[string]bool // strings too short to search for, masked when they stand alone
 }
@@ -39,6 +38,13 @@ func NewMasker(values []any) *Masker {
 		for _, text := range texts(value) {
 			if long(text) {
 				forms = append(forms, encodings(text)...)
+				for _, form := range sent(text) {
+					for _, plain := range unescapings(form) {
+						if len(strings.Join(strings.Fields(plain), "")) >= 3 && !slices.Contains(m.plain, plain) {
+							m.plain = append(m.plain, plain)
+						}
+					}
+				}
 			} else if text != "" {
 				m.whole[text] = true
 			}
@@ -51,6 +57,9 @@ func NewMasker(values []any) *Masker {
 	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	if len(forms) > 0 {
 		m.longest = len(forms[0])
+	}
+	for _, plain := range m.plain {
+		m.longest = max(m.longest, 3*len(plain)) // as in a query
 	}
 	pairs := make([]string, 0, 2*len(forms))
 	for _, form := range forms {
@@ -108,20 +117,11 @@ func encodings(text string) []string {
 			forms = append(forms, form)
 		}
 	}
-	add(text)
+	for _, form := range sent(text) {
+		add(form)
+	}
 	add(hex.EncodeToString([]byte(text)))
 	add(strings.ToUpper(hex.EncodeToString([]byte(text))))
-	query := url.QueryEscape(text)
-	for _, form := range []string{query, strings.ReplaceAll(query, "+", "%20"), component.Replace(query), url.PathEscape(text)} {
-		add(form)
-		add(percents.ReplaceAllStringFunc(form, strings.ToLower))
-	}
-	if quoted, err := blueprint.Encode(text); err == nil {
-		add(string(quoted[1 : len(quoted)-1]))
-	}
-	if quoted, err := json.Marshal(text); err == nil { // with < > & as \u003c and so on
-		add(string(quoted[1 : len(quoted)-1]))
-	}
 	for _, coding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
 		add(coding.EncodeToString([]byte(text))) // the text alone, to its last character
 	}
@@ -142,12 +142,18 @@ func encodings(text string) []string {
 	return forms
 }
 
-// percents finds the escapes of a URL, and component turns its query form into
-// the one of JavaScript's encodeURIComponent.
-var (
-	percents  = regexp.MustCompile(`%[0-9A-F]{2}`)
-	component = strings.NewReplacer("+", "%20", "%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
-)
+// sent gives a text as it may be sent: whole, without the spaces around it, as a
+// header goes out, and, as an address does, to a number sign.
+func sent(text string) []string {
+	forms := []string{text}
+	head, _, _ := strings.Cut(text, "#")
+	for _, form := range []string{strings.TrimSpace(text), strings.TrimSpace(head)} {
+		if long(form) && !slices.Contains(forms, form) {
+			forms = append(forms, form)
+		}
+	}
+	return forms
+}
 
 // Text masks what is secret in a text.
 func (m *Masker) Text(text string) string {
@@ -157,8 +163,12 @@ func (m *Masker) Text(text string) string {
 	if m.whole[text] {
 		return Mask
 	}
-	return m.replacer.Replace(text)
+	return m.replace(text)
 }
+
+// replace masks what is long enough to be searched for. What is escaped comes
+// first: there a secret is found that has another one within it.
+func (m *Masker) replace(text string) string { return m.replacer.Replace(m.unescaped(text)) }
 
 // Value masks what is secret in a plain JSON value, keys included. What holds
 // nothing secret is returned as it is, not copied.
@@ -199,7 +209,7 @@ func (m *Masker) value(value any) (any, bool) {
 	case map[string]any:
 		var out map[string]any
 		for key, element := range v {
-			maskedKey := m.replacer.Replace(key)
+			maskedKey := m.replace(key)
 			masked, changed := m.value(element)
 			if (changed || maskedKey != key) && out == nil {
 				out = make(map[string]any, len(v))

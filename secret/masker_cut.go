@@ -2,6 +2,7 @@ package secret
 
 import (
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -33,21 +34,41 @@ func (m *Masker) CutValue(value any) any {
 }
 
 // Address is Text for an address, a form or a line of parameters: a secret that
-// is too short to be searched for is found as the whole value of one.
+// is too short to be searched for is found as the whole value of one, as a part of
+// a path, and as what a field of a multipart form holds.
 func (m *Masker) Address(text string) string {
 	text = m.Text(text)
-	if m == nil || len(m.whole) == 0 || !strings.Contains(text, "=") {
+	if m == nil || len(m.whole) == 0 {
 		return text
 	}
-	return parameters.ReplaceAllStringFunc(text, func(found string) string {
-		at := strings.IndexByte(found, '=')
-		value, err := url.QueryUnescape(found[at+1:])
-		if err != nil {
-			value = found[at+1:]
+	if strings.Contains(text, "=") {
+		text = m.replaceWhole(parameters, text, url.QueryUnescape)
+		text = m.replaceWhole(contents, text, func(text string) (string, error) { return text, nil })
+	}
+	if strings.Contains(text, "://") {
+		text = m.replaceWhole(segments, text, url.PathUnescape)
+	}
+	return text
+}
+
+var (
+	// segments are the parts of the path of an address.
+	segments = regexp.MustCompile(`/([^/?#&\s"'<>]+)`)
+	// contents are what the fields of a multipart form hold.
+	contents = regexp.MustCompile(`\r\n\r\n([^\r\n]+)`)
+)
+
+// replaceWhole masks the last group of what a pattern finds where it is a secret.
+func (m *Masker) replaceWhole(pattern *regexp.Regexp, text string, plain func(string) (string, error)) string {
+	var out strings.Builder
+	end := 0
+	for _, at := range pattern.FindAllStringSubmatchIndex(text, -1) {
+		from, to := at[len(at)-2], at[len(at)-1]
+		value, err := plain(text[from:to])
+		if m.whole[text[from:to]] || err == nil && m.whole[value] {
+			out.WriteString(text[end:from] + Mask)
+			end = to
 		}
-		if m.whole[value] || m.whole[found[at+1:]] {
-			return found[:at+1] + Mask
-		}
-		return found
-	})
+	}
+	return out.String() + text[end:]
 }

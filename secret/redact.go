@@ -2,8 +2,6 @@ package secret
 
 import (
 	"encoding/json"
-	"net/url"
-	"regexp"
 	"strings"
 )
 
@@ -13,54 +11,49 @@ import (
 // the shape of a key. It is for what leaves the server; values that are known to
 // be secret are a Masker's. Templates stay. What holds nothing is returned as it
 // is, not copied.
-func Redact(value any) any {
-	redacted, _ := redact(value)
+func Redact(value any) any { return new(Redactor).Value(value) }
+
+// Value is Redact.
+func (r *Redactor) Value(value any) any {
+	redacted, _ := r.redact(value)
 	return redacted
 }
 
-func redact(value any) (any, bool) {
+func (r *Redactor) redact(value any) (any, bool) {
 	switch v := value.(type) {
 	case string:
-		out := RedactText(v)
+		out := r.Text(v)
 		return out, out != v
 	case []any:
-		var out []any
-		for i, element := range v {
-			redacted, changed := redact(element)
-			if changed && out == nil {
-				out = append(make([]any, 0, len(v)), v[:i]...)
-			}
-			if out != nil {
-				out = append(out, redacted)
-			}
-		}
-		if out == nil {
-			return v, false
-		}
-		return out, true
+		return r.list(v, r.redact)
 	case map[string]any:
-		return redactObject(v, TellingMember)
+		return r.object(v, TellingMember)
 	}
 	return value, false
 }
 
-// redactObject redacts an object, of whose members some tell of a credential.
+// object redacts an object, of whose members some tell of a credential.
 // What is called headers has names of headers.
-func redactObject(object map[string]any, tells func(name string) bool) (any, bool) {
+func (r *Redactor) object(object map[string]any, tells func(name string) bool) (any, bool) {
 	var out map[string]any
+	paired := pairedWith(object)
 	for name, element := range object {
 		var redacted any
 		var changed bool
 		within, isObject := element.(map[string]any)
 		switch {
-		case tells(name):
-			redacted, changed = hideUnder(element)
+		case tells(name) || name == "value" && tells(paired):
+			redacted, changed = r.under(element, counted[bare(name)])
+		case plurals[bare(name)]:
+			redacted, changed = r.each(element)
+		case isKey(name, element):
+			redacted, changed = r.hide(element.(string)), true
 		case isObject && strings.EqualFold(name, "headers"):
-			redacted, changed = redactObject(within, func(name string) bool { return TellingHeader(name) || TellingMember(name) })
+			redacted, changed = r.object(within, func(name string) bool { return TellingHeader(name) || TellingMember(name) })
 		default:
-			redacted, changed = redact(element)
+			redacted, changed = r.redact(element)
 		}
-		shown := RedactText(name)
+		shown := r.Text(name)
 		if !changed && shown == name {
 			continue
 		}
@@ -79,96 +72,76 @@ func redactObject(object map[string]any, tells func(name string) bool) (any, boo
 	return out, true
 }
 
-// hideUnder hides what stands under a telling name. What a template puts there
-// is not written there.
-func hideUnder(value any) (any, bool) {
+// pairedWith gives the name that an object has as a member, as the fields of a form
+// and headers have it in lists: {"name": "password", "value": "..."}.
+func pairedWith(object map[string]any) string {
+	for _, member := range []string{"name", "key", "field"} {
+		if name, ok := object[member].(string); ok {
+			return name
+		}
+	}
+	return ""
+}
+
+func isKey(name string, value any) bool {
+	text, ok := value.(string)
+	return ok && tellingKey(name, text)
+}
+
+// under hides what stands under a telling name; a number may be a mere count. What
+// a template puts there is not written there.
+func (r *Redactor) under(value any, count bool) (any, bool) {
 	switch v := value.(type) {
 	case string:
 		if v == "" || v == Mask {
 			return v, false
 		}
 		if strings.Contains(v, "{{") {
-			return redact(v)
+			return r.redact(v)
 		}
-		return Mask, true
+		return r.hide(v), true
 	case json.Number:
-		return Mask, true
+		if count {
+			return v, false
+		}
+		return r.hide(v.String()), true
 	case []any:
-		out, changed := make([]any, len(v)), false
-		for i, element := range v {
-			hidden, hid := hideUnder(element)
-			out[i], changed = hidden, changed || hid
-		}
-		if changed {
-			return out, true
-		}
-		return v, false
+		return r.list(v, func(element any) (any, bool) { return r.under(element, count) })
 	}
-	return redact(value)
+	return r.redact(value)
 }
 
-// RedactText is Redact for one text: an address, a form, a body, a line of a log.
-func RedactText(text string) string {
-	if len(text) < shortest {
-		return text
+// each hides the texts in a list or table of credentials.
+func (r *Redactor) each(value any) (any, bool) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return r.under(value, true)
 	}
-	if strings.ContainsAny(text, "=") {
-		text = parameters.ReplaceAllStringFunc(text, func(found string) string {
-			at := strings.IndexByte(found, '=')
-			name := strings.TrimLeft(found[:at], "?&;# \t\r\n\"'")
-			if decoded, err := url.QueryUnescape(name); err == nil {
-				name = decoded
-			}
-			if !tellingQuery(name) {
-				return found
-			}
-			return found[:at+1] + Mask
-		})
-		text = fields.ReplaceAllStringFunc(text, func(found string) string {
-			parts := fields.FindStringSubmatch(found)
-			if !TellingMember(parts[2]) {
-				return found
-			}
-			return parts[1] + Mask
-		})
+	out, changed := make(map[string]any, len(object)), false
+	for name, element := range object {
+		hidden, hid := r.under(element, true)
+		out[name], changed = hidden, changed || hid
 	}
-	if strings.Contains(text, "://") {
-		text = users.ReplaceAllString(text, "$1"+Mask+"@")
+	if !changed {
+		return value, false
 	}
-	if strings.ContainsRune(text, ':') {
-		for _, kind := range []*regexp.Regexp{members, escaped} {
-			text = kind.ReplaceAllStringFunc(text, func(found string) string {
-				parts := kind.FindStringSubmatch(found)
-				if !TellingMember(parts[2]) || strings.Contains(parts[3], "{{") {
-					return found
-				}
-				return parts[1] + Mask
-			})
-		}
-		text = headers.ReplaceAllString(text, "${1}"+Mask)
-	}
-	text = schemes.ReplaceAllString(text, "${1}"+Mask)
-	return shapes.ReplaceAllString(text, Mask)
+	return out, true
 }
 
-var (
-	// parameters are name=value in a query, a fragment, a form or a cookie. A
-	// value that is a template is none.
-	parameters = regexp.MustCompile(`(?:^|[?&;#\s"'])[A-Za-z0-9_.%\[\]-]{1,100}=[^&;#\s"'<>{}\\]+`)
-	// fields are those of a multipart form.
-	fields = regexp.MustCompile(`((?i:name)="([^"\r\n]{1,100})"\r\n(?:[^\r\n]+\r\n)*\r\n)[^\r\n]+`)
-	// users are a name and a password, or either, in an address.
-	users = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]{1,20}://)[^/?#@\s"'<>{}]{1,400}@`)
-	// members are those of JSON inside a text, and escaped those of JSON in a text
-	// of JSON.
-	members = regexp.MustCompile(`("([A-Za-z0-9_. -]{1,100})"\s{0,10}:\s{0,10}")((?:[^"\\]|\\.)+)`)
-	escaped = regexp.MustCompile(`(\\"([A-Za-z0-9_. -]{1,100})\\"\s{0,10}:\s{0,10}\\")((?:[^"\\]|\\\\.)+)`)
-	// headers are those that a text repeats.
-	headers = regexp.MustCompile(`(?i)(\b(?:authorization|cookie):[ \t]*)[^\s"'<>{}\\][^\r\n"'<>{}\\]*`)
-	// schemes come before what proves somebody (RFC 9110, 11.4).
-	schemes = regexp.MustCompile(`(?i)(\b(?:bearer|basic)[ \t]+)[A-Za-z0-9._~+/=-]{16,}`)
-	// shapes are what keys of well-known kinds look like.
-	shapes = regexp.MustCompile(`\b(?:bpd_[A-Za-z0-9]{40,}|sk-[A-Za-z0-9_-]{20,}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}|` +
-		`glpat-[A-Za-z0-9_-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|A[KS]IA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}|whsec_[A-Za-z0-9+/=]{16,}|` +
-		`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*)|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[A-Za-z0-9+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?)?`)
-)
+// list redacts the elements of a list.
+func (r *Redactor) list(list []any, redact func(any) (any, bool)) (any, bool) {
+	var out []any
+	for i, element := range list {
+		redacted, changed := redact(element)
+		if changed && out == nil {
+			out = append(make([]any, 0, len(list)), list[:i]...)
+		}
+		if out != nil {
+			out = append(out, redacted)
+		}
+	}
+	if out == nil {
+		return list, false
+	}
+	return out, true
+}

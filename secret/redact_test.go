@@ -32,6 +32,26 @@ func TestTextsLoseTheirCredentials(t *testing.T) {
 		{"session=1; token=abc; theme=dark", "session=1; token=***; theme=dark"},
 		{"keep " + jwt + " to yourself", "keep *** to yourself"},
 		{"AKIAIOSFODNN7EXAMPLE", "***"},
+		{"https://a.example/cb?code=abc&session=def&state=1", "https://a.example/cb?code=***&session=***&state=1"},
+		{"code=abc&grant_type=authorization_code", "code=***&grant_type=authorization_code"},
+		{"it ended with code=1, session=2", "it ended with code=1, session=2"},
+		{"https://api.telegram.org/bot123456:AAE-xyz_abc/sendMessage", "https://api.telegram.org/bot123456:***/sendMessage"},
+		{"https://hooks.slack.com/services/T0/B0/abcdef", "https://hooks.slack.com/services/***"},
+		{"https://discord.com/api/webhooks/1/abc", "https://discord.com/api/webhooks/***"},
+		{"https://hooks.slack.com/", "https://hooks.slack.com/"},
+		{"<a><password>hunter22</password><apiKey x=\"y\">abc</apiKey><name>ada</name></a>", "<a><password>***</password><apiKey x=\"y\">***</apiKey><name>ada</name></a>"},
+		{"<s:Password><![CDATA[abc]]></s:Password><password/><password></password>", "<s:Password><![CDATA[***]]></s:Password><password/><password></password>"},
+		{"<label for=\"password\">Password</label>", "<label for=\"password\">Password</label>"},
+		{"const apiKey = 'abcdef'; let dbPassword=\"x y\"", "const apiKey = '***'; let dbPassword=\"***\""},
+		{"headers['X-Api-Key'] = 'abc'; f({password: `abc`})", "headers['X-Api-Key'] = '***'; f({password: `***`})"},
+		{"if (typeof token === 'string') { token = 'Bearer ' + word }", "if (typeof token === 'string') { token = 'Bearer ' + word }"},
+		{"const s = {password: 'string', token: input.token2, pin: pins.a}", "const s = {password: 'string', token: input.token2, pin: pins.a}"},
+		{"const token = `${given}`, password = '{{p}}', secret = ''", "const token = `${given}`, password = '{{p}}', secret = ''"},
+		{"the password: hunter22.\nPIN: 1234", "the password: ***.\nPIN: ***"},
+		{"api key: abc-def", "api key: ***"},
+		{"Password: must have 8 characters. Token: expired", "Password: must have 8 characters. Token: expired"},
+		{"the tokens: 123456, max-token: 123456", "the tokens: 123456, max-token: 123456"},
+		{`[{"name": "password", "value": "abc"}, {"name": "city", "value": "abc"}]`, `[{"name": "password", "value": "***"}, {"name": "city", "value": "abc"}]`},
 		{"x-sk-live", "x-sk-live"},
 		{"sk-" + strings.Repeat("a", 30), "***"},
 		{"ghp_" + strings.Repeat("a", 36), "***"},
@@ -63,6 +83,46 @@ func TestValuesLoseTheirCredentials(t *testing.T) {
 	again, _ := blueprint.Encode(given)
 	if !strings.Contains(string(again), `"dbPassword":"abc"`) {
 		t.Error("the value itself was changed")
+	}
+}
+
+func TestMembersThatTell(t *testing.T) {
+	for _, test := range []struct{ given, want string }{
+		{`{"pass": "a", "passcode": "a", "pin": 1234, "otp": "1", "session": "a", "sid": "a"}`, `{"otp":"***","pass":"***","passcode":"***","pin":"***","session":"***","sid":"***"}`},
+		{`{"passwords": ["a", "b"], "secrets": {"db": "a"}, "tokens": "a"}`, `{"passwords":["***","***"],"secrets":{"db":"***"},"tokens":"***"}`},
+		{`{"tokens": 5, "pass": 12, "session": {"id": "a"}, "pin": null, "usage": {"tokens": {"in": 4}}}`, `{"pass":12,"pin":null,"session":{"id":"a"},"tokens":5,"usage":{"tokens":{"in":4}}}`},
+		{`{"key": "4f9a8c2e1b7d6035aa"}`, `{"key":"***"}`},
+		{`{"key": "ISSUE-1", "value": "a"}`, `{"key":"ISSUE-1","value":"a"}`},
+		{`{"key": "customers/2026/january.csv"}`, `{"key":"customers/2026/january.csv"}`},
+		{`[{"name": "password", "value": "a"}, {"key": "apiKey", "value": 12}, {"name": "city", "value": "a"}]`, `[{"name":"password","value":"***"},{"key":"apiKey","value":"***"},{"name":"city","value":"a"}]`},
+		{`{"headers": {"X-Session-Token": "a", "x-sessionid": "a", "x-shopify-access-token": "a", "x-page": "a"}}`, `{"headers":{"X-Session-Token":"***","x-page":"a","x-sessionid":"***","x-shopify-access-token":"***"}}`},
+		{`{"spin": "a", "sessions": ["a"], "passed": "a", "compass": "a", "keyboard": "a", "side": "a"}`, `{"compass":"a","keyboard":"a","passed":"a","sessions":["a"],"side":"a","spin":"a"}`},
+	} {
+		given, err := blueprint.Decode([]byte(test.given))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := blueprint.Encode(Redact(given)); string(got) != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.given, got, test.want)
+		}
+	}
+}
+
+// What was taken out of one text is masked in others.
+func TestWhatARedactorRemembers(t *testing.T) {
+	r := Remembering()
+	r.Header("Authorization", "Bearer abcdefgh")
+	r.Header("X-Token", "yes")
+	r.Header("Proxy-Authorization", "Basic YWRhOmh1bnRlcjIy")
+	r.Header("Cookie", "a=b; theme=sunflower")
+	r.Text("https://a.example/?api_key=a%20b%2Fcdef")
+	r.Value(map[string]any{"password": "correct horse"})
+	const said = "abcdefgh hunter22 sunflower a b/cdef correct+horse yes"
+	if got := r.Masker().Text(said); got != "*** *** *** *** *** yes" {
+		t.Error(got)
+	}
+	if new(Redactor).Masker() != nil {
+		t.Error("nothing was taken out")
 	}
 }
 

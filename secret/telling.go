@@ -6,23 +6,34 @@ import "strings"
 // without anything but letters and digits.
 var telling = names(
 	"accesskey", "accesskeyid", "accesstoken", "apikey", "apitoken", "authorization", "authtoken", "awsaccesskeyid", "bearer", "bearertoken", "clientsecret",
-	"cookie", "credential", "credentials", "idtoken", "jwt", "passphrase", "passwd", "password", "privatekey", "proxyauthorization", "pwd", "refreshtoken",
-	"secret", "secretaccesskey", "secretkey", "sessionid", "sessiontoken", "setcookie", "sharedsecret", "signingsecret", "subscriptionkey", "token", "webhooksecret",
+	"cookie", "credential", "credentials", "idtoken", "jwt", "otp", "pass", "passcode", "passphrase", "passwd", "password", "pin", "privatekey", "proxyauthorization", "pwd",
+	"refreshtoken", "secret", "secretaccesskey", "secretkey", "session", "sessionid", "sessiontoken", "setcookie", "sharedsecret", "sid", "signingsecret", "subscriptionkey",
+	"token", "webhooksecret",
 	"xamzcredential", "xamzsecuritytoken", "xamzsignature", "xapikey", "xgoogcredential", "xgoogsignature",
 )
 
 // tellingEnds are what such names end with when something stands before it.
 var tellingEnds = []string{"apikey", "apitoken", "accesstoken", "authtoken", "refreshtoken", "clientsecret", "password", "privatekey", "secret", "secretkey", "subscriptionkey"}
 
-// inQueries tell of a credential in the query of an address alone: elsewhere
-// they are common words.
-var inQueries = names("auth", "key", "sig", "signature")
+// plurals are names of lists and tables of credentials. A number under one is a
+// count, as of the tokens of a language model.
+var plurals = names("apikeys", "passwords", "secrets", "tokens")
+
+// counted are names under which a number tells nothing.
+var counted = names("pass", "session", "sid")
+
+// inQueries tell of a credential in a query, a form or a cookie alone: elsewhere
+// they are common words. So are inAddresses but between ? or & and the next &.
+var (
+	inQueries   = names("auth", "key", "sig", "signature")
+	inAddresses = names("code", "session", "sid", "pass", "pin", "otp")
+)
 
 // inHeaders tell of one anywhere in the name of a header.
-var inHeaders = []string{"auth", "cookie", "credential", "key", "password", "secret", "signature", "token"}
+var inHeaders = []string{"auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"}
 
 // harmless are headers that only sound so, or begin so.
-var harmless = []string{"idempotency-key", "x-idempotency-key", "sec-websocket-key", "www-authenticate", "proxy-authenticate", "surrogate-key"}
+var harmless = []string{"idempotency-key", "x-idempotency-key", "sec-websocket-key", "www-authenticate", "proxy-authenticate", "surrogate-key", "access-control-allow-credentials"}
 
 func names(list ...string) map[string]bool {
 	all := make(map[string]bool, len(list))
@@ -67,8 +78,20 @@ func TellingMember(name string) bool {
 	return false
 }
 
-// tellingQuery is TellingMember for the query of an address.
-func tellingQuery(name string) bool { return inQueries[bare(name)] || TellingMember(name) }
+// tellingQuery is TellingMember for a parameter, by what stands before its name and
+// behind its value.
+func tellingQuery(name string, between bool) bool {
+	if inAddresses[bare(name)] {
+		return between
+	}
+	return inQueries[bare(name)] || TellingMember(name)
+}
+
+// tellingKey tells whether a value under the name key is a credential, and not the
+// name of something: a long word of letters and digits.
+func tellingKey(name, value string) bool {
+	return bare(name) == "key" && len(value) >= 16 && strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \t\r\n/:,{}")
+}
 
 // bare gives the letters and digits of a name, in lower case.
 func bare(name string) string {

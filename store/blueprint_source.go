@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 
 	"blueprintd/blueprint"
 )
@@ -18,6 +19,30 @@ func moveSource(b *blueprint.Blueprint, source string) bool {
 	}
 	b.Source, b.SyncedVersion = source, version
 	return true
+}
+
+// noteEdits keeps which keys of a trigger's config are others than those that
+// were last made from the source of its blueprint.
+func noteEdits(t *transaction, before, after *blueprint.Trigger) error {
+	keys := changedKeys("", before.Config, after.Config)
+	if len(keys) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(keys)
+	if err != nil {
+		return err
+	}
+	const update = `UPDATE triggers SET edited = (SELECT json_group_array(value) FROM
+		(SELECT value FROM json_each(coalesce(edited, '[]')) UNION SELECT value FROM json_each(?))) WHERE id = ?`
+	_, err = t.exec(update, string(data), after.ID)
+	return err
+}
+
+// forgetEdits says that the triggers of a blueprint are what is kept in its
+// source, and tells whether that is news.
+func forgetEdits(t *transaction, blueprintID string) (news bool, err error) {
+	n, err := t.exec("UPDATE triggers SET edited = NULL WHERE blueprint_id = ? AND edited IS NOT NULL", blueprintID)
+	return n > 0, err
 }
 
 // setSource writes where a blueprint is kept outside and which version of it that

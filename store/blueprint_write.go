@@ -139,11 +139,16 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := needs(row.access, need, id); err != nil {
 			return err
 		}
-		before := row.Blueprint
+		before, settled := row.Blueprint, false
+		if patch.Source != nil {
+			if settled, err = forgetEdits(t, id); err != nil {
+				return err
+			}
+		}
 		content, changed := apply(patch, &row.Blueprint)
 		if !changed && patch.Version == nil {
 			updated = row.Blueprint
-			if patch.Source != nil && moveSource(&updated, *patch.Source) {
+			if patch.Source != nil && (moveSource(&updated, *patch.Source) || settled) {
 				return s.keepSource(ctx, t, &before, &updated)
 			}
 			t.unchanged(ctx)

@@ -36,7 +36,7 @@ func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
 	if err := unheld(options.Path); err != nil {
 		return nil, err
 	}
-	options.Server = true // the only one
+	options.Server, options.anyKind = true, true // the only one
 	return Open(ctx, options)
 }
 

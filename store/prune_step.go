@@ -149,10 +149,24 @@ const (
 )
 
 // step runs one small write beside the others: when none is queued, or after a
-// while in any case.
+// while in any case. Without a disk that they would wait for, or while a virtual
+// clock waits for it, it takes its turn at once.
 func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
+	p.busy = p.commits.Load() != p.commitsSeen
+	if !p.options.Ephemeral && !p.options.VirtualClock {
+		if err := p.standAside(ctx); err != nil {
+			return err
+		}
+	}
+	err := p.submit(ctx, &job{run: f, size: pruneBytes})
+	p.commitsSeen = p.commits.Load()
+	return err
+}
+
+// standAside leaves the disk to others for a while.
+func (p *pruner) standAside(ctx context.Context) error {
 	length := stepPause
-	if p.busy = p.commits.Load() != p.commitsSeen; p.busy {
+	if p.busy {
 		length = busyPause
 	}
 	pause := time.NewTimer(length)
@@ -164,13 +178,10 @@ func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
 			return ctx.Err()
 		}
 		if waited >= logPatience || p.logFrames.Load() < tightLog && (waited >= stepPatience || p.writer.queued() == 0) {
-			break
+			return nil
 		}
 		pause.Reset(length)
 	}
-	err := p.submit(ctx, &job{run: f, size: pruneBytes})
-	p.commitsSeen = p.commits.Load()
-	return err
 }
 
 // rows is how many rows the next step may remove.

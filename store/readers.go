@@ -109,6 +109,9 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 		return err
 	}
 	defer func() { err = passing(err) }()
+	if s.writer.whole != nil { // it sees what it wrote
+		return f(s.writer.session)
+	}
 	if s.options.Ephemeral {
 		s.writer.connection.Lock()
 		defer s.writer.connection.Unlock()

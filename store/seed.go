@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 )
@@ -38,4 +39,15 @@ func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title 
 	const query = `SELECT b.id FROM blueprints b JOIN organizations o ON o.id = b.organization_id
 		WHERE b.created_by = ?1 AND b.title = ?3 AND b.deleted_at IS NULL AND (b.organization_id = ?2 OR ?2 = '' AND o.personal = 1) ORDER BY b.seq LIMIT 1`
 	return s.own(ctx, "blueprint", title, query, userID, organizationID, title)
+}
+
+// HasKey tells whether a user has a key that is not revoked. It is not a use of
+// the key.
+func (s *Store) HasKey(ctx context.Context, userID, token string) (has bool, err error) {
+	defer wrap(&err, "look for a key of user %s", userID)
+	hash := sha256.Sum256([]byte(token))
+	err = s.read(ctx, func(q *session) error {
+		return q.row("SELECT EXISTS (SELECT 1 FROM api_keys WHERE hash = ? AND user_id = ? AND revoked_at IS NULL)", []any{hash[:], userID}, &has)
+	})
+	return has, err
 }

@@ -56,6 +56,12 @@ type Options struct {
 	// MaxDisk is how many bytes the database and its log may take; 0 = any
 	// number.
 	MaxDisk int64
+	// Sandbox and VirtualClock say that fakes answer what the runs of a server
+	// send, and that its time is moved by hand. A file is of one such kind for
+	// good, from the first server that takes it; see purpose.go.
+	Sandbox, VirtualClock bool
+	// anyKind is for who must be the only one and runs nothing.
+	anyKind bool
 	// MailDomain stands behind the @ of every email trigger's address; "" =
 	// DefaultMailDomain.
 	MailDomain string
@@ -75,6 +81,7 @@ type Store struct {
 	lock    *fileLock // of a server with a file
 	epoch   int64
 	taken   bool    // the master key was compared
+	sandbox bool    // fakes answer what its runs send
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
 	readers *readers // nil when ephemeral

@@ -15,8 +15,12 @@ func (s *Store) take(ctx context.Context) error {
 			return err
 		}
 		if !s.options.Server {
-			return nil
+			return t.row("SELECT sandbox FROM meta WHERE id = 1", nil, &s.sandbox)
 		}
+		if err := s.options.settlePurpose(t); err != nil {
+			return err
+		}
+		s.sandbox = s.options.Sandbox
 		return t.row("UPDATE meta SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch", nil, &s.epoch)
 	})
 	s.taken = err == nil
@@ -27,6 +31,9 @@ func (s *Store) take(ctx context.Context) error {
 // that its master key is still the one at hand. It gives the generation at which
 // the transaction begins.
 func (s *Store) fence() (generation int64, err error) {
+	if s.options.Ephemeral {
+		return s.generation.Load(), nil // nobody else has it
+	}
 	var epoch int64
 	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
 		return 0, err

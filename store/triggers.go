@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -76,14 +77,20 @@ func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		query := "SELECT " + triggerColumns + " FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL ORDER BY t.seq"
+		query := "SELECT " + triggerColumns + ", coalesce(t.edited, 'null') FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL ORDER BY t.seq"
 		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
-			trigger, err := s.scanTrigger(scan)
+			var edited []byte
+			trigger, err := s.scanTrigger(scan, &edited)
+			if err != nil {
+				return err
+			}
 			if granted.access < blueprint.AccessManage {
 				trigger.Config = trigger.Redacted()
+			} else if err := json.Unmarshal(edited, &trigger.Edited); err != nil {
+				return fmt.Errorf("what was edited of trigger %s: %w", trigger.ID, err)
 			}
 			list = append(list, trigger)
-			return err
+			return nil
 		})
 	})
 	return list, err
@@ -100,16 +107,21 @@ func (s *Store) GetTrigger(ctx context.Context, principal blueprint.Principal, i
 	return trigger, err
 }
 
-// CreateTrigger makes an active trigger. Its cursor is now: ticks before its
-// creation were never due. It needs AccessManage on the blueprint:
-// CodeNotFound, or CodeForbidden.
-func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (trigger blueprint.Trigger, err error) {
+// CreateTrigger is AddTrigger of an active one.
+func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (blueprint.Trigger, error) {
+	return s.AddTrigger(ctx, principal, blueprintID, kind, config, true)
+}
+
+// AddTrigger makes a trigger that is on, or off from the beginning. Its cursor is
+// now: ticks before its creation were never due. It needs AccessManage on the
+// blueprint: CodeNotFound, or CodeForbidden.
+func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "create trigger of blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	config, address := s.addressed(kind, config)
-	trigger = blueprint.Trigger{ID: s.drawn("trigger", blueprintID).UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: true, CreatedBy: principal.UserID}
+	trigger = blueprint.Trigger{ID: s.drawn("trigger", blueprintID).UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: active, CreatedBy: principal.UserID}
 	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at, event, address, changed)
-		VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ` + nextGeneration + ")"
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` + nextGeneration + ")"
 	plain, sealed, err := s.sealConfig(trigger.ID, config)
 	if err != nil {
 		return trigger, err
@@ -120,7 +132,7 @@ func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		t.changed()
-		if _, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, principal.UserID, now, now, listensTo(&trigger), textOrNull(address)); err != nil {
+		if _, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, active, principal.UserID, now, now, listensTo(&trigger), textOrNull(address)); err != nil {
 			return err
 		}
 		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "trigger", id: trigger.ID, detail: map[string]any{"blueprintId": blueprintID, "type": kind}})
@@ -154,6 +166,9 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 				cursor = now
 			}
 			trigger.Config = sameAddress(&trigger, config)
+			if err := noteEdits(t, &before, &trigger); err != nil {
+				return err
+			}
 		}
 		if isActive != nil {
 			if *isActive && !trigger.IsActive {

@@ -73,6 +73,8 @@ type writer struct {
 
 	ended hourCounts // in the transaction at work
 
+	whole *batch // the writes so far of a Together; nil = there is none
+
 	unseen int  // bytes, about, written since the log was last looked at
 	held   bool // the log could not be emptied then
 
@@ -116,6 +118,9 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 	if !running {
 		if err := s.usable(); err != nil {
 			return err
+		}
+		if w.whole != nil {
+			return s.joinWhole(ctx, j)
 		}
 		s.process([]*job{j})
 		return nil
@@ -272,100 +277,3 @@ func (s *Store) process(batch []*job) {
 		close(j.done)
 	}
 }
-
-// transact runs the jobs of a batch and commits them. A job that fails alone
-// keeps its own error; an error that is returned undid them all.
-func (s *Store) transact(batch []*job) (done outcome, err error) {
-	w := s.writer
-	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
-		return done, err
-	}
-	defer func() {
-		if err != nil {
-			w.rollback()
-			w.listening.forget()
-			w.failing = nil
-		}
-	}()
-	generation, err := s.fence()
-	if err != nil {
-		return done, err
-	}
-	w.listening.at(generation)
-	w.ended.forget()
-	good, bump, written := 0, false, 0
-	for _, j := range batch {
-		written += j.size
-		t := &transaction{session: w.session}
-		err := w.attempt(j, t, len(batch) == 1)
-		if severityOf(err) != ofJob {
-			return done, err
-		}
-		if t.bump { // what was read before it, or beside changes that are undone
-			w.listening.forget()
-		}
-		if j.err = err; err != nil && t.mended {
-			w.failing = nil
-		}
-		if err == nil {
-			good++
-			bump = bump || t.bump
-			written += t.raised
-			done.add(t)
-			w.ended.add(t.ended)
-		}
-	}
-	if good == 0 {
-		w.rollback()
-		return outcome{}, nil
-	}
-	if bump {
-		if _, err := w.session.exec("UPDATE meta SET generation = generation + 1 WHERE id = 1"); err != nil {
-			return done, err
-		}
-		w.listening.generation++
-	}
-	if err := w.ended.write(w.session); err != nil {
-		return done, err
-	}
-	if w.beforeCommit != nil {
-		if err := w.beforeCommit(); err != nil {
-			return done, err
-		}
-	}
-	if _, err := w.session.exec("COMMIT"); err != nil {
-		return done, err
-	}
-	s.committed(bump)
-	s.written.Add(int64(written))
-	s.boundLog(written)
-	return done, nil
-}
-
-// attempt runs one job so that its failure undoes it alone. A job that is by
-// itself in the transaction needs no savepoint for that.
-func (w *writer) attempt(j *job, t *transaction, alone bool) error {
-	if alone || j.single && !w.listening.to(t, j.events) {
-		return j.run(t)
-	}
-	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
-		return err
-	}
-	failed := j.run(t)
-	if failed != nil {
-		if severityOf(failed) != ofJob {
-			return failed
-		}
-		if _, err := w.session.exec("ROLLBACK TO job"); err != nil {
-			return err
-		}
-	}
-	if _, err := w.session.exec("RELEASE job"); err != nil {
-		return err
-	}
-	return failed
-}
-
-// rollback undoes the open transaction. SQLite may have done so by itself, and
-// then says that there is none.
-func (w *writer) rollback() { _, _ = w.session.exec("ROLLBACK") }

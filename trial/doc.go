@@ -12,12 +12,16 @@
 //	    inputData: {total: 500}
 //	    clock: 2030-01-31T09:00:00Z        # where the virtual clock begins; 2000-01-01T00:00:00Z without it
 //	    cassette: order.cassette.json      # a recording that answers what no stub does
-//	    connections: {UUID: {type: http, config: {}}}
+//	    connections: {crm: {type: http, config: {}}}   # by name, as blueprints refer to them, or by id
 //	    stubs:
 //	      approve: {output: {approved: true}}
 //	      api.example.com: {status: 200, body: {ok: true}}
 //	    expect:
 //	      status: completed
+//
+// A secret variable that is required, and that a test does not give, is the text
+// "stand-in-for-a-secret" (1 when it is a number, true when it is a boolean): test files are for
+// all to read, so secrets stay out of them.
 //
 // # Stubs
 //
@@ -50,12 +54,22 @@
 // all the requests that went out, each with what is to be compared of nodeId,
 // method, url, host, headers and body. They come in the order in which their
 // nodes ended; of one instant of the clock, those of runs that a node started
-// come last.
+// come last. Where the order does not matter, calls is an object instead, of
 //
-// Values are compared exactly, numbers by their value. These objects are
-// matchers instead, wherever they stand:
+//	{"unordered": [...]}    these and no others, in any order; or
+//	{"some": [...]}         these, each another call, and perhaps others
+//	{"none": [...]}         not one call is like any of these; alone, or beside them
+//
+// A test that expects nothing yet, without expect or with an empty one, is for
+// "test --update" alone. That writes what came of the run: what fits stays as it
+// is, and so does everything else in the file. What the test itself lacks, such as
+// a stub, is never written, and neither is what is shared by an anchor or a merge.
+//
+// Values are compared exactly, numbers by their value. Objects whose only member
+// begins with $ are matchers instead, wherever they stand:
 //
 //	{"$any": true}          anything, but it must be there
+//	{"$exact": {...}}       this value, in which no object is a matcher
 //	{"$type": "string"}     any string; also number, boolean, object, array, null
 //	{"$match": "regexp"}    a string in which the expression (RE2) is found
 //	{"$partial": {...}}     an object with these members, and perhaps others; an

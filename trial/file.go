@@ -38,7 +38,7 @@ type Test struct {
 	Cassette    string // path, relative to the file; "" = none
 	Connections map[string]cassette.Connection
 	Stubs       []*Stub
-	Expect      map[string]any // nil when the test has none yet
+	Expect      map[string]any // nil when the test expects nothing yet
 }
 
 // Stub answers in place of a node, or of a host.

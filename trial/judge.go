@@ -1,11 +1,10 @@
 package trial
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strings"
 
 	"blueprintd/blueprint"
 )
@@ -54,10 +53,29 @@ func (t *Test) Judge(o *Outcome) []Mismatch {
 			m.differ(Mismatch{Path: at("branches", address), What: "the handle that was taken", Expected: branches[address], Got: got})
 		}
 	}
-	if want, given := t.Expect["calls"].([]any); given {
+	if want, given := t.Expect["calls"]; given {
 		m.calls(at("calls"), want, x.Exchanges)
 	}
+	t.order(m.found)
+	if _, told := t.Expect["status"]; !told && x.Failure != nil && len(m.found) > 0 { // an expected status tells of it by itself
+		first := &m.found[0]
+		if first.What != "" {
+			first.What += "; "
+		}
+		first.What += "the run failed: " + failure(x.Failure)
+	}
 	return m.found
+}
+
+// order sorts mismatches by where they stand in the file.
+func (t *Test) order(found []Mismatch) {
+	if t.File == nil || t.File.Document == nil {
+		return
+	}
+	slices.SortStableFunc(found, func(a, b Mismatch) int {
+		p, q := t.File.Document.At(a.Path), t.File.Document.At(b.Path)
+		return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+	})
 }
 
 func failure(f *blueprint.RunError) string {
@@ -95,61 +113,5 @@ func Actual(o *Outcome) map[string]any {
 		calls = append(calls, callOf(&x.Exchanges[i], false))
 	}
 	out["steps"], out["branches"], out["calls"] = steps, branches, calls
-	return out
-}
-
-// callOf gives a call as it is compared; whole has all of it.
-func callOf(x *blueprint.Exchange, whole bool) map[string]any {
-	out := map[string]any{"nodeId": x.NodeID, "method": x.Request.Method, "url": x.Request.URL}
-	if x.Request.Body != nil {
-		out["body"] = x.Request.Body
-	}
-	if !whole {
-		return out
-	}
-	headers := map[string]any{}
-	for name, value := range x.Request.Headers {
-		headers[name] = value
-	}
-	out["headers"] = headers
-	if u, err := url.Parse(x.Request.URL); err == nil {
-		out["host"] = u.Host
-	}
-	return out
-}
-
-// calls compares the calls in their order.
-func (m *matching) calls(path []any, want []any, made []blueprint.Exchange) {
-	for i := range max(len(want), len(made)) {
-		if i >= len(made) {
-			m.differ(Mismatch{Path: below(path, i), What: fmt.Sprintf("only %d went out", len(made)), Expected: want[i], Missing: true})
-			continue
-		}
-		got := callOf(&made[i], true)
-		if i >= len(want) {
-			m.differ(Mismatch{Path: path, What: fmt.Sprintf("call %d", i+1), Got: callOf(&made[i], false), Surplus: true})
-			continue
-		}
-		expected, _ := want[i].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(expected)) {
-			value := expected[name]
-			if headers, is := value.(map[string]any); is && name == "headers" {
-				value = lowered(headers)
-			}
-			if host, is := value.(string); is && name == "host" && !strings.Contains(host, ":") {
-				plain, _, _ := strings.Cut(fmt.Sprint(got["host"]), ":")
-				m.value(below(path, i, name), host, plain, true)
-				continue
-			}
-			m.value(below(path, i, name), value, got[name], true)
-		}
-	}
-}
-
-func lowered(headers map[string]any) map[string]any {
-	out := make(map[string]any, len(headers))
-	for name, value := range headers {
-		out[strings.ToLower(name)] = value
-	}
 	return out
 }

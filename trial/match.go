@@ -23,7 +23,10 @@ type Mismatch struct {
 const maxMismatches = 50
 
 // matching compares an outcome with what is expected.
-type matching struct{ found []Mismatch }
+type matching struct {
+	found   []Mismatch
+	literal bool // no object is a matcher
+}
 
 func (m *matching) differ(d Mismatch) {
 	if len(m.found) < maxMismatches {
@@ -37,7 +40,7 @@ func (m *matching) differ(d Mismatch) {
 func (m *matching) value(path []any, want, got any, partial bool) {
 	switch want := want.(type) {
 	case map[string]any:
-		if name, argument, is := matcherOf(want); is {
+		if name, argument, is := matcherOf(want); is && !m.literal {
 			m.matcher(path, name, argument, want, got)
 			return
 		}
@@ -94,6 +97,12 @@ func (m *matching) matcher(path []any, name string, argument any, want, got any)
 		pattern, _ := argument.(string)
 		expression, err := regexp.Compile(pattern)
 		fits = isText && err == nil && expression.MatchString(text)
+	case "$exact":
+		literal := m.literal
+		m.literal = true
+		m.value(below(path, name), argument, got, false)
+		m.literal = literal
+		return
 	case "$partial":
 		m.value(below(path, name), argument, got, true)
 		return

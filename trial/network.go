@@ -17,6 +17,11 @@ import (
 // RoundTrip answers an HTTP request: by a stub of its node, of its host, or by
 // the cassette.
 func (s *Stage) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := s.roundTrip(request)
+	return response, s.noted(err)
+}
+
+func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 	a, err := s.answer(request.Context(), request.URL.Scheme, request.URL.Host)
 	switch {
 	case err != nil:
@@ -25,8 +30,12 @@ func (s *Stage) RoundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			defer request.Body.Close()
 		}
-		if _, err := cassette.Asked(request); err != nil { // the tape keeps what is read
+		asked, err := cassette.Asked(request) // the tape keeps what is read
+		if err != nil {
 			return nil, err
+		}
+		if s.player != nil {
+			s.player.Pass(outbound.CallerOf(request.Context()).Address, asked.Method, asked.URL)
 		}
 		if err := pause(request.Context(), a.DelayMs); err != nil {
 			return nil, err
@@ -52,7 +61,7 @@ func (s *Stage) answer(ctx context.Context, scheme, host string) (*Answer, error
 	caller := outbound.CallerOf(ctx)
 	var keys []string
 	if caller.BlueprintID == s.blueprintID && caller.Address != "" {
-		keys = append(keys, caller.Address, everyItem(caller.Address))
+		keys = append(keys, caller.Address, EveryItem(caller.Address))
 	}
 	keys = append(keys, hostKeys(scheme, strings.ToLower(host))...)
 	a, err := s.take(keys, func(a *Answer) bool { return !a.ofNode() })
@@ -89,6 +98,11 @@ func hostKeys(scheme, host string) (keys []string) {
 
 // DialContext answers mail in the same way.
 func (s *Stage) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	connection, err := s.dial(ctx, network, address)
+	return connection, s.noted(err)
+}
+
+func (s *Stage) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	a, err := s.answer(ctx, "smtp", address)
 	switch {
 	case err != nil:
@@ -98,6 +112,9 @@ func (s *Stage) DialContext(ctx context.Context, network, address string) (net.C
 	case a != nil:
 		if err := pause(ctx, a.DelayMs); err != nil {
 			return nil, err
+		}
+		if s.player != nil {
+			s.player.Pass(outbound.CallerOf(ctx).Address, cassette.Mail, "smtp://"+address)
 		}
 		text, _ := a.Body.(string)
 		return cassette.Post(address, func(blueprint.ExchangeRequest) (int, string) { return max(200, a.Status), text }), nil

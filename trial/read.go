@@ -1,9 +1,11 @@
 package trial
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +26,16 @@ func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error)
 	}
 	r := &reader{file: &File{Document: document}, open: open}
 	r.read(document.Value)
+	InOrder(document, r.issues)
 	return r.file, r.issues, nil
+}
+
+// InOrder puts issues in the order of the places that they are about.
+func InOrder(d *file.Document, issues []blueprint.Issue) {
+	slices.SortStableFunc(issues, func(a, b blueprint.Issue) int {
+		x, y := d.SpanOf(a).Start, d.SpanOf(b).Start
+		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+	})
 }
 
 type reader struct {
@@ -57,7 +68,7 @@ func (r *reader) object(value any, path []any, known ...string) map[string]any {
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if known != nil && !slices.Contains(known, name) {
-			r.misnamed(below(path, name), "is unknown here; known are %s", strings.Join(known, ", "))
+			r.misnamed(below(path, name), "is unknown here%s; known are %s", blueprint.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 	}
 	return object
@@ -78,6 +89,16 @@ func (r *reader) text(object map[string]any, name string, path []any, required b
 	return text
 }
 
+// path gives a member that must be the path of a file, from the test file on: one
+// that begins elsewhere is another one on each machine.
+func (r *reader) path(object map[string]any, name string, path []any, required bool) string {
+	text := r.text(object, name, path, required)
+	if filepath.IsAbs(text) || strings.HasPrefix(text, "/") || strings.HasPrefix(text, `\\`) {
+		r.wrong(below(path, name), "must be a path that begins at this file's folder, not an absolute one")
+	}
+	return text
+}
+
 // whole gives a member that must be a whole number, 0 when it is not there.
 func (r *reader) whole(object map[string]any, name string, path []any, least, most int) int {
 	value, given := object[name]
@@ -94,11 +115,12 @@ func (r *reader) whole(object map[string]any, name string, path []any, least, mo
 }
 
 func (r *reader) read(value any) {
-	object := r.object(value, nil, "blueprint", "blueprints", "tests")
+	object := r.object(value, nil, "$schema", "blueprint", "blueprints", "tests")
 	if object == nil {
 		return
 	}
-	r.file.Blueprint = r.text(object, "blueprint", nil, true)
+	r.text(object, "$schema", nil, false)
+	r.file.Blueprint = r.path(object, "blueprint", nil, true)
 	if given, there := object["blueprints"]; there {
 		r.file.Blueprints = map[string]string{}
 		list := r.object(given, []any{"blueprints"})
@@ -106,7 +128,7 @@ func (r *reader) read(value any) {
 			if !blueprint.IsUUID(id) {
 				r.misnamed([]any{"blueprints", id}, "must be the id that a node names, a UUID")
 			}
-			r.file.Blueprints[id] = r.text(list, id, []any{"blueprints"}, true)
+			r.file.Blueprints[id] = r.path(list, id, []any{"blueprints"}, true)
 		}
 	}
 	list, ok := object["tests"].([]any)
@@ -138,7 +160,7 @@ func (r *reader) test(t *Test, value any) {
 		return
 	}
 	t.Name = r.text(object, "name", at, true)
-	t.Cassette = r.text(object, "cassette", at, false)
+	t.Cassette = r.path(object, "cassette", at, false)
 	if given, there := object["variables"]; there {
 		t.Variables = r.object(given, t.path("variables"))
 	}
@@ -163,10 +185,10 @@ func (r *reader) test(t *Test, value any) {
 			t.Stubs = append(t.Stubs, r.stub(key, list[key], t.path("stubs", key)))
 		}
 	}
-	given, there := object["expect"]
-	if there {
+	given := object["expect"]
+	if empty, is := given.(map[string]any); given != nil && !(is && len(empty) == 0) {
 		t.Expect = r.expect(given, t.path("expect"))
-	} else if !r.open {
+	} else if !r.open { // nothing is expected yet
 		r.wrong(t.path("expect"), "required; blueprintd test --update writes it")
 	}
 }

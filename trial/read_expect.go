@@ -44,20 +44,49 @@ func (r *reader) expect(value any, at []any) map[string]any {
 		}
 	}
 	if given, there := object["calls"]; there {
-		list, ok := given.([]any)
-		if !ok {
-			r.wrong(below(at, "calls"), "must be an array")
-		}
-		for i, element := range list {
-			here := below(at, "calls", i)
-			call := r.object(element, here, "nodeId", "method", "url", "host", "headers", "body")
-			r.matchers(any(call), here)
-			if headers, there := call["headers"]; there {
-				r.object(headers, below(here, "headers"))
-			}
-		}
+		r.calls(given, below(at, "calls"))
 	}
 	return object
+}
+
+// calls reads what is expected of the calls: a list, or an object of lists.
+func (r *reader) calls(value any, at []any) {
+	if sets, is := value.(map[string]any); is {
+		r.object(sets, at, callSets...)
+		_, unordered := sets["unordered"]
+		_, some := sets["some"]
+		switch {
+		case unordered && some:
+			r.wrong(at, "unordered names all calls, and some only some of them: leave one of them out")
+		case len(sets) == 0:
+			r.wrong(at, "must have one of %s, or be a list", strings.Join(callSets, ", "))
+		}
+		for _, name := range callSets {
+			if given, there := sets[name]; there {
+				r.callList(given, below(at, name))
+			}
+		}
+		return
+	}
+	r.callList(value, at)
+}
+
+// callSets are the lists of calls whose order does not matter.
+var callSets = []string{"none", "some", "unordered"}
+
+func (r *reader) callList(value any, at []any) {
+	list, ok := value.([]any)
+	if !ok {
+		r.wrong(at, "must be an array")
+	}
+	for i, element := range list {
+		here := below(at, i)
+		call := r.object(element, here, "nodeId", "method", "url", "host", "headers", "body")
+		r.matchers(any(call), here)
+		if headers, there := call["headers"]; there {
+			r.object(headers, below(here, "headers"))
+		}
+	}
 }
 
 func (r *reader) oneOf(object map[string]any, name string, at []any, list []string, required bool) {
@@ -79,6 +108,9 @@ func (r *reader) matchers(value any, at []any) {
 			r.matchers(v[i], below(at, i))
 		}
 	case map[string]any:
+		if _, literal := v["$exact"]; literal && len(v) == 1 {
+			return
+		}
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			r.matchers(v[name], below(at, name))
 		}
@@ -110,7 +142,7 @@ func (r *reader) matchers(value any, at []any) {
 				r.wrong(here, "must be an object or an array")
 			}
 		default:
-			r.wrong(here, "there is no matcher %s; there are $any, $match, $partial, $type", name)
+			r.wrong(here, "there is no matcher %s; there are $any, $exact, $match, $partial, $type; what is meant as it stands is written {\"$exact\": {%q: ...}}", name, name)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 	r := &reader{}
 	for _, s := range t.Stubs {
 		at := t.path("stubs", s.Key)
-		node := slices.Contains(nodes, everyItem(s.Key))
+		node := slices.Contains(nodes, EveryItem(s.Key))
 		if !node && !isHost(s.Key) {
 			r.misnamed(at, "there is no node %q, and it is no host either%s", s.Key, known(nodes))
 			continue
@@ -111,7 +111,7 @@ func (t *Test) Check(nodes []string) []blueprint.Issue {
 			switch {
 			case strings.Contains(address, "[*]"):
 				r.misnamed(t.path("expect", part, address), "[*] is for stubs; name one item, as in %s", strings.ReplaceAll(address, "[*]", "[0]"))
-			case !slices.Contains(nodes, everyItem(address)):
+			case !slices.Contains(nodes, EveryItem(address)):
 				r.misnamed(t.path("expect", part, address), "there is no node %q%s", address, known(nodes))
 			}
 		}
@@ -128,8 +128,8 @@ func known(nodes []string) string {
 
 var itemNumber = regexp.MustCompile(`\[[0-9]+\]/`)
 
-// everyItem gives an address with [*] in place of the numbers of items.
-func everyItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
+// EveryItem gives an address with [*] in place of the numbers of items.
+func EveryItem(address string) string { return itemNumber.ReplaceAllLiteralString(address, "[*]/") }
 
 var hostForm = regexp.MustCompile(`^(\*\.)?([0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)+|localhost|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$|^[0-9A-Za-z_-]+:[0-9]{1,5}$`)
 

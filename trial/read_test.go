@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint/schema"
 )
 
-const whole = `{"blueprint": "a.yaml", "blueprints": {"00000000-0000-4000-8000-000000000000": "b.yaml"}, "tests": [{"name": "a", "variables": {"x": 1}, "inputData": [1],
+const whole = `{"$schema": "test.schema.json", "blueprint": "a.yaml", "blueprints": {"00000000-0000-4000-8000-000000000000": "b.yaml"}, "tests": [{"name": "a", "variables": {"x": 1}, "inputData": [1],
  "clock": "2030-01-01T00:00:00Z", "cassette": "c.json", "connections": {"x": {"type": "smtp", "config": {}}},
  "stubs": {"n": [{"output": 1, "times": 2}, {"error": "no", "delayMs": 5}], "api.example.com": {"status": 200, "headers": {"X-A": "b"}, "body": {}}},
  "expect": {"status": "completed", "output": {"$any": true}, "error": "x", "steps": {"n": {"status": "completed", "output": 1}}, "branches": {"n": "main"}, "calls": [{"method": "GET"}]}}]}`
@@ -23,7 +23,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		{whole, ""},
 		{`[]`, "must be an object"},
 		{`{"tests": []}`, "blueprint: required; tests: must hold at least one test"},
-		{`{"blueprint": "a", "tests": 1, "x": 1}`, "x: is unknown here; known are blueprint, blueprints, tests; tests: must be an array of tests"},
+		{`{"blueprint": "a", "tests": 1, "x": 1}`, "tests: must be an array of tests; x: is unknown here; known are $schema, blueprint, blueprints, tests"},
 		{one(`"stubs": {"n": {}}`), "tests[0].stubs.n: must have either output (or handle), or status, or error"},
 		{one(`"stubs": {"n": {"output": 1, "status": 200}}`), "tests[0].stubs.n: must have either output (or handle), or status, or error"},
 		{one(`"stubs": {"n": {"output": 1, "body": 1}}`), "tests[0].stubs.n: body and headers stand beside status"},
@@ -33,7 +33,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 		{one(`"clock": "soon"`), "tests[0].clock: must be an instant such as 2030-01-31T09:00:00Z"},
 		{one(`"connections": {"x": {"type": "ftp"}}`), `tests[0].connections.x.type: there is no connection type "ftp"`},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "done", "output": {"$what": 1}}}]}`,
-			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: there is no matcher $what; there are $any, $match, $partial, $type"},
+			"tests[0].expect.status: must be one of completed, failed, paused, running; tests[0].expect.output.$what: there is no matcher $what; there are $any, $exact, $match, $partial, $type; what is meant as it stands is written {\"$exact\": {\"$what\": ...}}"},
 		{`{"blueprint": "a", "tests": [{"name": "a", "expect": {"status": "completed", "output": {"$match": "("}}}]}`, "tests[0].expect.output.$match: is no regular expression that Go's RE2 reads"},
 	} {
 		_, issues, err := Read("a.test.json", []byte(test.text), false)
@@ -110,10 +110,11 @@ func FuzzRead(f *testing.F) {
 				test.Check([]string{"n"})
 				expectations[test.Index] = map[string]any{"status": "completed", "output": map[string]any{"a": "b: c\nd"}}
 			}
-			data, err := file.Rewrite([]byte(text), expectations)
+			written, err := file.Rewrite([]byte(text), expectations)
 			if err != nil {
 				continue
 			}
+			data := written.Data
 			again, issues, err := Read(name, data, false)
 			if err != nil || len(issues) > 0 || len(again.Tests) != len(file.Tests) {
 				t.Fatalf("%q became %q: %v %v", text, data, issues, err)

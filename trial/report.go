@@ -19,8 +19,11 @@ type Result struct {
 	Took        time.Duration
 	Mismatches  []Mismatch
 	Differences []cassette.Difference // from the recording; of a replay
-	Fault       error                 // why it could not run
+	Fault       error                 // why it could not run, or could not be written
+	Broken      bool                  // it stands for a file that cannot be read; Fault tells why
+	NotRun      bool                  // it was not run to its end, so there is nothing to say of it
 	Updated     bool                  // its expectation was written anew
+	Notes       []string              // what is no failure, and good to know
 	Pos         func(path []any) (line, column int)
 	Excerpt     func(path []any) string // the line of the file with a caret
 	Nodes       []string                // of its blueprint
@@ -28,8 +31,13 @@ type Result struct {
 	Blueprint   string
 }
 
-// Passed tells whether nothing is wrong.
-func (r *Result) Passed() bool {
+// Passed tells whether it was run and nothing is wrong.
+func (r *Result) Passed() bool { return !r.NotRun && !r.Failed() }
+
+// Failed tells whether something is wrong.
+func (r *Result) Failed() bool { return !r.NotRun && !r.fine() }
+
+func (r *Result) fine() bool {
 	return r.Fault == nil && (r.Updated || len(r.Mismatches) == 0) && len(r.Differences) == 0
 }
 
@@ -97,16 +105,22 @@ func (p Paint) paint(color, text string) string {
 func Tell(out io.Writer, r *Result, paint Paint) error {
 	mark, note := paint.paint("32", "✓"), ""
 	switch {
-	case !r.Passed():
+	case r.NotRun:
+		_, err := fmt.Fprintf(out, "- %s: %s (not run)\n", r.File, blueprint.OneLine(r.Test))
+		return err
+	case r.Failed():
 		mark = paint.paint("31", "✗")
 	case r.Updated:
 		note = " (written)"
 	}
 	text := fmt.Sprintf("%s %s: %s%s %s\n", mark, r.File, blueprint.OneLine(r.Test), note, paint.paint("90", took(r.Took)))
-	if !r.Passed() {
+	if r.Failed() {
 		for _, line := range r.Lines(true) {
 			text += "    " + line + "\n"
 		}
+	}
+	for _, line := range r.Notes {
+		text += "    " + paint.paint("90", "note: "+blueprint.OneLine(line)) + "\n"
 	}
 	_, err := io.WriteString(out, text)
 	return err
@@ -114,13 +128,20 @@ func Tell(out io.Writer, r *Result, paint Paint) error {
 
 func took(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
 
-// Sum writes how many passed, and how many nodes of the blueprints were reached.
-func Sum(out io.Writer, results []*Result) error {
-	failed := 0
+// Sum writes how many passed or not, in colours, and how many nodes of the blueprints were reached.
+func Sum(out io.Writer, results []*Result, paint Paint) error {
+	passed, failed, left, broken := 0, 0, 0, 0
 	nodes, reached := map[string]bool{}, map[string]bool{}
 	for _, r := range results {
-		if !r.Passed() {
+		switch {
+		case r.Broken:
+			broken++
+		case r.NotRun:
+			left++
+		case r.Failed():
 			failed++
+		default:
+			passed++
 		}
 		for _, n := range r.Nodes {
 			nodes[r.Blueprint+"\x00"+n] = true
@@ -129,22 +150,30 @@ func Sum(out io.Writer, results []*Result) error {
 			reached[r.Blueprint+"\x00"+n] = true
 		}
 	}
-	text := fmt.Sprintf("%d passed", len(results)-failed)
+	text := fmt.Sprintf("%d passed", passed)
 	if failed > 0 {
-		text += fmt.Sprintf(", %d failed", failed)
+		text += ", " + paint.paint("31", fmt.Sprintf("%d failed", failed))
+	}
+	if left > 0 {
+		text += fmt.Sprintf(", %d not run", left)
+	}
+	if broken == 1 {
+		text += ", " + paint.paint("31", "1 test file is bad")
+	} else if broken > 1 {
+		text += ", " + paint.paint("31", fmt.Sprintf("%d test files are bad", broken))
 	}
 	if len(nodes) > 0 {
 		text += fmt.Sprintf("; %d of %d nodes executed (%d %%)", len(reached), len(nodes), len(reached)*100/len(nodes))
-		var left []string
+		var unreached []string
 		for name := range nodes {
 			if !reached[name] {
-				left = append(left, strings.Replace(name, "\x00", ": ", 1))
+				unreached = append(unreached, strings.Replace(name, "\x00", ": ", 1))
 			}
 		}
-		slices.Sort(left)
+		slices.Sort(unreached)
 		const most = 10
-		if len(left) > 0 && len(left) <= most {
-			text += "\nnot executed: " + strings.Join(left, ", ")
+		if len(unreached) > 0 && len(unreached) <= most {
+			text += "\nnot executed: " + strings.Join(unreached, ", ")
 		}
 	}
 	_, err := io.WriteString(out, text+"\n")
@@ -156,7 +185,7 @@ func (r *Result) Cover(o *Outcome) {
 	r.Nodes = o.Nodes
 	for i := range o.Recording.Steps {
 		s := &o.Recording.Steps[i]
-		address := everyItem(s.NodeID)
+		address := EveryItem(s.NodeID)
 		switch s.Status {
 		case blueprint.StepCompleted, blueprint.StepFailed, blueprint.StepPaused, blueprint.StepRunning:
 			if slices.Contains(o.Nodes, address) && !slices.Contains(r.Reached, address) {

@@ -12,14 +12,21 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TAP writes results as TAP version 14, which readers of version 13 take too.
-func TAP(out io.Writer, results []*Result) error {
+// TAP writes results as TAP version 14, which readers of version 13 take too. With
+// interrupted it ends as what was stopped does.
+func TAP(out io.Writer, results []*Result, interrupted bool) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "TAP version 14\n1..%d\n", len(results))
 	for i, r := range results {
-		name := strings.NewReplacer(`\`, `\\`, "#", `\#`).Replace(blueprint.OneLine(r.File + ": " + r.Test))
-		if r.Passed() {
+		name := strings.NewReplacer(`\`, `\\`, "#", `\#`).Replace(blueprint.OneLine(r.label()))
+		if !r.Failed() {
+			if r.NotRun {
+				name += " # SKIP not run"
+			}
 			fmt.Fprintf(&text, "ok %d - %s\n", i+1, name)
+			for _, note := range r.Notes {
+				text.WriteString("# note: " + blueprint.OneLine(note) + "\n")
+			}
 			continue
 		}
 		fmt.Fprintf(&text, "not ok %d - %s\n  ---\n  message: |\n", i+1, name)
@@ -28,8 +35,19 @@ func TAP(out io.Writer, results []*Result) error {
 		}
 		text.WriteString("  ...\n")
 	}
+	if interrupted {
+		text.WriteString("Bail out! interrupted\n")
+	}
 	_, err := io.WriteString(out, text.String())
 	return err
+}
+
+// label names a test, or a file that cannot be read.
+func (r *Result) label() string {
+	if r.Broken {
+		return r.File
+	}
+	return r.File + ": " + r.Test
 }
 
 type junitSuites struct {
@@ -58,6 +76,11 @@ type junitCase struct {
 	Time    string       `xml:"time,attr"`
 	Failure *junitDetail `xml:"failure,omitempty"`
 	Error   *junitDetail `xml:"error,omitempty"`
+	Skipped *junitSkip   `xml:"skipped,omitempty"`
+}
+
+type junitSkip struct {
+	Message string `xml:"message,attr"`
 }
 
 type junitDetail struct {
@@ -67,8 +90,8 @@ type junitDetail struct {
 }
 
 // JUnit writes results as the XML that build servers read: a suite for each
-// file. A test that could not run is an error, one that came out otherwise a
-// failure.
+// file. A test that could not run, or a file that cannot be read, is an error, a
+// test that came out otherwise a failure, and one that was not run is skipped.
 func JUnit(out io.Writer, results []*Result) error {
 	all := junitSuites{Name: "blueprintd"}
 	var total time.Duration
@@ -80,7 +103,14 @@ func JUnit(out io.Writer, results []*Result) error {
 		}
 		s := &all.Suites[len(all.Suites)-1]
 		c := junitCase{Name: printable(r.Test), Class: printable(r.File), Time: seconds(r.Took)}
-		if !r.Passed() {
+		if r.Broken {
+			c.Name = c.Class
+		}
+		if r.NotRun {
+			c.Skipped = &junitSkip{Message: "not run"}
+			s.Skipped++
+		}
+		if r.Failed() {
 			lines := r.Lines(true)
 			d := &junitDetail{Message: printable(lines[0]), Type: "expectation", Text: printable(strings.Join(lines, "\n"))}
 			if r.Fault != nil {
@@ -126,11 +156,13 @@ type jsonResult struct {
 	File       string      `json:"file"`
 	Name       string      `json:"name"`
 	Passed     bool        `json:"passed"`
+	NotRun     bool        `json:"notRun,omitempty"`
 	Updated    bool        `json:"updated,omitempty"`
 	DurationMs int64       `json:"durationMs"`
 	Error      string      `json:"error,omitempty"`
 	Mismatches []jsonWrong `json:"mismatches,omitempty"`
 	Replay     []string    `json:"differences,omitempty"`
+	Notes      []string    `json:"notes,omitempty"`
 }
 
 type jsonWrong struct {
@@ -142,11 +174,12 @@ type jsonWrong struct {
 	Got      json.RawMessage `json:"got,omitempty"`
 }
 
-// JSON writes results for programs: an array with an object for each test.
+// JSON writes results for programs: an array with an object for each test, and
+// one without a name for each file that cannot be read.
 func JSON(out io.Writer, results []*Result) error {
 	list := []jsonResult{}
 	for _, r := range results {
-		one := jsonResult{File: r.File, Name: r.Test, Passed: r.Passed(), Updated: r.Updated, DurationMs: r.Took.Milliseconds()}
+		one := jsonResult{File: r.File, Name: r.Test, Passed: r.Passed(), NotRun: r.NotRun, Updated: r.Updated, Notes: r.Notes, DurationMs: r.Took.Milliseconds()}
 		if r.Fault != nil {
 			one.Error = r.Fault.Error()
 		}

@@ -22,7 +22,7 @@ func Schema() map[string]any {
 		}
 		return map[string]any{"enum": values}
 	}
-	anything := map[string]any{"description": "a value, or a matcher: {\"$any\": true}, {\"$match\": regexp}, {\"$partial\": value}, {\"$type\": name}"}
+	anything := map[string]any{"description": "a value, or a matcher: {\"$any\": true}, {\"$exact\": value}, {\"$match\": regexp}, {\"$partial\": value}, {\"$type\": name}"}
 	answer := object("an answer: output (or handle), status, or error", map[string]any{
 		"output":  map[string]any{"description": "stands for the node's work; the answer of human and approval-gate nodes"},
 		"handle":  describe("string", "the handle at which the run goes on"),
@@ -38,15 +38,24 @@ func Schema() map[string]any {
 	for i, kind := range blueprint.ConnectionTypes {
 		kinds[i] = string(kind)
 	}
+	call := object("what is to be compared of a request", map[string]any{
+		"nodeId": anything, "method": anything, "url": anything, "host": anything, "headers": map[string]any{"type": "object"}, "body": anything,
+	})
+	calls := func(text string) map[string]any {
+		return map[string]any{"type": "array", "description": text, "items": call}
+	}
 	expect := object("what is to come of the run", map[string]any{
 		"status":   enum(runStatuses),
 		"output":   anything,
 		"error":    anything,
 		"steps":    byName("by the address of a node", object("what is to come of a node", map[string]any{"status": enum(stepStatuses), "output": anything, "error": anything})),
 		"branches": byName("the handle that was taken, by the address of a node", map[string]any{"type": "string"}),
-		"calls": map[string]any{"type": "array", "description": "all requests, in their order", "items": object("what is to be compared of a request", map[string]any{
-			"nodeId": anything, "method": anything, "url": anything, "host": anything, "headers": map[string]any{"type": "object"}, "body": anything,
-		})},
+		"calls": map[string]any{"anyOf": []any{
+			calls("all requests, in their order"),
+			object("requests in any order", map[string]any{
+				"unordered": calls("all requests"), "some": calls("requests that went out, perhaps among others"), "none": calls("not one request is like these"),
+			}),
+		}},
 	}, "status")
 	test := object("a test", map[string]any{
 		"name":        describe("string", "what it shows"),
@@ -54,11 +63,12 @@ func Schema() map[string]any {
 		"inputData":   map[string]any{"description": "of the run"},
 		"clock":       map[string]any{"type": "string", "format": "date-time", "description": "where the virtual clock begins; 2000-01-01T00:00:00Z without it"},
 		"cassette":    describe("string", "a recording, a path relative to this file"),
-		"connections": byName("by id, in place of stand-ins", object("a connection", map[string]any{"name": describe("string", "its name"), "type": enum(kinds), "config": describe("object", "without secrets")}, "type")),
+		"connections": byName("by the name that a blueprint refers to, or by id, in place of stand-ins", object("a connection", map[string]any{"name": describe("string", "its name"), "type": enum(kinds), "config": describe("object", "without secrets")}, "type")),
 		"stubs":       byName("what answers, by the address of a node or by host", stub),
 		"expect":      expect,
 	}, "name", "expect")
 	out := object("tests of a blueprint", map[string]any{
+		"$schema":    describe("string", "where this schema is, for editors"),
 		"blueprint":  describe("string", "the blueprint's file, a path relative to this one"),
 		"blueprints": byName("the files of blueprints that nodes run, by the id that they name", map[string]any{"type": "string"}),
 		"tests":      map[string]any{"type": "array", "minItems": 1, "items": test},

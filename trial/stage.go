@@ -3,6 +3,7 @@ package trial
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Stage struct {
 
 	mu    sync.Mutex
 	stubs map[string]*playing
+	own   string // the first failure that was the test's own
 }
 
 // playing is a stub at work.
@@ -26,6 +28,7 @@ type playing struct {
 	*Stub
 	at   int // the answer whose turn it is
 	used int // how often it has answered
+	ever bool
 }
 
 // NewStage makes the world of a test of the blueprint with an id. With recorded
@@ -76,6 +79,7 @@ func (s *Stage) take(keys []string, accept func(*Answer) bool) (*Answer, error) 
 			continue
 		}
 		p.used++
+		p.ever = true
 		return a, nil
 	}
 	return nil, nil
@@ -89,12 +93,15 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 		if task.BlueprintID != s.blueprintID {
 			return kind.Run(ctx, task)
 		}
-		a, err := s.take([]string{task.Address, everyItem(task.Address)}, func(a *Answer) bool { return a.ofNode() || a.Error != "" })
+		a, err := s.take([]string{task.Address, EveryItem(task.Address)}, func(a *Answer) bool { return a.ofNode() || a.Error != "" })
 		switch {
 		case errors.Is(err, errSpent):
-			return blueprint.Result{}, &blueprint.Failure{Code: codeStub, Permanent: true, Message: err.Error() + `; give it a higher "times", or one more answer`}
+			return blueprint.Result{}, s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: err.Error() + `; give it a higher "times", or one more answer`})
 		case a == nil:
 			return kind.Run(ctx, task)
+		}
+		if s.player != nil {
+			s.player.PassNode(task.Address)
 		}
 		if err := pause(ctx, a.DelayMs); err != nil {
 			return blueprint.Result{}, err
@@ -106,7 +113,7 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 			result, err := kind.Answer(task, a.Output)
 			var refused *blueprint.Error
 			if errors.As(err, &refused) && refused.Code == blueprint.CodeBadRequest {
-				err = &blueprint.Failure{Code: codeStub, Permanent: true, Message: "the stub's output is no answer that the node takes: " + refused.Message}
+				err = s.noted(&blueprint.Failure{Code: codeStub, Permanent: true, Message: "the stub's output is no answer that the node takes: " + refused.Message})
 			}
 			return result, err
 		}
@@ -121,6 +128,44 @@ func (s *Stage) Instead(kind *blueprint.NodeType) *blueprint.NodeType {
 
 // codeStub is the code of a failure that is the test's own.
 const codeStub = "not_stubbed"
+
+// codeRecorded is the code of a request that the cassette does not answer.
+const codeRecorded = "not_recorded"
+
+// noted keeps the first failure that is the test's own.
+func (s *Stage) noted(err error) error {
+	var failure *blueprint.Failure
+	if errors.As(err, &failure) && (failure.Code == codeStub || failure.Code == codeRecorded) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.own == "" {
+			s.own = failure.Message
+		}
+	}
+	return err
+}
+
+// Unready tells what failed because of the test itself and not because of the
+// blueprint: a request that nothing answered, or a stub that is used up. "" says
+// that nothing did.
+func (s *Stage) Unready() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.own
+}
+
+// Unused gives the keys of the stubs that never answered, sorted.
+func (s *Stage) Unused() (keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.stubs {
+		if !p.ever && !slices.Contains(keys, p.Key) {
+			keys = append(keys, p.Key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
 
 // pause waits in real time.
 func pause(ctx context.Context, milliseconds int) error {

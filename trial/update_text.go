@@ -2,40 +2,49 @@ package trial
 
 import (
 	"bytes"
-	"encoding/json"
+	"slices"
+	"sort"
 	"strings"
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/file"
 )
 
-// text is the text of a test file whose expectations are replaced.
+// text is the text of a test file in which expectations are changed: what is to
+// be put in the place of what is gathered first, and then done.
 type text struct {
 	document *file.Document
-	data     []byte
+	data     []byte // with \n alone at the ends of lines
+	starts   []int  // offsets of the lines
 	isJSON   bool
+	edits    []splice
 }
 
-func newText(d *file.Document, data []byte) *text {
-	t := &text{document: d, data: data}
-	trimmed := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\ufeff")), " \t\r\n")
-	t.isJSON = strings.HasSuffix(d.Name, ".json") || bytes.HasPrefix(trimmed, []byte("{"))
-	return t
+// splice puts a text in the place of a piece.
+type splice struct {
+	from, to int
+	with     string
 }
 
-// offset gives where a place in the text begins, and where its line does.
-func (t *text) offset(at file.Position) (offset, line int) {
-	for n := 1; n < at.Line; n++ {
-		next := bytes.IndexByte(t.data[line:], '\n')
-		if next < 0 {
-			return len(t.data), line
+func newText(name string, data []byte) (*text, error) {
+	d, err := file.Parse(name, data)
+	if err != nil {
+		return nil, err
+	}
+	t := &text{document: d, data: data, starts: []int{0}}
+	t.isJSON = strings.HasSuffix(name, ".json") || bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
+	for i, c := range data {
+		if c == '\n' {
+			t.starts = append(t.starts, i+1)
 		}
-		line += next + 1
 	}
+	return t, nil
+}
+
+// offset gives where a place in the text is, and where its line begins.
+func (t *text) offset(at file.Position) (offset, line int) {
+	line = t.starts[min(max(at.Line, 1), len(t.starts))-1]
 	offset = line
-	if at.Line == 1 {
-		offset += len(t.data) - len(bytes.TrimPrefix(t.data, []byte("\ufeff")))
-	}
 	for n := 1; n < at.Column && offset < len(t.data); n++ {
 		offset++
 		for offset < len(t.data) && t.data[offset]&0xc0 == 0x80 {
@@ -45,53 +54,140 @@ func (t *text) offset(at file.Position) (offset, line int) {
 	return offset, line
 }
 
-func (t *text) splice(from, to int, with string) {
-	t.data = append(append(append([]byte{}, t.data[:from]...), with...), t.data[to:]...)
+// valueAt gives where the value at a path begins.
+func (t *text) valueAt(path []any) int {
+	offset, _ := t.offset(t.document.At(path))
+	return offset
 }
 
-// rewriteYAML replaces the lines of an expectation, or adds them behind the rest
-// of the test.
-func (t *text) rewriteYAML(index int, expect map[string]any) error {
-	test := t.document.At([]any{"tests", index})
-	whole, _ := t.document.Value.(map[string]any)
-	tests, _ := whole["tests"].([]any)
-	object, _ := tests[index].(map[string]any)
-	_, has := object["expect"]
-	at := test
-	if has {
-		at = t.document.SpanOf(blueprint.Issue{Path: []any{"tests", index, "expect"}, Spot: blueprint.Spot{Name: true}}).Start
+// keyAt gives where the name of the member at a path stands, and its line.
+func (t *text) keyAt(path []any) (offset, line int) {
+	return t.offset(t.document.SpanOf(blueprint.Issue{Path: path, Spot: blueprint.Spot{Name: true}}).Start)
+}
+
+func (t *text) splice(from, to int, with string) { t.edits = append(t.edits, splice{from, to, with}) }
+
+// done gives the text with all that was gathered; ok is false when two of them
+// meet.
+func (t *text) done() (data []byte, ok bool) {
+	sort.SliceStable(t.edits, func(i, k int) bool { return t.edits[i].from < t.edits[k].from })
+	at := 0
+	var out []byte
+	for _, e := range t.edits {
+		if e.from < at || e.to < e.from || e.to > len(t.data) {
+			return nil, false
+		}
+		out = append(append(out, t.data[at:e.from]...), e.with...)
+		at = e.to
 	}
-	from, line := t.offset(at)
-	if test.Line == 0 || strings.Trim(string(t.data[line:from]), " -") != "" || from < len(t.data) && t.data[from] == '{' {
-		return cannot(index, "the test is written in braces; write each of its keys on a line of its own")
+	return append(out, t.data[at:]...), true
+}
+
+// inFlow tells whether the value at a path stands in braces or brackets.
+func (t *text) inFlow(path []any) bool {
+	for i := range path {
+		if c := t.byteAt(t.valueAt(path[:i])); c == '{' || c == '[' {
+			return true
+		}
 	}
-	indent := at.Column - 1
-	end := t.blockEnd(from, indent, has)
-	written, err := yamlExpect(expect, indent)
-	if err != nil {
-		return err
+	return t.isJSON
+}
+
+func (t *text) byteAt(offset int) byte {
+	if offset < 0 || offset >= len(t.data) {
+		return '\n'
 	}
-	ending := "\n"
-	if bytes.Contains(t.data, []byte("\r\n")) {
-		ending = "\r\n"
-		written = strings.ReplaceAll(written, "\n", "\r\n")
+	return t.data[offset]
+}
+
+// blanks gives the offset behind blanks.
+func (t *text) blanks(offset int) int {
+	for c := t.byteAt(offset); c == ' ' || c == '\t'; c = t.byteAt(offset) {
+		offset++
 	}
-	if has {
-		t.splice(from, end, strings.TrimPrefix(written, strings.Repeat(" ", indent)))
-		return nil
+	return offset
+}
+
+// colon gives the offset behind the colon of a name.
+func (t *text) colon(key int) (offset int, ok bool) {
+	at := key
+	if c := t.byteAt(key); c == '"' || c == '\'' {
+		at = t.quoted(key)
 	}
-	if end > 0 && t.data[end-1] != '\n' {
-		written = ending + written
+	for ; at < len(t.data) && t.data[at] != '\n'; at++ {
+		if t.data[at] == ':' && (at > key && (t.data[key] == '"' || t.data[key] == '\'') || strings.IndexByte(" \t\n,{}[]\"'", t.byteAt(at+1)) >= 0) {
+			return at + 1, true
+		}
 	}
-	t.splice(end, end, written)
-	return nil
+	return 0, false
+}
+
+// quoted gives the offset behind a text in quotes.
+func (t *text) quoted(from int) int {
+	quote := t.data[from]
+	for at := from + 1; at < len(t.data); at++ {
+		switch {
+		case quote == '"' && t.data[at] == '\\':
+			at++
+		case t.data[at] == quote && quote == '\'' && t.byteAt(at+1) == quote:
+			at++
+		case t.data[at] == quote:
+			return at + 1
+		}
+	}
+	return len(t.data)
+}
+
+// end gives the offset behind a value that does not stand on lines of its own.
+func (t *text) end(from int, flow bool) int {
+	switch t.byteAt(from) {
+	case '"', '\'':
+		return t.quoted(from)
+	case '{', '[':
+		return t.closing(from)
+	}
+	at := from
+	for ; t.byteAt(at) != '\n'; at++ {
+		c := t.data[at]
+		if c == '#' && at > from && strings.IndexByte(" \t", t.data[at-1]) >= 0 || flow && strings.IndexByte(",{}[]", c) >= 0 {
+			break
+		}
+	}
+	return from + len(bytes.TrimRight(t.data[from:at], " \t"))
+}
+
+// closing gives the offset behind what is in braces or brackets.
+func (t *text) closing(from int) int {
+	depth := 0
+	before := byte(',') // the last that is no blank
+	for at := from; at < len(t.data); at++ {
+		c := t.data[at]
+		switch {
+		case strings.IndexByte(" \t\n", c) >= 0:
+			continue
+		case (c == '"' || c == '\'') && strings.IndexByte("{[,:", before) >= 0:
+			at = t.quoted(at) - 1
+		case c == '#' && !t.isJSON && strings.IndexByte(" \t\n", t.data[at-1]) >= 0:
+			for t.byteAt(at+1) != '\n' {
+				at++
+			}
+			continue
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		}
+		before = c
+	}
+	return len(t.data)
 }
 
 // blockEnd gives the end of the last line with content that belongs to a key, or
 // with siblings to the object, that stands at an indentation.
-func (t *text) blockEnd(from, indent int, alone bool) int {
-	end := len(t.data)
-	first := true
+func (t *text) blockEnd(from, indent int, siblings bool) int {
+	end, first := len(t.data), true
 	for at := from; at < len(t.data); {
 		next := bytes.IndexByte(t.data[at:], '\n')
 		if next < 0 {
@@ -99,10 +195,10 @@ func (t *text) blockEnd(from, indent int, alone bool) int {
 		} else {
 			next += at + 1
 		}
-		content := bytes.TrimRight(t.data[at:next], "\r\n")
+		content := bytes.TrimRight(t.data[at:next], "\n")
 		depth := len(content) - len(bytes.TrimLeft(content, " "))
 		empty := len(bytes.TrimSpace(content)) == 0
-		belongs := first || depth > indent || !alone && depth == indent || alone && depth == indent && bytes.HasPrefix(content[depth:], []byte("- "))
+		belongs := first || depth > indent || depth == indent && (siblings || bytes.HasPrefix(content[depth:], []byte("- ")))
 		if !empty && !belongs {
 			break
 		}
@@ -115,101 +211,22 @@ func (t *text) blockEnd(from, indent int, alone bool) int {
 	return end
 }
 
-// yamlExpect writes an expectation as a key of a YAML object.
-func yamlExpect(expect map[string]any, indent int) (string, error) {
-	var out strings.Builder
-	pad := strings.Repeat(" ", indent)
-	out.WriteString(pad + "expect:\n")
-	for _, name := range expectOrder {
-		value, given := expect[name]
-		if !given {
-			continue
-		}
-		data, err := file.Marshal([]file.Member{{Name: name, Value: value}}, false)
-		if err != nil {
-			return "", err
-		}
-		for _, line := range strings.Split(strings.TrimRight(string(data), "\n"), "\n") {
-			if line != "" {
-				line = pad + "  " + line
-			}
-			out.WriteString(line + "\n")
-		}
-	}
-	return out.String(), nil
+// column gives how many characters of its line stand before an offset.
+func (t *text) column(offset int) int {
+	line := t.lineOf(offset)
+	return len([]rune(string(t.data[line:offset])))
 }
 
-// rewriteJSON replaces the value of an expectation, or adds the member.
-func (t *text) rewriteJSON(index int, expect map[string]any) error {
-	start, line := t.offset(t.document.At([]any{"tests", index}))
-	length, err := valueLength(t.data[start:])
-	if err != nil {
-		return cannot(index, err.Error())
+func (t *text) lineOf(offset int) int {
+	i, found := slices.BinarySearch(t.starts, offset)
+	if !found {
+		i--
 	}
-	margin := string(t.data[line : line+len(t.data[line:])-len(bytes.TrimLeft(t.data[line:], " \t"))])
-	written, err := jsonExpect(expect, margin+"  ")
-	if err != nil {
-		return err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(t.data[start : start+length]))
-	if _, err := decoder.Token(); err != nil {
-		return cannot(index, err.Error())
-	}
-	for decoder.More() {
-		name, err := decoder.Token()
-		if err != nil {
-			return cannot(index, err.Error())
-		}
-		var value json.RawMessage
-		if err := decoder.Decode(&value); err != nil {
-			return cannot(index, err.Error())
-		}
-		if name == "expect" {
-			end := start + int(decoder.InputOffset())
-			t.splice(end-len(value), end, written)
-			return nil
-		}
-	}
-	end := start + length - 1
-	body := bytes.TrimRight(t.data[start:end], " \t\r\n")
-	comma := ","
-	if bytes.HasSuffix(body, []byte("{")) {
-		comma = ""
-	}
-	t.splice(start+len(body), end, comma+"\n"+margin+`  "expect": `+written+"\n"+margin)
-	return nil
+	return t.starts[i]
 }
 
-func valueLength(data []byte) (int, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	var value json.RawMessage
-	if err := decoder.Decode(&value); err != nil {
-		return 0, err
-	}
-	return int(decoder.InputOffset()), nil
-}
-
-// jsonExpect writes an expectation, its members in their order.
-func jsonExpect(expect map[string]any, margin string) (string, error) {
-	var out bytes.Buffer
-	out.WriteString("{")
-	for _, name := range expectOrder {
-		value, given := expect[name]
-		if !given {
-			continue
-		}
-		data, err := blueprint.Encode(value)
-		if err != nil {
-			return "", err
-		}
-		if out.Len() > 1 {
-			out.WriteString(",")
-		}
-		out.WriteString("\n" + margin + `  "` + name + `": `)
-		if err := json.Indent(&out, data, margin+"  ", "  "); err != nil {
-			return "", err
-		}
-	}
-	out.WriteString("\n" + margin + "}")
-	return out.String(), nil
+// margin gives the blanks at the beginning of the line of an offset.
+func (t *text) margin(offset int) string {
+	line := t.lineOf(offset)
+	return string(t.data[line:t.blanks(line)])
 }

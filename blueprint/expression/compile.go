@@ -14,7 +14,8 @@ type compiler struct {
 	whole   map[string]bool // those of them that stand for themselves somewhere
 	parts   []member
 	uses    []use
-	used    map[member]bool
+	used    map[used]bool
+	behind  string // the key behind nodes.<id>, which is compiled next
 	visible []local
 	slots   int // of let variables
 	depth   int // predicates around the node

@@ -19,6 +19,7 @@ type Expression struct {
 	uses   []use
 	locals int
 	root   operation
+	kind   string // see Kind
 }
 
 // CompileExpression compiles an expression. One that is malformed, too large or
@@ -50,7 +51,7 @@ func CompileExpression(source string) (*Expression, error) {
 		*c.names[name] = i
 		whole[i] = c.whole[name]
 	}
-	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root}, nil
+	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree.Node)}, nil
 }
 
 // parseError turns the parser's error into an Error.

@@ -21,7 +21,11 @@ func (e *evaluation) lookParts(parts []member, scope Scope) {
 
 // key compiles the access to a key that the source spells out.
 func (c *compiler) key(node ast.Node, key string, at int) (operation, error) {
+	if ofNode(node) {
+		c.behind = key
+	}
 	base, slot, err := c.holder(node, key)
+	c.behind = ""
 	if err != nil {
 		return nil, err
 	}

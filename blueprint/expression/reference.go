@@ -3,28 +3,55 @@ package expression
 import (
 	"unicode/utf8"
 
+	"github.com/expr-lang/expr/ast"
+
 	"blueprintd/blueprint"
 )
 
 // use is where an expression first uses a top-level name, or a key of the name
 // nodes that it spells out.
 type use struct {
-	member
+	used
 	at int // in characters from the start
+}
+
+type used struct {
+	member
+	behind string // the key of a name of blueprint.ScopeKeys, or behind nodes.<id>
 }
 
 // use notes a name.
 func (c *compiler) use(name, key string, at int) {
-	if name != "nodes" {
-		key = ""
+	of := used{member: member{name: name}}
+	switch {
+	case name == "nodes":
+		of.key, of.behind = key, c.behind
+	case blueprint.ScopeKeys[name] != nil:
+		of.behind = key
 	}
 	if c.used == nil {
-		c.used = map[member]bool{}
+		c.used = map[used]bool{}
 	}
-	if of := (member{name, key}); !c.used[of] {
+	if !c.used[of] {
 		c.used[of] = true
 		c.uses = append(c.uses, use{of, at})
 	}
+}
+
+// reference is what the use refers to. What is not there behind a name is nil to
+// an expression.
+func (u use) reference(path []any, spot blueprint.Spot) blueprint.Reference {
+	return blueprint.Reference{Path: path, Name: u.name, NodeID: u.key, Key: u.behind, Optional: u.key != "" || u.behind != "", Spot: spot}
+}
+
+// ofNode tells whether what stands before a key is nodes.<id>.
+func ofNode(node ast.Node) bool {
+	member, ok := node.(*ast.MemberNode)
+	if !ok {
+		return false
+	}
+	name, ok := member.Node.(*ast.IdentifierNode)
+	return ok && name.Value == "nodes"
 }
 
 // References lists what the expression refers to, each once with its first place
@@ -34,7 +61,7 @@ func (x *Expression) References() []blueprint.Reference {
 	refs := make([]blueprint.Reference, len(x.uses))
 	w := walker{source: x.source}
 	for i, u := range x.uses {
-		refs[i] = blueprint.Reference{Name: u.name, NodeID: u.key, Optional: u.key != "", Spot: w.spot(byteOffset(x.source, u.at), u.name)}
+		refs[i] = u.reference(nil, w.spot(byteOffset(x.source, u.at), u.name))
 	}
 	return refs
 }

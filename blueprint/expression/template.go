@@ -69,7 +69,7 @@ func (p *part) references(at []any, w *walker) []blueprint.Reference {
 		refs := make([]blueprint.Reference, len(p.expression.uses))
 		for i, u := range p.expression.uses {
 			inside := p.at + byteOffset(p.expression.source, u.at)
-			refs[i] = blueprint.Reference{Path: at, Name: u.name, NodeID: u.key, Optional: u.key != "", Spot: w.spot(inside, u.name)}
+			refs[i] = u.reference(at, w.spot(inside, u.name))
 		}
 		return refs
 	}
@@ -77,8 +77,12 @@ func (p *part) references(at []any, w *walker) []blueprint.Reference {
 		return nil
 	}
 	ref := blueprint.Reference{Path: at, Name: p.path.name, Optional: p.hasFallback, Spot: w.spot(p.at, p.source)}
-	if p.path.name == "nodes" && len(p.path.segments) > 0 {
-		ref.NodeID = p.path.segments[0].key
+	rest := p.path.segments
+	if p.path.name == "nodes" && len(rest) > 0 {
+		ref.NodeID, rest = rest[0].key, rest[1:]
+	}
+	if blueprint.ScopeKeys[ref.Name] != nil && len(rest) > 0 && (ref.Name != "nodes" || ref.NodeID != "") {
+		ref.Key = rest[0].key
 	}
 	return []blueprint.Reference{ref}
 }

@@ -23,11 +23,26 @@ func (d *Document) ExcerptOf(issue blueprint.Issue, others ...blueprint.Issue) s
 		if !each.Spot.Secret {
 			continue
 		}
-		if secret := d.SpanOf(each); secret.Start.Line == span.Start.Line {
+		if secret, ok := d.SpanOf(each).on(span.Start.Line); ok {
 			hidden = append(hidden, secret)
 		}
 	}
 	return d.source.excerpt(span, hidden...)
+}
+
+// on gives the part of a span that is on a line; its end is not known when it goes on.
+func (s Span) on(line int) (part Span, ok bool) {
+	last := max(s.Start.Line, s.End.Line)
+	if line < s.Start.Line || line > last {
+		return Span{}, false
+	}
+	if line > s.Start.Line {
+		s.Start = Position{Line: line, Column: 1}
+	}
+	if line < last {
+		s.End = Position{}
+	}
+	return s, true
 }
 
 // Excerpt shows the line of the error as Document.Excerpt does.

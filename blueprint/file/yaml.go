@@ -35,7 +35,7 @@ func (d *Document) parseYAML(data []byte) (any, *SyntaxError) {
 				out.Position = Position{at.Position.Line, at.Position.Column}
 			}
 		}
-		return nil, out
+		return nil, d.source.plainly(out)
 	}
 	var body ast.Node
 	for _, document := range parsed.Docs {

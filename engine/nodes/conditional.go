@@ -20,6 +20,7 @@ func conditional() *blueprint.NodeType {
 		description: "Goes on at the handle true or false. In a blueprint without edges, false ends the run early. The input is passed on.",
 		handles:     []string{"true", "false"},
 		example:     `{"condition": "input.total > 100"}`,
+		check:       func(c *conditionalConfig, r *report) { r.condition(c.Condition, "condition") },
 		run: func(_ context.Context, task *blueprint.Task, c *conditionalConfig) (blueprint.Result, error) {
 			answer, err := condition(task, "condition", c.Condition)
 			if err != nil {

@@ -36,7 +36,7 @@ func TestFailures(t *testing.T) {
 		notSent                  bool
 		calls                    int
 	}{
-		{name: "refused", url: "http://10.0.0.5/?secret", code: codeRefused, message: "10.0.0.5 is a private address; hint: start the server with --allow-net 10.0.0.5/32 to open it", notSent: true},
+		{name: "refused", url: "http://10.0.0.5/?secret", code: codeRefused, message: "10.0.0.5 is a private address; hint: --allow-net 10.0.0.5/32 opens it", notSent: true},
 		{name: "metadata", url: "http://169.254.169.254/latest/", code: codeRefused, message: "169.254.169.254 is the metadata service of a cloud", notSent: true},
 		{name: "spelling", url: "http://0x7f.1/", code: codeRefused, message: "usual spelling", notSent: true},
 		{name: "port", url: "http://127.0.0.1:25/", code: codeRefused, message: "port 25", notSent: true},

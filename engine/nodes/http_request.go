@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,10 +63,15 @@ func httpRequest(d Dependencies) *blueprint.NodeType {
 	return kind
 }
 
+// commonMethods are those of HTTP itself, and PATCH; others are let through.
+var commonMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions}
+
 func checkHTTP(c *httpConfig, r *report) {
 	if method := strings.ToUpper(c.Method); r.given("method") && !r.open(c.Method) {
 		if !validHeaderName(method) || method == http.MethodConnect || method == http.MethodTrace {
 			r.issue("must be a method such as GET or POST", "method")
+		} else if hint := blueprint.DidYouMean(method, commonMethods); hint != "" && !slices.Contains(commonMethods, method) {
+			r.warn("is no method that servers commonly know"+hint, "method")
 		}
 	}
 	if c.URL != "" && !r.open(c.URL) {

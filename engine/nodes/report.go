@@ -227,6 +227,16 @@ func (r *report) expression(value any, path []any) string {
 	return bare
 }
 
+// condition looks at an expression that must give true or false.
+func (r *report) condition(source expression, path ...any) {
+	if !r.static || source == "" {
+		return
+	}
+	if compiled, err := expressions.CompileExpression(string(source)); err == nil && compiled.Kind() != "" {
+		r.issue("a condition must give true or false, this always gives "+compiled.Kind(), path...)
+	}
+}
+
 // compile looks at an expression that stands so many characters into its text.
 func (r *report) compile(source string, before int, path []any) {
 	if !r.static {

@@ -50,6 +50,7 @@ func checkSwitch(c *switchConfig, r *report) {
 	compares := false
 	for i := range c.Cases {
 		each := &c.Cases[i]
+		r.condition(each.When, "cases", i, "when")
 		compares = compares || each.Equals.Given
 		if each.Equals.Given && each.When != "" {
 			r.issue("must have equals or when, not both", "cases", i)

@@ -1,0 +1,62 @@
+package expression
+
+import "github.com/expr-lang/expr/ast"
+
+// resultKinds are the functions that always give the same kind of value.
+var resultKinds = map[string]any{
+	"len": int64(0), "count": int64(0), "sum": int64(0), "indexOf": int64(0), "abs": int64(0), "round": int64(0), "floor": int64(0), "ceil": int64(0), "int": int64(0), "float": int64(0),
+	"lower": "", "upper": "", "trim": "", "string": "", "join": "", "replace": "", "toJSON": "",
+	"filter": []any{}, "map": []any{}, "keys": []any{}, "values": []any{}, "split": []any{}, "sort": []any{},
+}
+
+// Kind gives the kind of the result where it is the same whatever the scope
+// holds, such as "a number"; "" where it depends, or may be a boolean.
+func (x *Expression) Kind() string { return x.kind }
+
+// kindOfNode is Kind for a node of the syntax tree.
+func kindOfNode(node ast.Node) string {
+	switch n := node.(type) {
+	case *ast.NilNode:
+		return kindOf(nil)
+	case *ast.IntegerNode, *ast.FloatNode:
+		return kindOf(int64(0))
+	case *ast.StringNode:
+		return kindOf("")
+	case *ast.ArrayNode:
+		return kindOf([]any{})
+	case *ast.MapNode:
+		return kindOf(map[string]any{})
+	case *ast.IdentifierNode:
+		if n.Value == "null" {
+			return kindOf(nil)
+		}
+	case *ast.UnaryNode:
+		if n.Operator == "-" || n.Operator == "+" {
+			return kindOf(int64(0))
+		}
+	case *ast.BinaryNode:
+		switch n.Operator {
+		case "-", "*", "/", "%", "**", "^":
+			return kindOf(int64(0))
+		case "+":
+			return "a number or a string"
+		case "..":
+			return kindOf([]any{})
+		}
+	case *ast.BuiltinNode:
+		if sample, known := resultKinds[n.Name]; known {
+			return kindOf(sample)
+		}
+	case *ast.CallNode:
+		if callee, ok := n.Callee.(*ast.IdentifierNode); ok {
+			if sample, known := resultKinds[callee.Value]; known {
+				return kindOf(sample)
+			}
+		}
+	case *ast.ConditionalNode:
+		if yes := kindOfNode(n.Exp1); yes == kindOfNode(n.Exp2) {
+			return yes
+		}
+	}
+	return ""
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/cassette"
+)
+
+// checkRecord tells, before anything runs, that the record of a run could not be
+// written, or would take the place of something else.
+func checkRecord(c *cli.Context) error {
+	const hint = "--record order.cassette.json"
+	name := c.String("record")
+	if name == "" && !onLine(c, "record") {
+		return nil
+	}
+	switch name {
+	case "":
+		return usage(hint, "%s: name a file", given(c, "record"))
+	case "-":
+		return usage(hint, "%s: standard output is for the record of the run; name a file", given(c, "record"))
+	}
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return probe(filepath.Dir(name), name)
+	case err != nil:
+		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+	case info.IsDir():
+		return usage(hint, "%s is a folder", name)
+	case !info.Mode().IsRegular():
+		return nil
+	}
+	if !c.Bool("force") && info.Size() > 0 {
+		f, err := os.Open(name)
+		if err != nil {
+			return failed("check the path of --record", "%s cannot be read: %s", name, cause(err))
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, cassette.MaxSize+1))
+		if err == nil {
+			_, err = cassette.Read(data)
+		}
+		if err != nil {
+			return usage("choose another name, or pass --force to replace it", "%s exists already and is no cassette", name)
+		}
+	}
+	return probe(filepath.Dir(name), name)
+}
+
+// probe tries whether a file can be made in a folder, and leaves none.
+func probe(folder, name string) error {
+	f, err := os.CreateTemp(folder, ".record-*")
+	if err != nil {
+		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+	}
+	return nil
+}
+
+// writeCassette writes what a run exchanged with other services.
+func writeCassette(name string, recording *blueprint.Recording) error {
+	data, err := cassette.New(recording.Exchanges, nil).Bytes()
+	if err != nil {
+		return err
+	}
+	if err := writePrivate(name, data); err != nil {
+		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+	}
+	return nil
+}
+
+// writePrivate writes a file for its owner alone, in the place of one that is there;
+// what is no file, as /dev/stdout, is written to.
+func writePrivate(name string, data []byte) error {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, data, 0o600)
+	}
+	return writeFile(name, data, false)
+}

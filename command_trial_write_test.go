@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"blueprintd/clock"
+)
+
+// trialFolder makes a folder of a blueprint in b/ and a test of it in t/, which
+// does not expect what comes.
+func trialFolder(t *testing.T) (folder string, write func(name, text string)) {
+	t.Helper()
+	folder = t.TempDir()
+	write = func(name, text string) {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("b/a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: one}}\n")
+	write("t/a.test.yaml", "blueprint: ../b/a.blueprint.yaml\ntests:\n  - name: a\n    expect: {status: completed, output: {text: two}}\n")
+	return folder, write
+}
+
+// What was interrupted is neither judged nor written.
+func TestAnInterruptedTestIsNotWritten(t *testing.T) {
+	folder, _ := trialFolder(t)
+	path := filepath.Join(folder, "t", "a.test.yaml")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &heardBuffer{}
+	trials := testsIn(folder, out)
+	trials.update = true
+	cases, _ := trials.load([]string{path})
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	results := trials.runAll(ctx, cases)
+	if len(results) != 1 || !results[0].NotRun || results[0].Failed() || !strings.Contains(out.take(), "a.test.yaml: a (not run)") {
+		t.Errorf("%+v", results[0])
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != string(before) {
+		t.Errorf("%s %v", now, err)
+	}
+}
+
+// A file that somebody changed meanwhile is left to them.
+func TestAFileThatWasChangedIsNotWritten(t *testing.T) {
+	folder, write := trialFolder(t)
+	path := filepath.Join(folder, "t", "a.test.yaml")
+	trials := testsIn(folder, &heardBuffer{})
+	trials.update = true
+	cases, _ := trials.load([]string{path})
+	write("t/a.test.yaml", "mine\n")
+	results := trials.runAll(t.Context(), cases)
+	if r := results[0]; r.Fault == nil || r.Updated || !strings.Contains(r.Fault.Error(), "it was changed while the tests ran") {
+		t.Errorf("%+v", r)
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != "mine\n" {
+		t.Errorf("%s %v", now, err)
+	}
+}
+
+// A file that is written keeps its mode, and leaves nothing beside it.
+func TestAWrittenFileKeepsItsMode(t *testing.T) {
+	folder, _ := trialFolder(t)
+	path := filepath.Join(folder, "t", "a.test.yaml")
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	trials := testsIn(folder, &heardBuffer{})
+	trials.update = true
+	cases, _ := trials.load([]string{path})
+	if r := trials.runAll(t.Context(), cases)[0]; !r.Updated {
+		t.Fatalf("%+v", r)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Error(info.Mode(), err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
+		t.Error(left, err)
+	}
+}
+
+// Watching sees the files that tests name elsewhere, and tells by name what is
+// gone.
+func TestWatchSeesWhatTestsName(t *testing.T) {
+	folder, write := trialFolder(t)
+	path := filepath.Join(folder, "t", "a.test.yaml")
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		out := &heardBuffer{}
+		ended := make(chan error, 1)
+		ticking := clock.NewVirtual(virtualStart)
+		go func() { ended <- testsIn(path, out).watchBy(ctx, ticking) }()
+		later := func() string {
+			synctest.Wait()
+			for range 4 {
+				if err := ticking.Advance(ctx, ticking.Now().Add(1e9)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
+			return out.take()
+		}
+		if got := later(); !strings.Contains(got, `expected "two", got "one"`) || strings.Count(got, "waiting for changes") != 1 {
+			t.Errorf("at first: %s", got)
+		}
+		write("b/a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: two }}\n")
+		if got := later(); !strings.Contains(got, "1 passed") {
+			t.Errorf("after a change elsewhere: %s", got)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if got := later(); !strings.Contains(got, path+" cannot be read") || !strings.Contains(got, "hint: check the path") {
+			t.Errorf("without the file: %s", got)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

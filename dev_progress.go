@@ -1,0 +1,41 @@
+package main
+
+import (
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/clock"
+)
+
+// quietly is how long something may run, in real time, before a line says so.
+const quietly = time.Second
+
+// goesOn shows that what belongs to a file runs, until what it gives is called: on
+// the status line at once, and in a line of its own where there is none. Under a
+// virtual clock it says how to have a wait end, which nothing else would tell.
+func (l *devLoop) goesOn(path string) (ended func()) {
+	var mu sync.Mutex
+	over := false
+	erase := l.screen.runs(path)
+	now := clock.Real{}.Now()
+	timer := clock.Real{}.At(now.Add(quietly), func() {
+		mu.Lock()
+		defer mu.Unlock()
+		virtual := l.server.options.virtual()
+		switch {
+		case over:
+		case virtual != nil:
+			l.screen.say(yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.apiHost(), blueprint.TimeOf(virtual.Now()))
+		case !l.screen.terminal:
+			l.screen.say("", "%s: running", path)
+		}
+	})
+	return func() {
+		timer.Stop()
+		erase()
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+	}
+}

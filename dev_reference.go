@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/folder"
+)
+
+// refer prepares the references of files for a plan: connections are found by
+// name, and made if that is what a sandbox is for; a file that refers to one that
+// is not there stays as it was. What is wrong is told once.
+func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder.Desired, have []folder.Deployed) ([]folder.Desired, []folder.Deployed, error) {
+	tell := func(line string) { l.tell(yellow, blueprint.OneLine(line)) }
+	left := map[string]bool{} // files that cannot be stored
+	for _, d := range folder.FindDangling(files) {
+		if left[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
+			if _, err := folder.Read(l.dir, d.Target(d.File), file.MaxSize); err == nil {
+				d.Message = "waits for " + d.Target(d.File) + ", which has errors"
+			}
+		}
+		tell(l.wanted[d.File].Point(d.Path, d.Message))
+	}
+	files = slices.DeleteFunc(files, func(d folder.Desired) bool { return left[d.Path] })
+	have = slices.DeleteFunc(have, func(d folder.Deployed) bool {
+		return left[strings.TrimPrefix(d.Source, folder.SourceOf(l.options.Name, ""))]
+	})
+	if !refersTo(files, folder.ConnectionKey) {
+		return files, have, nil
+	}
+	all, err := server.Connections(ctx)
+	if err == nil && l.server.options.sandbox != nil {
+		all, err = l.pretend(ctx, files, all)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	l.options.Connections = namesOf(all)
+	for i := range files {
+		d := &files[i]
+		files[i] = d.Connect(func(to folder.Reference) string {
+			id, wrong := connectionNamed(all, to)
+			if wrong == "" {
+				return id
+			}
+			if l.server.options.sandbox == nil {
+				wrong += ", and save again; until then what needs it fails (--sandbox makes a stand-in)"
+			}
+			tell(d.Point(to.Path, wrong))
+			return standInID(to.Key, to.Name) // which nobody has
+		})
+	}
+	return files, have, nil
+}
+
+// pretend makes the connections that files name and that are not there, and gives
+// them with the others. In a sandbox they reach nothing real.
+func (l *devLoop) pretend(ctx context.Context, files []folder.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
+	made := map[string]*blueprint.NewConnection{}
+	var order []string
+	for i := range files {
+		for _, to := range files[i].References() {
+			fit := connectionsFor(to)
+			if to.Key != folder.ConnectionKey || len(fit) == 0 || slices.ContainsFunc(all, func(c blueprint.Connection) bool { return c.Name == to.Name }) {
+				continue
+			}
+			if made[to.Name] == nil {
+				made[to.Name] = &blueprint.NewConnection{Name: to.Name, Type: fit[0], Config: pretendedConfig(fit[0])}
+				order = append(order, to.Name)
+			}
+			if host := hostAround(files[i].Map, to.Path); host != "" && fit[0] == blueprint.ConnectionHTTP && made[to.Name].Type == fit[0] {
+				hosts, _ := made[to.Name].Config["hosts"].([]any)
+				if !slices.Contains(hosts, any(host)) {
+					made[to.Name].Config["hosts"] = append(hosts, host)
+				}
+			}
+		}
+	}
+	for _, name := range order {
+		hosts, _ := made[name].Config["hosts"].([]any)
+		if hosts != nil && len(hosts) == 0 {
+			made[name].Config["hosts"] = []any{"api.example.com"}
+		}
+		c, err := l.server.store.CreateConnection(ctx, l.owner, *made[name])
+		if err != nil {
+			return nil, err
+		}
+		l.screen.say("", "connection %s: a stand-in of type %s", blueprint.OneLine(name), c.Type)
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// pretendedConfig is the config of a connection that stands for one with secrets.
+func pretendedConfig(kind blueprint.ConnectionType) map[string]any {
+	const secret = "sandbox"
+	switch kind {
+	case blueprint.ConnectionAIProvider:
+		return map[string]any{"provider": "openai", "apiKey": secret}
+	case blueprint.ConnectionMCPServer:
+		return map[string]any{"url": "https://mcp.example.com/mcp"}
+	case blueprint.ConnectionSMTP:
+		return map[string]any{"host": "smtp.example.com", "port": json.Number("587"), "tls": "starttls", "from": "sender@example.com"}
+	case blueprint.ConnectionSlack:
+		return map[string]any{"botToken": secret}
+	}
+	return map[string]any{"auth": map[string]any{"type": "none"}, "hosts": []any{}}
+}
+
+// hostAround gives the host that the node with a reference calls, "" when it is
+// not known before it runs. The path starts at the file.
+func hostAround(m any, path []any) string {
+	at := m
+	for _, step := range path[1 : len(path)-2] {
+		switch key := step.(type) {
+		case string:
+			object, _ := at.(map[string]any)
+			at = object[key]
+		case int:
+			list, _ := at.([]any)
+			if key >= len(list) {
+				return ""
+			}
+			at = list[key]
+		}
+	}
+	config, _ := at.(map[string]any)
+	text, _ := config["url"].(string)
+	to, err := url.Parse(text)
+	if err != nil || strings.Contains(to.Host, "{{") {
+		return ""
+	}
+	return to.Host
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/folder"
+	"blueprintd/secret"
+)
+
+// excerptOf shows the line that an issue of a file is about, without any secret
+// that the file has: what other issues say is one, the defaults of secret variables,
+// what has a telling name, and the variables of some names.
+func excerptOf(d *file.Document, issue blueprint.Issue, others []blueprint.Issue, names ...string) string {
+	hidden := secretsIn(nil, nil, d.Value, names)
+	shown := d.ExcerptOf(issue, slices.Concat(others, hidden)...)
+	for _, each := range slices.Concat(others, hidden) {
+		if each.Spot.Secret {
+			shown = withoutWords(shown, valueAt(d.Value, each.Path))
+		}
+	}
+	return shown
+}
+
+// withoutWords puts asterisks in the places of the words of a secret: it may go
+// over several lines.
+func withoutWords(shown string, value any) string {
+	text, _ := value.(string)
+	for _, word := range strings.Fields(text) {
+		if len(word) >= 6 {
+			shown = strings.ReplaceAll(shown, word, strings.Repeat("*", utf8.RuneCountInString(word)))
+		}
+	}
+	return shown
+}
+
+// valueAt gives what is at a path of a value; nil when there is nothing.
+func valueAt(value any, path []any) any {
+	for _, part := range path {
+		switch at := part.(type) {
+		case string:
+			object, _ := value.(map[string]any)
+			value = object[at]
+		case int:
+			list, _ := value.([]any)
+			if at < 0 || at >= len(list) {
+				return nil
+			}
+			value = list[at]
+		}
+	}
+	return value
+}
+
+// secretsIn adds an issue for each secret of a value.
+func secretsIn(found []blueprint.Issue, path []any, value any, names []string) []blueprint.Issue {
+	switch v := value.(type) {
+	case []any:
+		for i, element := range v {
+			found = secretsIn(found, append(slices.Clip(path), i), element, names)
+		}
+	case map[string]any:
+		for name, element := range v {
+			at := append(slices.Clip(path), name)
+			text, isText := element.(string)
+			_, isObject := element.(map[string]any)
+			called, _ := v["name"].(string)
+			switch {
+			case name == "default" && v["secret"] == true, name == "value" && secret.TellingMember(called),
+				slices.Contains(names, name) && !isObject, secret.TellingMember(name) && isText && !strings.Contains(text, "{{"):
+				found = append(found, blueprint.Issue{Path: at, Spot: blueprint.Spot{Secret: true}})
+			default:
+				found = secretsIn(found, at, element, names)
+			}
+		}
+	}
+	return found
+}
+
+// showIssue gives an issue of a file with its place and its line.
+func showIssue(d *file.Document, issue blueprint.Issue, others []blueprint.Issue) string {
+	return blueprint.OneLine(d.Point(issue)) + "\n" + excerptOf(d, issue, others)
+}
+
+// ofBlueprints tells whether a file, and what it is a link to, has the name of one
+// that may be shown: what others name may be any file of this machine.
+func ofBlueprints(path string) bool {
+	target, err := filepath.EvalSymlinks(path)
+	return err == nil && folder.KindOf(path) == folder.Blueprint && folder.KindOf(target) == folder.Blueprint
+}

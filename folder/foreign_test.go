@@ -1,0 +1,51 @@
+package folder
+
+import (
+	"context"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// Somebody else says that a blueprint of theirs comes from this folder: it is not
+// taken over, be it by path, by title or as one to adopt, unless that is forced.
+func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
+	file := func(title string) Desired {
+		return Desired{Path: "a.blueprint.yaml", Title: title, Map: map[string]any{"nodes": []any{map[string]any{"id": "n"}}}, Variables: []any{}}
+	}
+	planted := func(source, title string) Deployed {
+		return Deployed{Foreign: true, Blueprint: blueprint.Blueprint{
+			ID: "theirs", Title: title, Status: "draft", Visibility: "private", Version: "1", SyncedVersion: "1", Source: source, BlueprintMap: map[string]any{"nodes": []any{}}, EnvironmentVariables: []any{},
+		}}
+	}
+	for _, test := range []struct {
+		name string
+		have Deployed
+	}{
+		{"by path", planted("sync:flows:a.blueprint.yaml", "Other")},
+		{"by path and title", planted("sync:flows:a.blueprint.yaml", "A")},
+		{"by title", planted("sync:flows:b.blueprint.yaml", "A")},
+		{"to adopt", planted("", "A")},
+	} {
+		for _, force := range []bool{false, true} {
+			o := Options{Name: "flows", Force: force}
+			var have []Deployed
+			if test.have.Source == "" {
+				o.Adopt, o.Unsourced = true, []Deployed{test.have}
+			} else {
+				have = []Deployed{test.have}
+			}
+			f := &fake{have: []Deployed{test.have}}
+			plan := Compare([]Desired{file("A")}, have, o)
+			if got := plan.Conflicts() == 0; got != force || len(plan.Changes) != 1 || plan.Changes[0].ID != "theirs" {
+				t.Errorf("%s, force %v: %+v", test.name, force, plan.Changes)
+			}
+			if err := plan.Apply(context.Background(), f, func(Change) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			if got := blueprint.Equal(f.have[0].BlueprintMap, file("A").Map); got != force {
+				t.Errorf("%s, force %v: the map was taken over: %v", test.name, force, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package folder
+
+import (
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+// pairing says which blueprint of a server each file is.
+type pairing struct {
+	of map[string]*Deployed // by the path of the file
+	// doubtful are files that may be one of several blueprints, none of them their
+	// path's; without force nobody decides.
+	doubtful map[string]bool
+	left     map[string]*Deployed // what is no file's, by the path of its source
+}
+
+// pair finds the blueprint of each file: what stands in a file goes before its
+// path, so that files that changed places are known again, as long as only one
+// blueprint can be meant. have is by path; it is used up.
+func pair(files []Desired, have map[string]*Deployed, o Options) pairing {
+	p := pairing{of: map[string]*Deployed{}, doubtful: map[string]bool{}, left: have}
+	take := func(file *Desired, b *Deployed) {
+		p.of[file.Path] = b
+		delete(have, pathOf(o.Name, b.Source))
+	}
+	inPlace := func(same func(*Desired, *Deployed) bool) {
+		for i := range files {
+			if b := have[files[i].Path]; b != nil && p.of[files[i].Path] == nil && same(&files[i], b) {
+				take(&files[i], b)
+			}
+		}
+	}
+	moved := func(same func(*Desired, *Deployed) bool) {
+		found, rivals := map[*Desired][]*Deployed{}, map[*Deployed]int{}
+		for i := range files {
+			if p.of[files[i].Path] != nil {
+				continue
+			}
+			for _, b := range have {
+				if same(&files[i], b) {
+					found[&files[i]] = append(found[&files[i]], b)
+					rivals[b]++
+				}
+			}
+		}
+		for file, list := range found {
+			if len(list) == 1 && rivals[list[0]] == 1 {
+				take(file, list[0])
+			}
+		}
+	}
+	inPlace(alike)
+	moved(alike)
+	inPlace(sameTitle)
+	inPlace(sameMap)
+	moved(sameTitle)
+	for i := range files {
+		file := &files[i]
+		if p.of[file.Path] == nil && !o.Force {
+			for _, b := range have {
+				p.doubtful[file.Path] = p.doubtful[file.Path] || sameTitle(file, b)
+			}
+		}
+	}
+	inPlace(func(*Desired, *Deployed) bool { return true })
+	return p
+}
+
+func alike(file *Desired, b *Deployed) bool {
+	return sameTitle(file, b) && blueprint.Equal(file.Map, b.BlueprintMap)
+}
+
+func sameTitle(file *Desired, b *Deployed) bool { return file.Title == b.Title }
+
+// sameMap tells whether a blueprint has the nodes of a file, if there are any.
+func sameMap(file *Desired, b *Deployed) bool {
+	nodes, _ := member(file.Map, "nodes").([]any)
+	return len(nodes) > 0 && blueprint.Equal(file.Map, b.BlueprintMap)
+}
+
+// doubt says why a file cannot be told from others.
+const doubt = "its title is that of several blueprints whose files are no longer where they were; rename the files one at a time, or go by their paths with --force"
+
+// makeWay puts blueprints aside that stand where others are to be, and leaves
+// alone what wants the place of one that is left alone itself.
+func (p *Plan) makeWay(have []Deployed) {
+	holder, of := map[string]*Deployed{}, map[string]*Change{}
+	for i := range have {
+		holder[have[i].Source] = &have[i]
+	}
+	for i := range p.Changes {
+		of[p.Changes[i].ID] = &p.Changes[i]
+	}
+	wants := func(c *Change) *Deployed {
+		if c.Conflict != "" || c.Action != Create && c.Action != Update {
+			return nil
+		}
+		if b := holder[*c.source()]; b != nil && b.ID != c.ID {
+			return b
+		}
+		return nil
+	}
+	for again := true; again; {
+		again = false
+		for i := range p.Changes {
+			c := &p.Changes[i]
+			if b := wants(c); b != nil {
+				is := of[b.ID]
+				if is != nil && (is.Conflict != "" || is.Action == Keep && b.SyncedVersion != b.Version) {
+					c.Conflict, again = "its path is still that of blueprint "+b.ID+", which is left as it is", true
+				}
+			}
+		}
+	}
+	for i := range p.Changes {
+		if b := wants(&p.Changes[i]); b != nil {
+			aside := b.Source + "~" + b.ID[:min(8, len(b.ID))]
+			p.aside = append(p.aside, Change{Action: Update, Path: p.Changes[i].Path, ID: b.ID, patch: blueprint.BlueprintPatch{Source: &aside}})
+		}
+	}
+}
+
+// adopt pairs files that are new with blueprints of the same title that no folder
+// has, the only one each; without the wish it says that there are some.
+func adopt(files []Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
+	notes, taken = map[string]string{}, map[string]bool{}
+	byTitle, count := map[string][]*Deployed{}, map[string]int{}
+	for i := range o.Unsourced {
+		byTitle[o.Unsourced[i].Title] = append(byTitle[o.Unsourced[i].Title], &o.Unsourced[i])
+	}
+	isNew := func(file *Desired) bool { return p.of[file.Path] == nil && !p.doubtful[file.Path] }
+	for i := range files {
+		if isNew(&files[i]) {
+			count[files[i].Title]++
+		}
+	}
+	for i := range files {
+		file := &files[i]
+		list := byTitle[file.Title]
+		switch {
+		case !isNew(file) || len(list) == 0:
+		case len(list) > 1 || count[file.Title] > 1:
+			notes[file.Path] = "? several of this title are there or here, so that none can be taken over"
+		case !o.Adopt:
+			notes[file.Path] = "? a blueprint of this title exists; --adopt takes it over"
+		default:
+			p.of[file.Path], taken[file.Path] = list[0], true
+			notes[file.Path] = "takes over the blueprint of this title"
+		}
+	}
+	return notes, taken
+}
+
+// sourced gives the paths that the blueprints of a folder's name have.
+func sourced(have []Deployed, name string) (out map[string]*Deployed, of []Deployed) {
+	of = slices.DeleteFunc(slices.Clone(have), func(d Deployed) bool { return !isOf(name, d.Source) })
+	out = make(map[string]*Deployed, len(of))
+	for i := range of {
+		out[pathOf(name, of[i].Source)] = &of[i]
+	}
+	return out, of
+}

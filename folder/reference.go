@@ -1,0 +1,164 @@
+package folder
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// The keys of references: alone in an object, where the id of a connection or of a
+// blueprint belongs, they name one, so that a file fits several servers.
+const (
+	ConnectionKey = "$connection" // of a connection of that name
+	BlueprintKey  = "$blueprint"  // of the blueprint of that file
+)
+
+// The members of configs that hold ids.
+const (
+	oneConnection      = "connectionId"
+	severalConnections = "mcpConnectionIds"
+	oneBlueprint       = "blueprintId"
+)
+
+// Reference is a name that stands for an id.
+type Reference struct {
+	Key  string // ConnectionKey or BlueprintKey
+	Name string // of a connection, or the path of a file from that in which it stands
+	Path []any  // of the name in the value; it ends with Key
+	// Within is the type of the node or trigger whose config it stands in, "" for none.
+	Within string
+	// Several tells that it is one of a list, as of connections to MCP servers.
+	Several bool
+}
+
+// Replace gives a copy of a config, or of what holds configs, with what with gives
+// in the place of each reference. The path is that of the value.
+func Replace(value any, at []any, with func(Reference) any) any {
+	return (&replacer{with: with}).value(value, at, "")
+}
+
+type replacer struct{ with func(Reference) any }
+
+func (r *replacer) value(value any, at []any, within string) any {
+	switch v := value.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = r.value(v[i], below(at, i), within)
+		}
+		return out
+	case map[string]any:
+		return r.object(v, at, within)
+	}
+	return value
+}
+
+// object goes through members in their order, so that references come in one.
+func (r *replacer) object(v map[string]any, at []any, within string) map[string]any {
+	out := make(map[string]any, len(v))
+	inside := within
+	if _, ok := v["config"].(map[string]any); ok {
+		for _, name := range []string{"type", "triggerType"} {
+			if kind, ok := v[name].(string); ok {
+				inside = blueprint.NormalType(kind)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		member, of := v[name], within
+		if name == "config" {
+			of = inside
+		}
+		list, isList := member.([]any)
+		switch {
+		case name == oneConnection:
+			out[name] = r.named(member, ConnectionKey, below(at, name), of, false)
+		case name == oneBlueprint:
+			out[name] = r.named(member, BlueprintKey, below(at, name), of, false)
+		case name == severalConnections && isList:
+			ids := make([]any, len(list))
+			for i := range list {
+				ids[i] = r.named(list[i], ConnectionKey, append(below(at, name), i), of, true)
+			}
+			out[name] = ids
+		default:
+			out[name] = r.value(member, below(at, name), of)
+		}
+	}
+	return out
+}
+
+func (r *replacer) named(value any, key string, at []any, within string, several bool) any {
+	if name := nameIn(value, key); name != "" {
+		return r.with(Reference{Key: key, Name: name, Path: below(at, key), Within: within, Several: several})
+	}
+	return r.value(value, at, within)
+}
+
+// nameIn gives the name in a reference, "" when a value is none.
+func nameIn(value any, key string) string {
+	object, _ := value.(map[string]any)
+	name, _ := object[key].(string)
+	if len(object) != 1 {
+		return ""
+	}
+	return name
+}
+
+func below(at []any, step any) []any { return append(slices.Clone(at), step) }
+
+// Back gives a reference as it stands in a file.
+func (r Reference) Back() any { return map[string]any{r.Key: r.Name} }
+
+// Target gives the path of the file that a reference in another file names; it
+// begins with ../ when that lies outside.
+func (r Reference) Target(from string) string { return path.Join(path.Dir(from), r.Name) }
+
+// Wellformed tells whether a reference can name something: a file has a relative
+// path, with slashes, and the name of a blueprint file.
+func (r Reference) Wellformed() bool {
+	if r.Key != BlueprintKey {
+		return true
+	}
+	return !path.IsAbs(r.Name) && !strings.Contains(r.Name, `\`) && KindOf(r.Name) == Blueprint
+}
+
+// References lists the references of what a file wants; their paths are those in
+// the file.
+func (d *Desired) References() (found []Reference) {
+	d.replace(func(r Reference) any {
+		found = append(found, r)
+		return nil
+	})
+	return found
+}
+
+// replace gives a copy of what a file wants with others in the place of its
+// references.
+func (d *Desired) replace(with func(Reference) any) Desired {
+	out := *d
+	out.Map = Replace(d.Map, []any{"blueprint_map"}, with)
+	out.Triggers = slices.Clone(d.Triggers)
+	for i := range out.Triggers {
+		t := &out.Triggers[i]
+		whole, _ := Replace(map[string]any{"triggerType": string(t.Type), "config": t.Config}, []any{"triggers", i}, with).(map[string]any)
+		t.Config, _ = whole["config"].(map[string]any)
+	}
+	return out
+}
+
+// Connect gives a copy of what files want with the ids of connections in the place
+// of their names. What id does not know ("") stays.
+func (d *Desired) Connect(id func(Reference) string) Desired {
+	return d.replace(func(r Reference) any {
+		if r.Key == ConnectionKey {
+			if known := id(r); known != "" {
+				return known
+			}
+		}
+		return r.Back()
+	})
+}

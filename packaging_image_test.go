@@ -1,0 +1,80 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	little "encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// elf gives the beginning of a program for Linux with one program header.
+func elf(kind uint32) string {
+	data := make([]byte, 120)
+	copy(data, "\x7fELF\x02\x01\x01")
+	little.LittleEndian.PutUint64(data[32:], 64)
+	little.LittleEndian.PutUint16(data[54:], 56)
+	little.LittleEndian.PutUint16(data[56:], 1)
+	little.LittleEndian.PutUint32(data[64:], kind)
+	return string(data)
+}
+
+// The folder of the image is filled only when all that it needs is there, and only
+// a folder of its own is emptied.
+func TestImageFolder(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("roots.pem", "roots")
+	put("static", elf(1))
+	put("linked", elf(3))
+	put("text", "#!/bin/sh\n")
+	put("mine/root/notes.txt", "mine")
+	put("taken", "")
+	for _, c := range []struct {
+		folder, program string
+		want            string // of what it says; "" = it is done
+	}{
+		{"mine", "static", "mine holds other things"},
+		{"/", "static", "/ holds other things"},
+		{"taken", "static", "taken is no folder"},
+		{"image", "nowhere", "nowhere is no file that can be read"},
+		{"image", "mine", "mine is no file that can be read"},
+		{"image", "text", "text is no 64-bit program for Linux"},
+		{"image", "linked", "linked is not static"},
+		{"image", "static", ""},
+		{"image", "image/root/blueprintd", ""},
+		{"image", "linked", "linked is not static"},
+	} {
+		script, err := filepath.Abs("packaging/image.sh")
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command("sh", script, c.folder, c.program)
+		var errs bytes.Buffer
+		cmd.Dir, cmd.Stderr, cmd.Env = dir, &errs, append(os.Environ(), "CA_BUNDLE="+filepath.Join(dir, "roots.pem"))
+		err = cmd.Run()
+		if (err == nil) != (c.want == "") || !strings.Contains(errs.String(), c.want) || err != nil && !strings.Contains(errs.String(), "\nhint: ") {
+			t.Errorf("image.sh %s %s: %v %s, want %q", c.folder, c.program, err, errs.String(), c.want)
+		}
+	}
+	for name, want := range map[string]string{"mine/root/notes.txt": "mine", "image/root/blueprintd": elf(1), "image/root/etc/ssl/certs/ca-certificates.crt": "roots"} {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != want {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+	if rest, err := filepath.Glob(filepath.Join(dir, "image", ".new*")); err != nil || len(rest) > 0 {
+		t.Errorf("left: %v %v", rest, err)
+	}
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"blueprintd/blueprint"
+	"blueprintd/folder"
+)
+
+// seedSchema is that of what a fresh server begins with.
+func seedSchema() map[string]any {
+	file := blueprintSchema()
+	delete(file, "$defs")
+	file["properties"].(map[string]any)["owner"] = emailOf("whose it is; the first user's when left out")
+	kinds := make([]any, 0, 6)
+	for _, form := range blueprint.ConnectionForms() {
+		kinds = append(kinds, string(form.Type))
+	}
+	members := seedList("who belongs to it", closedObject("", []any{"email", "role"}, map[string]any{
+		"email": emailOf("of one of the users"), "role": choiceOf("what they may do", blueprint.RoleMember, blueprint.RoleAdmin, blueprint.RoleOwner),
+	}))
+	members["type"] = "array"
+	members["contains"] = map[string]any{"type": "object", "required": []any{"role"}, "properties": map[string]any{"role": map[string]any{"const": blueprint.RoleOwner}}}
+	schema := closedObject("What a fresh server begins with. In the texts of keys, passwords and configs of connections, and in the secrets of triggers, ${NAME} stands for an environment variable.", nil, map[string]any{
+		"$schema": oneType("string", "where this schema is, for editors"),
+		"users": seedList("people", closedObject("", []any{"email"}, map[string]any{
+			"email": emailOf("the address"), "name": shortText("the name; what stands before the @ when left out", 0, 200),
+			"apiKey": shortText("an API key of 8 or more printable characters", 1, 4096), "password": shortText("the password for the dashboard", 1, 4096),
+		})),
+		"organizations": seedList("organizations", closedObject("", []any{"name", "members"}, map[string]any{"name": shortText("the name; once in the file", 1, 200), "members": members})),
+		"blueprints":    seedList("blueprints, as in their files", file),
+		"connections": seedList("credentials of other services", closedObject("", []any{"name", "type", "config"}, map[string]any{
+			"name": shortText("the name; once in the file", 1, 200), "type": choiceOf("the type", kinds...), "config": oneType("object", "the config, with secrets"),
+			"owner": emailOf("whose it is; the first user's when left out"), "organization": shortText("the name of its organization", 0, 200),
+		})),
+	})
+	schema["title"] = "Seed file"
+	definitions := blueprintDefinitions()
+	nameReferences(definitions, folder.ConnectionKey)
+	schema["$defs"] = definitions
+	return schema
+}
+
+// seedList is a list that may be left out.
+func seedList(description string, items map[string]any) map[string]any {
+	list := listOf(description, items)
+	list["type"] = []any{"array", "null"}
+	return list
+}
+
+// shortText is a text of so many characters.
+func shortText(description string, least, most int) map[string]any {
+	text := oneType("string", description)
+	if text["maxLength"] = json.Number(strconv.Itoa(most)); least > 0 {
+		text["minLength"] = json.Number(strconv.Itoa(least))
+	}
+	return text
+}
+
+func emailOf(description string) map[string]any {
+	email := shortText(description, 0, 320)
+	email["pattern"] = `^[^@\s<>]+@[^\s<>]+$`
+	return email
+}

@@ -1,0 +1,45 @@
+package secret
+
+import (
+	"maps"
+
+	"blueprintd/blueprint"
+)
+
+// Exchange gives an exchange without what is secret. Of a text that
+// was cut the end is left out, which may be the beginning of a secret. The exchange
+// itself stays as it is.
+func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {
+	if m == nil {
+		return x
+	}
+	x.Request.URL, x.Request.Headers, x.Request.Body = m.Address(x.Request.URL), m.headers(x.Request.Headers), m.body(x.Request.Body, x.Request.Cut)
+	x.Error = m.Text(x.Error)
+	if x.Response != nil {
+		answer := *x.Response
+		answer.Headers, answer.Body = m.headers(answer.Headers), m.body(answer.Body, answer.Cut)
+		x.Response = &answer
+	}
+	return x
+}
+
+func (m *Masker) body(body any, cut bool) any {
+	text, ok := body.(string)
+	switch {
+	case ok && cut:
+		return m.Cut(text)
+	case ok:
+		return m.Address(text) // or a form, whose fields are like those of a query
+	case cut:
+		return m.CutValue(body)
+	}
+	return m.Value(body)
+}
+
+func (m *Masker) headers(headers map[string]string) map[string]string {
+	headers = maps.Clone(headers)
+	for name, value := range headers {
+		headers[name] = m.Address(value)
+	}
+	return headers
+}

@@ -1,0 +1,155 @@
+package secret
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// escapes are what begins an escape in an address, a form, a text of JSON or one
+// of XML.
+const escapes = `%+\&`
+
+// layers is how often a text may have been escaped: an address within a form
+// within a text of JSON.
+const layers = 3
+
+// unescape takes one layer of escapes out of a text, whoever put them there. At
+// tells for each byte of the text, and for its end, where it comes from, and the
+// second result the same of what is given back. Unit reads one character.
+func unescape(text string, at []int, unit func(string) (string, int)) (plain string, from []int) {
+	out := make([]byte, 0, len(text))
+	from = make([]int, 0, len(at))
+	for i := 0; i < len(text); {
+		piece, size := unit(text[i:])
+		for range len(piece) {
+			from = append(from, at[i])
+		}
+		out = append(out, piece...)
+		i += size
+	}
+	return string(out), append(from, at[len(text)])
+}
+
+// places is what unescape begins with.
+func places(text string) []int {
+	at := make([]int, len(text)+1)
+	for i := range at {
+		at[i] = i
+	}
+	return at
+}
+
+// unescapings gives a text and what it says when one layer of escapes after another
+// is taken out of it.
+func unescapings(text string) []string {
+	all := []string{text}
+	for at := places(text); len(all) <= layers && strings.ContainsAny(text, escapes); all = append(all, text) {
+		text, at = unescape(text, at, unit)
+	}
+	return all
+}
+
+// entities are those of XML that programs write.
+var entities = map[string]string{"&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": `"`, "&apos;": "'", "&#34;": `"`, "&#39;": "'"}
+
+// percent is unit for a text in which nothing but %XX is an escape, such as the
+// names of multipart parts: a backslash there stands for itself, whatever follows.
+func percent(text string) (piece string, size int) {
+	if text[0] == '%' {
+		return unit(text)
+	}
+	return text[:1], 1
+}
+
+// unit gives what the beginning of a text stands for, and how many bytes that is.
+func unit(text string) (piece string, size int) {
+	switch text[0] {
+	case '+':
+		return " ", 1
+	case '%':
+		if c, ok := hexadecimal(text, 1, 3); ok {
+			return string([]byte{byte(c)}), 3
+		}
+	case '&':
+		if end := strings.IndexByte(text[:min(len(text), 6)], ';'); end > 0 {
+			if piece, ok := entities[text[:end+1]]; ok {
+				return piece, end + 1
+			}
+		}
+	case '\\':
+		if len(text) < 2 {
+			break
+		}
+		if i := strings.IndexByte(`"\/nrtbf`, text[1]); i >= 0 {
+			return "\"\\/\n\r\t\b\f"[i : i+1], 2
+		}
+		c, ok := hexadecimal(text, 2, 6)
+		if text[1] != 'u' || !ok {
+			break
+		}
+		if low, ok := hexadecimal(text, 8, 12); ok && utf16.IsSurrogate(c) && text[6:8] == `\u` {
+			if whole := utf16.DecodeRune(c, low); whole != utf8.RuneError {
+				return string(whole), 12
+			}
+		}
+		return string(c), 6
+	}
+	return text[:1], 1
+}
+
+func hexadecimal(text string, from, to int) (rune, bool) {
+	if len(text) < to {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[from:to], 16, 32)
+	return rune(n), err == nil
+}
+
+// unescaped masks what is secret in a text that has escapes: however each of its
+// characters is written.
+func (m *Masker) unescaped(text string) string {
+	if len(m.plain) == 0 || !strings.ContainsAny(text, escapes) {
+		return text
+	}
+	type span struct{ from, to int }
+	var found []span
+	search := func(plain string, at []int) {
+		for _, form := range m.plain {
+			for i := 0; ; {
+				next := strings.Index(plain[i:], form)
+				if next < 0 {
+					break
+				}
+				i += next + len(form)
+				found = append(found, span{at[i-len(form)], at[i]})
+			}
+		}
+	}
+	plain, at := text, places(text)
+	for range layers {
+		if !strings.ContainsAny(plain, escapes) {
+			break
+		}
+		plain, at = unescape(plain, at, unit)
+		search(plain, at)
+	}
+	if strings.Contains(text, "%") && strings.ContainsAny(text, `\+&`) {
+		search(unescape(text, places(text), percent))
+	}
+	if len(found) == 0 {
+		return text
+	}
+	slices.SortFunc(found, func(a, b span) int { return a.from - b.from })
+	var out strings.Builder
+	end := 0
+	for _, each := range found {
+		if each.from >= end {
+			out.WriteString(text[end:each.from] + Mask)
+		}
+		end = max(end, each.to)
+	}
+	return out.String() + text[end:]
+}

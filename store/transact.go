@@ -1,0 +1,142 @@
+package store
+
+// batch is what came of the jobs of a transaction so far.
+type batch struct {
+	done    outcome
+	good    int
+	bump    bool
+	written int   // bytes, about
+	err     error // undoes all of it
+}
+
+// transact runs the jobs of a batch and commits them. A job that fails alone
+// keeps its own error; an error that is returned undid them all.
+func (s *Store) transact(jobs []*job) (done outcome, err error) {
+	if err := s.begin(); err != nil {
+		return done, err
+	}
+	var b batch
+	for _, j := range jobs {
+		if b.err = s.add(&b, j, len(jobs) == 1); b.err != nil {
+			break
+		}
+	}
+	return b.done, s.end(&b)
+}
+
+// begin begins a transaction.
+func (s *Store) begin() error {
+	w := s.writer
+	if _, err := w.session.exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	generation, err := s.fence()
+	if err != nil {
+		w.undo()
+		return err
+	}
+	w.listening.at(generation)
+	w.ended.forget()
+	return nil
+}
+
+// add runs a job in the open transaction. An error that is returned must undo
+// all of it.
+func (s *Store) add(b *batch, j *job, alone bool) error {
+	w := s.writer
+	b.written += j.size
+	t := &transaction{session: w.session}
+	err := w.attempt(j, t, alone)
+	if severityOf(err) != ofJob {
+		return err
+	}
+	if t.bump { // what was read before it, or beside changes that are undone
+		w.listening.forget()
+	}
+	if j.err = err; err != nil && t.mended {
+		w.failing = nil
+	}
+	if err == nil {
+		b.good++
+		b.bump = b.bump || t.bump
+		b.written += t.raised
+		b.done.add(t)
+		w.ended.add(t.ended)
+	}
+	return nil
+}
+
+// end commits the open transaction, or undoes it and gives why.
+func (s *Store) end(b *batch) (err error) {
+	w := s.writer
+	if b.err == nil && b.good == 0 {
+		w.rollback()
+		return nil
+	}
+	if err = b.err; err == nil {
+		err = s.commit(b)
+	}
+	if err != nil {
+		w.undo()
+		return err
+	}
+	s.committed(b.bump)
+	s.written.Add(int64(b.written))
+	s.boundLog(b.written)
+	return nil
+}
+
+func (s *Store) commit(b *batch) error {
+	w := s.writer
+	if b.bump {
+		if _, err := w.session.exec("UPDATE meta SET generation = generation + 1 WHERE id = 1"); err != nil {
+			return err
+		}
+		w.listening.generation++
+	}
+	if err := w.ended.write(w.session); err != nil {
+		return err
+	}
+	if w.beforeCommit != nil {
+		if err := w.beforeCommit(); err != nil {
+			return err
+		}
+	}
+	_, err := w.session.exec("COMMIT")
+	return err
+}
+
+// attempt runs one job so that its failure undoes it alone. A job that is by
+// itself in the transaction needs no savepoint for that.
+func (w *writer) attempt(j *job, t *transaction, alone bool) error {
+	if alone || j.single && !w.listening.to(t, j.events) {
+		return j.run(t)
+	}
+	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
+		return err
+	}
+	failed := j.run(t)
+	if failed != nil {
+		if severityOf(failed) != ofJob {
+			return failed
+		}
+		if _, err := w.session.exec("ROLLBACK TO job"); err != nil {
+			return err
+		}
+	}
+	if _, err := w.session.exec("RELEASE job"); err != nil {
+		return err
+	}
+	return failed
+}
+
+// rollback undoes the open transaction. SQLite may have done so by itself, and
+// then says that there is none.
+func (w *writer) rollback() { _, _ = w.session.exec("ROLLBACK") }
+
+// undo is rollback for a transaction in which jobs may have run.
+func (w *writer) undo() {
+	w.rollback()
+	w.listening.forget()
+	w.failing = nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/folder"
+)
+
+// syncServer is a server that can be synced with.
+type syncServer interface {
+	folder.Server
+	Connections(ctx context.Context) ([]blueprint.Connection, error)
+	Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error)
+}
+
+// syncOf is what a folder holds.
+type syncOf struct {
+	dir    string
+	wanted []folder.Desired
+	unseen []folder.Unseen
+	chosen bool // its name was
+}
+
+// folderFiles reads the blueprint files of a folder: all, or none.
+func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
+	of.dir = dir
+	if _, of.chosen, err = folderName(c, dir); err != nil {
+		return of, err
+	}
+	listing, unseen, err := folder.Survey(dir)
+	if err != nil {
+		return of, usage("check the path", "%s cannot be read: %s", dir, cause(err))
+	}
+	var bad int
+	for _, place := range unseen {
+		if place.Folder {
+			of.unseen = append(of.unseen, place)
+			continue
+		}
+		fmt.Fprintf(c.App.ErrWriter, "%s: cannot be read: %s\n", blueprint.OneLine(filepath.Join(dir, filepath.FromSlash(place.Path))), place.Why)
+		bad++
+	}
+	wanted, wrong := readFolder(c.App.ErrWriter, dir, listing)
+	of.wanted = wanted
+	if bad += wrong; bad > 0 {
+		return of, usage("mend the files; nothing was changed", "%s of %s cannot be used", counted(bad, "file"), dir)
+	}
+	if len(wanted) == 0 && !(c.Bool("prune") && c.Bool("force")) {
+		return of, usage("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
+	}
+	return of, nil
+}
+
+// syncPlan compares a folder with a server.
+func syncPlan(ctx context.Context, server syncServer, of syncOf, o folder.Options) (*folder.Plan, error) {
+	have, err := server.List(ctx, folder.SourceOf(o.Name, ""))
+	if err != nil {
+		return nil, err
+	}
+	if err := sameSource(have); err != nil {
+		return nil, err
+	}
+	if err := allSeen(of, have, o.Name); err != nil {
+		return nil, err
+	}
+	if of.wanted, err = connectFolder(ctx, server, of.wanted, &o); err != nil {
+		return nil, err
+	}
+	plan := folder.Compare(of.wanted, have, o)
+	if plan.Pending()[folder.Create] == 0 {
+		return plan, nil
+	}
+	all, err := server.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	if len(have) == 0 && !of.chosen {
+		if err := sameFolder(o.Name, of.wanted, all); err != nil {
+			return nil, err
+		}
+	}
+	for i := range all {
+		if all[i].Source != "" {
+			continue
+		}
+		if o.Adopt && slices.ContainsFunc(of.wanted, func(d folder.Desired) bool { return d.Title == all[i].Title }) {
+			if all[i].Triggers, err = server.Triggers(ctx, all[i].ID); err != nil {
+				return nil, err
+			}
+		}
+		o.Unsourced = append(o.Unsourced, all[i])
+	}
+	return folder.Compare(of.wanted, have, o), nil
+}
+
+// allSeen refuses a folder that may hold files which sync does not see: their
+// blueprints would be taken for gone.
+func allSeen(of syncOf, have []folder.Deployed, name string) error {
+	for _, place := range of.unseen {
+		for _, d := range have {
+			if path := strings.TrimPrefix(d.Source, folder.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {
+				return usage("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
+			}
+		}
+	}
+	return nil
+}
+
+// sameSource refuses two blueprints of one file: one owner may have them in two
+// organizations.
+func sameSource(have []folder.Deployed) error {
+	seen := map[string]string{}
+	for _, d := range have {
+		if other := seen[d.Source]; other != "" {
+			return failed("name one of the organizations with --organization", "blueprints %s and %s are both of %s", other, d.ID, d.Source)
+		}
+		seen[d.Source] = d.ID
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+	"blueprintd/folder"
+)
+
+// Connections lists the connections that blueprints of the organization may name:
+// its own, and the owner's.
+func (s *storeServer) Connections(ctx context.Context) ([]blueprint.Connection, error) {
+	of, err := s.store.Organizations(ctx, s.owner)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.store.Connections(ctx, s.owner, "")
+	if err != nil {
+		return nil, err
+	}
+	return connectionsAt(all, of, s.organizationID)
+}
+
+// Connections lists the connections that blueprints of the organization may name.
+func (r *remoteServer) Connections(ctx context.Context) ([]blueprint.Connection, error) {
+	var of []blueprint.Organization
+	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
+		return nil, err
+	}
+	var all []blueprint.Connection
+	if err := r.query(ctx, "connection.list", map[string]any{}, &all); err != nil {
+		return nil, err
+	}
+	return connectionsAt(all, of, r.organizationID)
+}
+
+// connectionsAt leaves out the connections of other organizations.
+func connectionsAt(all []blueprint.Connection, of []blueprint.Organization, asked string) ([]blueprint.Connection, error) {
+	home, err := homeAmong(of, asked)
+	return slices.DeleteFunc(all, func(c blueprint.Connection) bool { return c.OrganizationID != nil && *c.OrganizationID != home }), err
+}
+
+// connectionsFor are the types of connection that a reference may name; nil is any.
+func connectionsFor(to folder.Reference) []blueprint.ConnectionType {
+	kind, known := neededBy[to.Within]
+	switch {
+	case to.Several:
+		return []blueprint.ConnectionType{blueprint.ConnectionMCPServer}
+	case kind == blueprint.ConnectionHTTP:
+		return []blueprint.ConnectionType{kind, blueprint.ConnectionOAuth2}
+	case to.Within == string(blueprint.TriggerSlack):
+		return []blueprint.ConnectionType{blueprint.ConnectionSlack}
+	case known:
+		return []blueprint.ConnectionType{kind}
+	}
+	return nil
+}
+
+// connectionNamed finds the connection that a reference names, or says why there is not
+// exactly one, and what to do.
+func connectionNamed(all []blueprint.Connection, to folder.Reference) (id, wrong string) {
+	fit, types := connectionsFor(to), []string{}
+	var found, others []string
+	var is blueprint.ConnectionType
+	for i := range all {
+		switch c := &all[i]; {
+		case c.Name != to.Name:
+			others = append(others, c.Name)
+		case fit == nil || slices.Contains(fit, c.Type):
+			found = append(found, c.ID)
+		default:
+			is = c.Type
+		}
+	}
+	for _, kind := range fit {
+		types = append(types, string(kind))
+	}
+	needed := ""
+	if len(types) > 0 {
+		needed = " of type " + strings.Join(types, " or ")
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], ""
+	case len(found) > 1:
+		return "", fmt.Sprintf("there are %d connections of the name %q here (%s); give all but one another name", len(found), to.Name, strings.Join(found[:min(len(found), 5)], ", "))
+	case is != "":
+		return "", fmt.Sprintf("the connection %q is of type %s; this needs one%s", to.Name, is, needed)
+	}
+	return "", fmt.Sprintf("there is no connection %q here", to.Name) + blueprint.DidYouMean(to.Name, others) + "; make one" + needed + " with this name on the dashboard, under Connections"
+}
+
+// refersTo tells whether any of the files names a connection.
+func refersTo(files []folder.Desired, key string) bool {
+	return slices.ContainsFunc(files, func(d folder.Desired) bool {
+		return slices.ContainsFunc(d.References(), func(to folder.Reference) bool { return to.Key == key })
+	})
+}
+
+// connectFolder puts ids of connections of a server in the place of their names.
+func connectFolder(ctx context.Context, server syncServer, files []folder.Desired, o *folder.Options) ([]folder.Desired, error) {
+	if !refersTo(files, folder.ConnectionKey) {
+		return files, nil
+	}
+	all, err := server.Connections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o.Connections = namesOf(all)
+	var problems []string
+	out := make([]folder.Desired, len(files))
+	for i := range files {
+		out[i] = files[i].Connect(func(to folder.Reference) string {
+			id, wrong := connectionNamed(all, to)
+			if wrong != "" {
+				problems = append(problems, files[i].Point(to.Path, wrong))
+			}
+			return id
+		})
+	}
+	if len(problems) > 0 {
+		return nil, failed("nothing was changed", "%s", strings.Join(problems, "\n"))
+	}
+	return out, nil
+}
+
+func namesOf(all []blueprint.Connection) map[string]string {
+	names := make(map[string]string, len(all))
+	for i := range all {
+		names[all[i].ID] = all[i].Name
+	}
+	return names
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "os"
+
+// terminalWidth does not know how many columns a terminal has.
+func terminalWidth(*os.File) int { return 0 }

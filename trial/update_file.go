@@ -1,0 +1,144 @@
+package trial
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"blueprintd/blueprint"
+)
+
+// Rewritten is a test file with other expectations.
+type Rewritten struct {
+	Data []byte
+	Bare bool // comments within what changed are gone
+}
+
+// Rewrite gives a test file with other expectations, by the places of their
+// tests. All else stays as it is, byte for byte, and so do the comments between
+// what did not change. What comes of it is read again: an expectation that is
+// shared with others (by an anchor or a merge), and any other that cannot be
+// changed without changing something else, is refused with CodeBadRequest.
+func (f *File) Rewrite(data []byte, expectations map[int]map[string]any) (*Rewritten, error) {
+	bare := bytes.TrimPrefix(data, []byte("\ufeff"))
+	mark := data[:len(data)-len(bare)]
+	returns := bytes.Count(bare, []byte("\r\n"))
+	if n := bytes.Count(bare, []byte("\r")); n != returns || returns > 0 && returns != bytes.Count(bare, []byte("\n")) {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the file's lines end in different ways, so nothing is written; let an editor end them all with \\n")
+	}
+	before := bytes.ReplaceAll(bare, []byte("\r\n"), []byte("\n"))
+	now, err := f.rewriteAll(before, expectations)
+	if err != nil {
+		return nil, err
+	}
+	out := &Rewritten{Data: now, Bare: comments(now) < comments(before)}
+	if returns > 0 {
+		out.Data = bytes.ReplaceAll(now, []byte("\n"), []byte("\r\n"))
+	}
+	out.Data = append(slices.Clone(mark), out.Data...)
+	return out, nil
+}
+
+// rewriteAll changes all expectations at once, and each by itself when that
+// does not come out as it is meant.
+func (f *File) rewriteAll(data []byte, expectations map[int]map[string]any) ([]byte, error) {
+	t, err := newText(f.Document.Name, data)
+	if err != nil {
+		return nil, err
+	}
+	for index := range expectations {
+		if why := t.shared(index); why != "" {
+			return nil, cannot(index, why)
+		}
+	}
+	if now, ok := f.rewrite(data, expectations, false); ok {
+		return now, nil
+	}
+	for _, index := range slices.Sorted(maps.Keys(expectations)) {
+		one := map[int]map[string]any{index: expectations[index]}
+		now, ok := f.rewrite(data, one, false)
+		if !ok {
+			now, ok = f.rewrite(data, one, true)
+		}
+		if !ok {
+			return nil, cannot(index, "it cannot be changed here without changing something else")
+		}
+		data = now
+	}
+	return data, nil
+}
+
+// rewrite changes expectations, where they differ or as a whole. ok tells
+// whether that, and nothing else, is what came of it.
+func (f *File) rewrite(data []byte, expectations map[int]map[string]any, whole bool) (now []byte, ok bool) {
+	t, err := newText(f.Document.Name, data)
+	if err != nil {
+		return nil, false
+	}
+	object, _ := t.document.Value.(map[string]any)
+	list, _ := object["tests"].([]any)
+	wanted := slices.Clone(list)
+	for index, expect := range expectations {
+		test, _ := list[index].(map[string]any)
+		at := []any{"tests", index, "expect"}
+		old, given := test["expect"]
+		switch {
+		case !given:
+			ok = t.insert(at[:2], "expect", any(expect))
+		case whole:
+			ok = t.replace(at, old, any(expect))
+		default:
+			ok = t.change(at, old, any(expect))
+		}
+		if !ok {
+			return nil, false
+		}
+		changed := maps.Clone(test)
+		changed["expect"] = any(expect)
+		wanted[index] = changed
+	}
+	if now, ok = t.done(); !ok {
+		return nil, false
+	}
+	again, err := newText(f.Document.Name, now)
+	if err != nil {
+		return nil, false
+	}
+	meant := maps.Clone(object)
+	meant["tests"] = wanted
+	return now, equal(meant, again.document.Value)
+}
+
+// shared tells why the expectation of a test is not its alone, "" when it is.
+func (t *text) shared(index int) string {
+	object, _ := t.document.Value.(map[string]any)
+	list, _ := object["tests"].([]any)
+	test, _ := list[index].(map[string]any)
+	if !has(test, "expect") {
+		return ""
+	}
+	at := []any{"tests", index}
+	key, _ := t.keyAt(below(at, "expect"))
+	from, ok := t.colon(key)
+	switch c := t.byteAt(t.blanks(from)); {
+	case !ok, key < t.valueAt(at), index+1 < len(list) && key >= t.valueAt([]any{"tests", index + 1}):
+		return "it stands elsewhere, and comes here by an alias or a merge"
+	case c == '&' || c == '*':
+		return "it is shared by an anchor or an alias"
+	}
+	return ""
+}
+
+// comments counts the lines of YAML that have a comment.
+func comments(data []byte) (n int) {
+	for line := range bytes.SplitSeq(data, []byte("\n")) {
+		if i := bytes.IndexByte(line, '#'); i == 0 || i > 0 && (line[i-1] == ' ' || line[i-1] == '\t') {
+			n++
+		}
+	}
+	return n
+}
+
+func cannot(index int, why string) error {
+	return blueprint.Errorf(blueprint.CodeBadRequest, "tests[%d].expect cannot be written, and the file is left as it was: %s; write its expect out by itself, or change it by hand", index, why)
+}
