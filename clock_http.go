@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"time"
-	"unicode/utf8"
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
@@ -23,11 +21,7 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, caller *rp
 	if err := s.mayTurn(caller); err != nil {
 		return err
 	}
-	data, err := clockBody(w, r)
-	if err != nil {
-		return err
-	}
-	value, err := blueprint.Decode(data)
+	value, err := jsonBody(w, r, 1<<16)
 	if err != nil {
 		return err
 	}
@@ -101,21 +95,6 @@ func (s *server) clockState(w http.ResponseWriter, r *http.Request, _ *rpc.Calle
 
 // errRealClock says that there is no clock to look at or to move.
 var errRealClock = &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server runs on real time; start it with --clock virtual"}
-
-// clockBody reads the little that moves a clock.
-func clockBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<16))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, blueprint.Errorf(blueprint.CodePayloadTooLarge, "the body is larger than %d bytes", large.Limit)
-	case err != nil:
-		return nil, blueprint.BodyError(err)
-	case !utf8.Valid(data):
-		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the body is not valid UTF-8")
-	}
-	return data, nil
-}
 
 // writeJSON answers with a JSON value.
 func writeJSON(w http.ResponseWriter, status int, value any) error {

@@ -62,7 +62,7 @@ func sayOpened(out, notes io.Writer, url string, f *runfile.File, asJSON bool) e
 		_, err := fmt.Fprintln(out, url)
 		return err
 	}
-	data, err := indented(map[string]any{"url": url})
+	data, err := blueprint.EncodeIndented(map[string]any{"url": url})
 	if err == nil {
 		_, err = out.Write(data)
 	}

@@ -14,7 +14,7 @@ import (
 
 // printJSON prints a value for programs.
 func printJSON(c *cli.Context, value any) error {
-	data, err := indented(value)
+	data, err := blueprint.EncodeIndented(value)
 	if err != nil {
 		return err
 	}

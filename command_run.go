@@ -104,7 +104,7 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		Output any                 `json:"output"`
 		Error  *blueprint.RunError `json:"error,omitempty"`
 	}{&x.ExecutionStatus, x.Output, x.Failure}
-	data, err := indented(record)
+	data, err := blueprint.EncodeIndented(record)
 	if err != nil {
 		return err
 	}

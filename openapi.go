@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"blueprintd/blueprint"
 	"blueprintd/rpc"
 )
 
@@ -28,7 +29,7 @@ var openAPI = sync.OnceValues(func() ([]byte, error) {
 	maps.Copy(d.Paths, openAPIPaths())
 	maps.Copy(d.Components["schemas"].(map[string]any), openAPISchemas())
 	maps.Copy(d.Components["responses"].(map[string]any), openAPIResponses())
-	return indented(d)
+	return blueprint.EncodeIndented(d)
 })
 
 // nobodyKnown lets the table of procedures be put together without a server.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -123,17 +121,3 @@ func clipped(text string, most int) string {
 }
 
 func (p *progress) end() { fmt.Fprintln(p.out) }
-
-// indented writes JSON for people: two blanks, no HTML escaping.
-func indented(value any) ([]byte, error) {
-	data, err := blueprint.Encode(value)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
-}

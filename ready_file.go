@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // readyOnOutput is the ready file that is no file: a line of JSON on standard
@@ -42,7 +44,7 @@ func (s *server) writeReadyFile() error {
 	if s.options.readyFile == "" {
 		return nil
 	}
-	data, err := indented(s.whereabouts())
+	data, err := blueprint.EncodeIndented(s.whereabouts())
 	if err != nil {
 		return err
 	}

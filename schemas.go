@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"blueprintd/blueprint"
 	"blueprintd/cassette"
 	"blueprintd/trial"
 )
@@ -35,7 +36,7 @@ func schemaOf(name string) map[string]any {
 }
 
 // schemaText is a schema as it is printed and served.
-func schemaText(name string) ([]byte, error) { return indented(schemaOf(name)) }
+func schemaText(name string) ([]byte, error) { return blueprint.EncodeIndented(schemaOf(name)) }
 
 // closedObject is the schema of an object that has no members but these.
 func closedObject(description string, required []any, properties map[string]any) map[string]any {

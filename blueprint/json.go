@@ -16,7 +16,7 @@ const MaxDepth = 128
 // keep their digits; of a repeated key the last wins. Malformed, trailing or
 // too deeply nested input is a CodeBadRequest error.
 func Decode(data []byte) (any, error) {
-	if depth(data) > MaxDepth {
+	if Depth(data) > MaxDepth {
 		return nil, Errorf(CodeBadRequest, "JSON is nested deeper than %d levels", MaxDepth)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -34,9 +34,9 @@ func Decode(data []byte) (any, error) {
 	return value, nil
 }
 
-// depth gives the deepest nesting of brackets outside strings. It is exact
+// Depth gives the deepest nesting of brackets outside strings. It is exact
 // for well-formed JSON, which is all that matters: the decoder refuses the rest.
-func depth(data []byte) int {
+func Depth(data []byte) int {
 	level, deepest, inString := 0, 0, false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
@@ -54,6 +54,21 @@ func depth(data []byte) int {
 		}
 	}
 	return deepest
+}
+
+// EncodeIndented writes what Encode does for people: two blanks for each level, and
+// a newline at the end.
+func EncodeIndented(value any) ([]byte, error) {
+	data, err := Encode(value)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, data, "", "  "); err != nil {
+		return nil, err
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
 }
 
 // Encode writes compact JSON without HTML escaping and without a newline.

@@ -49,3 +49,15 @@ func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
 		}
 	}
 }
+
+// TestPruneSparesWhatOthersMade leaves a blueprint of somebody else whose file is
+// gone, or was never there, unless it is told to.
+func TestPruneSparesWhatOthersMade(t *testing.T) {
+	theirs := Deployed{Foreign: true, Blueprint: blueprint.Blueprint{ID: "theirs", Title: "B", Version: "1", SyncedVersion: "1", Source: "sync:flows:b.blueprint.yaml"}}
+	for _, force := range []bool{false, true} {
+		change := leftOver("b.blueprint.yaml", &theirs, Options{Name: "flows", Prune: true, Force: force})
+		if change.Action != Delete || (change.Conflict == "") != force {
+			t.Errorf("force %v: %+v", force, change)
+		}
+	}
+}

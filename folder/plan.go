@@ -259,6 +259,8 @@ func leftOver(path string, gone *Deployed, o Options) Change {
 	switch {
 	case !o.Prune:
 		c.Action, c.Note = Keep, "its file is gone; --prune deletes it"
+	case gone.Foreign && !o.Force:
+		c.Conflict = "somebody else made it; --force deletes it all the same"
 	case gone.SyncedVersion != gone.Version && !o.Force:
 		c.Conflict = edited(&gone.Blueprint)
 	}

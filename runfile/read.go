@@ -62,7 +62,7 @@ func decode(data []byte, into any) error {
 	if len(data) > MaxSize {
 		return blueprint.Errorf(blueprint.CodePayloadTooLarge, "the file is larger than %d MiB", MaxSize>>20)
 	}
-	if deepest(data) > maxDepth {
+	if blueprint.Depth(data) > maxDepth {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the file is nested deeper than %d levels", maxDepth)
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
@@ -102,24 +102,4 @@ func pathOf(field string) (path []any) {
 func place(data []byte, offset int) (line, column int) {
 	before := data[:max(0, min(offset-1, len(data)))]
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
-}
-
-// deepest gives how deeply brackets outside strings nest.
-func deepest(data []byte) int {
-	level, most, inString := 0, 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			level++
-			most = max(most, level)
-		case c == '}' || c == ']':
-			level--
-		}
-	}
-	return most
 }

@@ -1,9 +1,6 @@
 package runfile
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"blueprintd/blueprint"
 )
 
@@ -72,23 +69,10 @@ type Connection struct {
 }
 
 // Bytes gives the file as it is written.
-func (f *File) Bytes() ([]byte, error) { return indented(f) }
+func (f *File) Bytes() ([]byte, error) { return blueprint.EncodeIndented(f) }
 
 // Bytes gives a file with the cassette alone, *.cassette.json.
-func (c *Cassette) Bytes() ([]byte, error) { return indented(c) }
-
-func indented(value any) ([]byte, error) {
-	data, err := blueprint.Encode(value)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return nil, err
-	}
-	out.WriteByte('\n')
-	return out.Bytes(), nil
-}
+func (c *Cassette) Bytes() ([]byte, error) { return blueprint.EncodeIndented(c) }
 
 // Execution gives the run as the service knows runs, of one user in one
 // organization.

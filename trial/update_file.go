@@ -46,7 +46,7 @@ func (f *File) rewriteAll(data []byte, expectations map[int]map[string]any) ([]b
 	if err != nil {
 		return nil, err
 	}
-	for index := range expectations {
+	for _, index := range slices.Sorted(maps.Keys(expectations)) {
 		if why := t.shared(index); why != "" {
 			return nil, cannot(index, why)
 		}

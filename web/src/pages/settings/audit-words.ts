@@ -18,6 +18,8 @@ const words: Record<string, string | [verb: string, kind: string]> = {
   'connection.test': 'tested a connection', 'connection.signIn': 'asked for a sign-in to a connection', 'connection.signedIn': 'signed in to a connection',
   'organization.create': ['made', 'organization'], 'organization.update': ['renamed', 'organization'], 'organization.removeMember': 'removed a member',
   'user.add': 'was added as a user', 'user.link': 'was given a link to set a password',
+  'sandbox.rules': 'changed the rules of the sandbox', 'sandbox.expectations': 'changed what the sandbox expects', 'sandbox.clear': 'cleared the sandbox', 'sandbox.send': 'had the sandbox send a webhook',
+  'clock.advance': 'moved the clock',
   'session.create': 'signed in', 'session.setup': 'set a password by link', 'session.delete': 'signed out', 'session.revoke': 'ended a session', 'session.changePassword': 'changed the password',
 }
 
