@@ -28,7 +28,7 @@ lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 	go mod verify
 
 race: ## all tests in random order under the race detector
-	CGO_ENABLED=1 go test -race -shuffle=on ./...
+	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./...
 
 bench: ## measure the server beside the limits of this machine; BENCH="-write BENCHMARKS.md" keeps the figures
 	go run ./bench $(BENCH)

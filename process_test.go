@@ -52,7 +52,7 @@ type process struct {
 	cmd   *exec.Cmd
 	host  string
 	ended chan error
-	log   *bytes.Buffer
+	log   *lockedBuffer
 }
 
 var readyLine = regexp.MustCompile(`is ready on (https?://\S+)`)
@@ -64,7 +64,7 @@ func startServer(t *testing.T, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, ended: make(chan error, 1), log: &bytes.Buffer{}}
+	p := &process{t: t, ended: make(chan error, 1), log: &lockedBuffer{}}
 	p.cmd = exec.Command(path, append([]string{"serve", "--addr", "127.0.0.1:0", "--api-key", testKey, "--rate-limit", "0"}, args...)...)
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stderr = p.log

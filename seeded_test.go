@@ -15,7 +15,7 @@ import (
 )
 
 // seededTimes is how often TestSeededAnswers makes its calls.
-var seededTimes = flag.Int("seeded", 3, "how often the seeded calls are made")
+var seededTimes = flag.Int("seeded", seededDefault, "how often the seeded calls are made")
 
 // flaky is a service that fails at first: a path /fails/n/... n times.
 type flaky struct {

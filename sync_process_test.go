@@ -198,22 +198,30 @@ func TestSyncKilled(t *testing.T) {
 			flowFile(t, dir, "b.blueprint.yaml", "B", "hi")
 			cmd := exec.Command(path, "sync", dir, "--name", name, "--api-key", testKey, "--apply")
 			var changes atomic.Int64
+			began := make(chan struct{})
 			forward := httputil.NewSingleHostReverseProxy(target)
 			proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPost && changes.Add(1) == cut {
 					if after {
 						forward.ServeHTTP(httptest.NewRecorder(), r)
 					}
+					<-began
 					cmd.Process.Kill()
 					return
 				}
 				forward.ServeHTTP(w, r)
 			}))
 			cmd.Args = append(cmd.Args, "--url", proxy.URL)
-			out, err := cmd.CombinedOutput()
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			err := cmd.Start()
+			close(began)
+			if err == nil {
+				err = cmd.Wait()
+			}
 			proxy.Close()
 			if err == nil {
-				t.Fatalf("%s was not cut: %d changes\n%s", name, changes.Load(), out)
+				t.Fatalf("%s was not cut: %d changes\n%s", name, changes.Load(), &out)
 			}
 			wantSync(t, []string{dir, "--name", name, "--url", p.host, "--api-key", testKey, "--apply"}, 0)
 			wantSync(t, []string{dir, "--name", name, "--url", p.host, "--api-key", testKey, "--exit-code"}, 0, "nothing to do")

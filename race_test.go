@@ -1,0 +1,7 @@
+//go:build race
+
+package main
+
+// seededDefault is how often seeded calls are made where the race detector makes
+// everything slow: as often as one has to compare.
+const seededDefault = 2
