@@ -142,7 +142,7 @@ func (v *viewer) routes() http.Handler {
 	mux.HandleFunc("GET /open/{token}", v.open)
 	mux.HandleFunc("HEAD /open/{token}", func(w http.ResponseWriter, _ *http.Request) { // what previews a link does not use it up
 		w.Header().Set("Allow", http.MethodGet)
-		w.WriteHeader(http.StatusMethodNotAllowed)
+		w.WriteHeader(blueprint.CodeMethodNotSupported.HTTPStatus())
 	})
 	mux.HandleFunc("/", v.server.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

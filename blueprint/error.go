@@ -58,6 +58,17 @@ func Codes() []Code {
 	})
 }
 
+// CodeWith gives the code that has an HTTP status, "" when none has. Of several it is
+// the first that Codes lists.
+func CodeWith(status int) Code {
+	for _, code := range Codes() {
+		if code.HTTPStatus() == status {
+			return code
+		}
+	}
+	return ""
+}
+
 // Number gives the JSON-RPC number of a code, HTTPStatus its HTTP status. A
 // code outside the list counts as CodeInternal.
 func (c Code) Number() int { return c.row().number }

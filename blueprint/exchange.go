@@ -88,9 +88,14 @@ func BodyBytes(value any) []byte {
 	return data
 }
 
-// IsJSONType tells whether a Content-Type names JSON (RFC 6839: application/json
-// or any type that ends in +json).
+// IsJSONType tells whether a Content-Type names JSON; see IsJSONMedia.
 func IsJSONType(contentType string) bool {
 	kind, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (kind == "application/json" || strings.HasSuffix(kind, "+json"))
+	return err == nil && IsJSONMedia(kind)
+}
+
+// IsJSONMedia tells whether a media type without parameters is JSON:
+// application/json, any that ends in +json (RFC 6839), or the old text/json.
+func IsJSONMedia(kind string) bool {
+	return kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json")
 }

@@ -48,7 +48,7 @@ func (s *Sandbox) fault(a *asked, name string) *Fault {
 		f.Value = rule.body
 		return f
 	}
-	code := codeFor(rule.status)
+	code := blueprint.CodeWith(rule.status)
 	f.Failure = &blueprint.Error{Code: code, Message: messageOf(rule.body)}
 	if f.Failure.Message == "" {
 		f.Failure.Message = "the sandbox answers " + strconv.Itoa(rule.status) + " to " + name
@@ -72,39 +72,6 @@ func messageOf(body any) string {
 		}
 	case json.Number:
 		return v.String()
-	}
-	return ""
-}
-
-// codeFor gives the code of a status that procedures answer; "" for any other.
-func codeFor(status int) blueprint.Code {
-	switch status {
-	case 400:
-		return blueprint.CodeBadRequest
-	case 401:
-		return blueprint.CodeUnauthorized
-	case 403:
-		return blueprint.CodeForbidden
-	case 404:
-		return blueprint.CodeNotFound
-	case 405:
-		return blueprint.CodeMethodNotSupported
-	case 408:
-		return blueprint.CodeTimeout
-	case 409:
-		return blueprint.CodeConflict
-	case 413:
-		return blueprint.CodePayloadTooLarge
-	case 415:
-		return blueprint.CodeUnsupportedMedia
-	case 429:
-		return blueprint.CodeTooManyRequests
-	case 499:
-		return blueprint.CodeClientClosed
-	case 500:
-		return blueprint.CodeInternal
-	case 503:
-		return blueprint.CodeUnavailable
 	}
 	return ""
 }

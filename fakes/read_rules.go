@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,10 +117,21 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	if hasBody && slices.Contains(r.known.Subscriptions, m.procedure) && a.status < 300 {
 		r.wrong("is not for a subscription, which answers a stream; break it by a status from 400, delayMs or close", at("body")...)
 	}
-	if m.procedure != "" && a.status > 200 && codeFor(a.status) == "" {
-		r.wrong("must be one that procedures answer: 200 or one of 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 499, 500, 503", at("status")...)
+	if m.procedure != "" && a.status > 200 && blueprint.CodeWith(a.status) == "" {
+		r.wrong("must be one that procedures answer: 200 or one of "+answerable(), at("status")...)
 	}
 	return a
+}
+
+// answerable lists the statuses of errors that procedures answer.
+func answerable() string {
+	var list []string
+	for _, code := range blueprint.Codes() {
+		if status := strconv.Itoa(code.HTTPStatus()); !slices.Contains(list, status) {
+			list = append(list, status)
+		}
+	}
+	return strings.Join(list, ", ")
 }
 
 // pause reads a question: a text, or {"prompt", "kind"?}.

@@ -1,7 +1,6 @@
 package runfile
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -45,29 +44,11 @@ func sourceDraws(value any, id string) bool {
 func (s *steady) draw(f *File) {
 	for i := range f.Run.Steps {
 		if at := &f.Run.Steps[i]; at.Status == blueprint.StepCompleted && f.Draws(at.NodeID) {
-			drawnLeaves(at.Output, func(text string) {
+			eachLeaf(at.Output, false, func(text string) {
 				if !s.said[text] {
 					s.drawn[text] = true
 				}
 			})
-		}
-	}
-}
-
-// drawnLeaves tells of the texts and numbers of a value.
-func drawnLeaves(value any, tell func(string)) {
-	switch v := value.(type) {
-	case string:
-		tell(v)
-	case json.Number:
-		tell(v.String())
-	case []any:
-		for _, element := range v {
-			drawnLeaves(element, tell)
-		}
-	case map[string]any:
-		for _, element := range v {
-			drawnLeaves(element, tell)
 		}
 	}
 }

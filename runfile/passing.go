@@ -25,7 +25,7 @@ type Passing struct {
 func NewPassing(from, to time.Time, c *Cassette, given ...any) Passing {
 	p := Passing{From: from, To: to, given: map[string]bool{}, made: map[string]bool{}}
 	for _, value := range given {
-		eachLeaf(value, func(text string) { p.hear(text, p.given, nil) })
+		eachLeaf(value, true, func(text string) { p.hear(text, p.given, nil) })
 	}
 	if c == nil {
 		return p
@@ -37,7 +37,7 @@ func NewPassing(from, to time.Time, c *Cassette, given ...any) Passing {
 		for _, value := range x.Request.Headers {
 			send(value)
 		}
-		eachLeaf(x.Request.Body, send)
+		eachLeaf(x.Request.Body, true, send)
 		if x.Response == nil {
 			continue
 		}
@@ -45,7 +45,7 @@ func NewPassing(from, to time.Time, c *Cassette, given ...any) Passing {
 		for _, value := range x.Response.Headers {
 			receive(value)
 		}
-		eachLeaf(x.Response.Body, receive)
+		eachLeaf(x.Response.Body, true, receive)
 	}
 	return p
 }
@@ -166,8 +166,8 @@ func (p *Passing) Blank(recorded, got string) (string, string) {
 	return left.String() + recorded[a:], right.String() + got[b:]
 }
 
-// eachLeaf tells of every text and number of a value, and of the names in it.
-func eachLeaf(value any, tell func(string)) {
+// eachLeaf tells of every text and number of a value, and if wanted of the names in it.
+func eachLeaf(value any, names bool, tell func(string)) {
 	switch v := value.(type) {
 	case string:
 		tell(v)
@@ -175,12 +175,14 @@ func eachLeaf(value any, tell func(string)) {
 		tell(v.String())
 	case []any:
 		for _, element := range v {
-			eachLeaf(element, tell)
+			eachLeaf(element, names, tell)
 		}
 	case map[string]any:
 		for name, element := range v {
-			tell(name)
-			eachLeaf(element, tell)
+			if names {
+				tell(name)
+			}
+			eachLeaf(element, names, tell)
 		}
 	}
 }

@@ -29,12 +29,12 @@ func newSteady(f *File) *steady {
 	s := &steady{Passing: f.Passing(), said: map[string]bool{}, drawn: map[string]bool{}, ids: []string{f.Run.ID}}
 	say := func(text string) { s.said[text] = true }
 	for _, value := range []any{f.Blueprint.Map, f.Run.InputVariables, f.Run.InputData} {
-		eachLeaf(value, say)
+		eachLeaf(value, true, say)
 	}
 	if f.Cassette != nil {
 		for i := range f.Cassette.Exchanges {
 			if answer := f.Cassette.Exchanges[i].Response; answer != nil {
-				eachLeaf(answer.Body, say)
+				eachLeaf(answer.Body, true, say)
 				for _, value := range answer.Headers {
 					say(value)
 				}

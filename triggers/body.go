@@ -59,7 +59,7 @@ func checkContent(d *blueprint.Delivery) *blueprint.Error {
 	case len(values) == 1:
 		kind, _, err := mime.ParseMediaType(values[0])
 		if err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
-			if kind == "application/json" || kind == "text/json" || strings.HasSuffix(kind, "+json") {
+			if blueprint.IsJSONMedia(kind) {
 				return nil
 			}
 		}

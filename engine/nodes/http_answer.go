@@ -99,7 +99,7 @@ func responseBody(contentType string, data []byte) (any, bool) {
 	if !utf8.Valid(data) {
 		return base64.StdEncoding.EncodeToString(data), true
 	}
-	if name == "application/json" || name == "text/json" || strings.HasSuffix(name, "+json") {
+	if blueprint.IsJSONMedia(name) {
 		if value, err := blueprint.Decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))); err == nil {
 			return value, false
 		}
