@@ -37,7 +37,7 @@ function Form({ map, id, onClose, onConnect }: Props & { id: string }) {
           <Select label="By its way out" data={ways.map((each) => ({ value: each.id, label: each.id === 'main' ? 'always' : each.label }))} value={way} onChange={(value) => setWay(value ?? way)} allowDeselect={false} />
         )}
         <Select
-          label="To" placeholder="Choose a node" searchable data-autofocus openOnFocus={false} nothingFoundMessage="No node is called so" value={target} onChange={setTarget} error={problem} limit={200}
+          label="To" placeholder="Choose a node" searchable selectFirstOptionOnChange selectFirstOptionOnDropdownOpen data-autofocus openOnFocus={false} nothingFoundMessage="No node is called so" value={target} onChange={setTarget} error={problem} limit={200}
           data={flowOrder(map).filter((each) => each !== id).map((each) => ({ value: each, label: nodes.get(each)!.title && nodes.get(each)!.title !== each ? `${nodes.get(each)!.title} (${each})` : each }))}
         />
         {map.nodes.length < 2 && <Text size="sm" c="dimmed">There is no other node yet. Add one first.</Text>}
