@@ -27,6 +27,9 @@ type StartRequest struct {
 	// Record keeps what the run, and those that it starts, exchange with other
 	// services; see Exchange.
 	Record bool
+	// Generation is that of which the trigger, the definition and the rights are;
+	// see JournalCommit. 0 = nobody minds.
+	Generation int64
 }
 
 // TriggerContext is what a run knows of its trigger.
@@ -81,6 +84,10 @@ type JournalCommit struct {
 	// Events become true with this step: those that somebody listens to are in
 	// the outbox afterwards. Their Data is read only then.
 	Events []Event
+	// Generation, unless it is 0, is what the store's number of changes must be
+	// for a new row: after any change to keys, members, blueprints or triggers the
+	// commit fails with *StaleError and changes nothing.
+	Generation int64
 	// Cancelled comes with the status failed: somebody wanted the run to end.
 	Cancelled bool
 	// Entries are appended to the run's journal, in order. They are opaque.
@@ -99,6 +106,13 @@ type StoredExecution struct {
 	Record  []byte   // of a finished run
 	State   []byte
 }
+
+// StaleError says that something a new run was made of has changed meanwhile. It
+// is to be made again.
+type StaleError struct{}
+
+// Error says so.
+func (*StaleError) Error() string { return "what the run was made of has changed meanwhile" }
 
 // DuplicateFiringError says that a firing's key had started a run before.
 type DuplicateFiringError struct {

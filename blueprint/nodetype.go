@@ -20,6 +20,9 @@ type NodeType struct {
 	// Handles are the sourceHandles that the type may choose besides "main".
 	Handles []string
 	Effect  Effect
+	// Quick says that Run only computes, and that in a moment: it waits for
+	// nothing and nobody.
+	Quick bool
 	// Example is a config that works.
 	Example map[string]any
 	// Untouched says which values below config are kept as they are when

@@ -3,9 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
+	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/metrics"
 	"blueprintd/planted"
 )
 
@@ -19,15 +23,59 @@ func (e *Engine) drive(r *run) {
 		e.leave(r)
 		return
 	}
-	for {
-		r.mu.Lock()
-		attempts := r.take()
-		r.driven = r.driven && len(attempts) > 0
-		r.units += max(0, len(attempts)-1)
-		r.mu.Unlock()
-		if len(attempts) == 0 {
-			break
+	e.driveOn(r, e.begin(r))
+}
+
+// driveHere is drive for a caller who waits for the run: it does not start a
+// goroutine for what takes less time than that. From the first node on that may
+// take longer, or a fork, another goroutine drives the run.
+func (e *Engine) driveHere(r *run) {
+	defer crash()
+	for watch := metrics.Begin(); ; {
+		attempts := e.begin(r)
+		if len(attempts) > 1 || len(attempts) == 1 && (!attempts[0].node.quick || watch.Elapsed() > moment) {
+			go e.driveOn(r, attempts)
+			return
 		}
+		if len(attempts) == 0 {
+			e.leave(r)
+			return
+		}
+		e.changed(r.id)
+		if !e.try(r, attempts[0]) {
+			e.leave(r)
+			return
+		}
+	}
+}
+
+// moment is how long a caller may be kept from waiting.
+const moment = 2 * time.Millisecond
+
+// crash ends the process after a panic, as a panic in a goroutine of the engine
+// does: whoever called may be one of net/http's, which go on after one, with a run
+// whose locks nobody gives back.
+func crash() {
+	if reason := recover(); reason != nil {
+		stack := debug.Stack()
+		go panic(fmt.Sprintf("%v\n\n%s", reason, stack))
+		select {}
+	}
+}
+
+// begin starts the nodes of a run that may start now.
+func (e *Engine) begin(r *run) []*attempt {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	attempts := r.take()
+	r.driven = r.driven && len(attempts) > 0
+	r.units += max(0, len(attempts)-1)
+	return attempts
+}
+
+// driveOn is drive once some nodes have been started.
+func (e *Engine) driveOn(r *run, attempts []*attempt) {
+	for ; len(attempts) > 0; attempts = e.begin(r) {
 		e.changed(r.id)
 		for _, a := range attempts[1:] {
 			go func() {

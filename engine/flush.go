@@ -95,6 +95,7 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 func (r *run) blankCommit() *blueprint.JournalCommit {
 	return &blueprint.JournalCommit{
 		Row: r.row, New: !r.durable, Firing: r.ledger.firing, Coalesced: r.ledger.coalesced, Cursor: r.ledger.cursor, Events: slices.Clip(r.ledger.events),
+		Generation: r.ledger.generation,
 	}
 }
 

@@ -110,6 +110,9 @@ func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
 	}
 }
 
+// Ended gives a channel that closes when Wait would not wait any more.
+func (h *Handle) Ended() <-chan struct{} { return h.rested }
+
 // Responded gives a channel that closes when a respond node has answered, and
 // Response the answer from then on.
 func (h *Handle) Responded() <-chan struct{} { return h.responded }

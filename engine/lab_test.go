@@ -103,6 +103,9 @@ func (l *lab) catalogue() blueprint.Catalogue {
 	add("pass", blueprint.EffectPure, func(context.Context, *blueprint.Task) (blueprint.Result, error) {
 		return blueprint.Result{PassInput: true}, nil
 	})
+	add("quick", blueprint.EffectPure, func(context.Context, *blueprint.Task) (blueprint.Result, error) {
+		return blueprint.Result{PassInput: true}, nil
+	}).Quick = true
 	add("stubborn", blueprint.EffectPure, func(context.Context, *blueprint.Task) (blueprint.Result, error) {
 		return blueprint.Result{PassInput: true}, nil
 	})

@@ -37,6 +37,7 @@ type compiled struct {
 	config  *expression.Config
 	problem *blueprint.Failure
 	effect  blueprint.Effect
+	quick   bool  // an attempt is over in a moment
 	body    *body // of a for-each node
 }
 
@@ -103,6 +104,7 @@ func compileNode(catalogue blueprint.Catalogue, node *blueprint.Node, depth int)
 		return bad("unknown_type", fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")))
 	}
 	out.effect = cmp.Or(node.Effect, out.kind.Effect, blueprint.EffectIdempotent)
+	out.quick = out.kind.Quick && out.effect == blueprint.EffectPure
 	if len(node.Invalid) > 0 {
 		return bad("bad_config", issueText(node.Invalid[0].Path[2:], node.Invalid[0].Message))
 	}

@@ -147,6 +147,8 @@ type ledger struct {
 	coalesced *blueprint.Firing
 	cursor    blueprint.Time
 	events    []blueprint.Event
+
+	generation int64 // that the disk must still have; 0 = any
 }
 
 // gate is a lock that is held while the disk works. It is a channel, so that

@@ -19,7 +19,8 @@ const (
 	// Soon is for callers that wait for Handle.Accepted: a run of pure nodes
 	// that ends within it costs one commit.
 	Soon = Urgency(5 * time.Millisecond)
-	// AtEnd is for callers that wait for Handle.Wait: after this time even a
+	// AtEnd is for callers that wait for Handle.Wait, who may as well work on the
+	// run themselves as long as its nodes are quick: after this time even a
 	// run that nobody was told of can be seen.
 	AtEnd = Urgency(time.Second)
 )
@@ -44,7 +45,7 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 	if request.AdHoc {
 		b.Map = request.Definition.Map.Raw
 	}
-	return e.launch(e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events}, urgency)
+	return e.launch(e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
 }
 
 // newID makes the id of a run that nobody waits for: of one that a firing starts
@@ -135,7 +136,11 @@ func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgen
 		r.mu.Lock()
 		r.soon(urgency)
 		r.mu.Unlock()
-		go e.drive(r)
+		if urgency == AtEnd {
+			e.driveHere(r)
+		} else {
+			go e.drive(r)
+		}
 	}
 	return handle, nil
 }

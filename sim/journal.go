@@ -75,6 +75,12 @@ func (j journal) Binding(_ context.Context, id string) (*blueprint.Binding, erro
 	return j.world.disk.binding(id)
 }
 
+// RecentBinding knows nothing from before.
+func (j journal) RecentBinding(ctx context.Context, id string) (*blueprint.Binding, int64, error) {
+	binding, err := j.Binding(ctx, id)
+	return binding, 0, err
+}
+
 func (j journal) GetTrigger(ctx context.Context, _ blueprint.Principal, id string) (blueprint.Trigger, error) {
 	binding, err := j.Binding(ctx, id)
 	if err != nil {

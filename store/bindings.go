@@ -42,6 +42,21 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	})
 }
 
+// RecentBinding gives what Binding gave last, or gives now when that is not
+// known, and the generation that it is of. It may have changed since: a run that
+// is made of it must name the generation (see blueprint.StartRequest), and to
+// anything else Binding has to agree, which gives the same pointer when nothing
+// has changed. A generation of 0 says that it is of now.
+func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error) {
+	if s.writer.whole == nil && !s.options.Ephemeral {
+		if binding, generation, ok := s.bindings.last(triggerID); ok {
+			return binding, generation, s.usable()
+		}
+	}
+	binding, err := s.Binding(ctx, triggerID)
+	return binding, 0, err
+}
+
 // Schedules lists the active scheduled triggers, oldest first, each with its
 // cursor, and the generation that they are of. Given an earlier generation, it
 // lists only what has changed since, and with it what is no longer active: its

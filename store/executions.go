@@ -37,7 +37,11 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 			return err
 		}
 	}
-	return s.submit(ctx, s.commitJob(c))
+	j := s.commitJob(c)
+	if s.commitAlone(j) {
+		return j.err
+	}
+	return s.submit(ctx, j)
 }
 
 // commitJob is the work of Commit.
@@ -100,6 +104,9 @@ func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err 
 }
 
 func beginWithFiring(t *transaction, c *blueprint.JournalCommit) error {
+	if c.Generation != 0 && c.Generation != t.generation {
+		return &blueprint.StaleError{}
+	}
 	if c.Firing != nil {
 		if c.Coalesced != nil {
 			if err := insertFiring(t, c.Coalesced); err != nil {

@@ -360,3 +360,71 @@ func TestDuplicateFiring(t *testing.T) {
 		wantCode(t, err, blueprint.CodeNotFound)
 	})
 }
+
+// A run that was made of what has changed is not stored, whoever changed it: a
+// call before it, one in the same transaction, or another process.
+func TestStaleRun(t *testing.T) {
+	options := testOptions(t)
+	s := open(t, options)
+	ctx := context.Background()
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, map[string]any{}))(t)
+	stop := run(t, s)
+	recent := func() int64 {
+		t.Helper()
+		must(s.Binding(ctx, trigger.ID))(t)
+		_, generation, err := s.RecentBinding(ctx, trigger.ID)
+		check(t, err)
+		if generation == 0 {
+			t.Fatal("nothing is known")
+		}
+		return generation
+	}
+	made := func(generation int64) *blueprint.JournalCommit {
+		commit := finished(s, b, ann, []byte("x"))
+		firing := firing(s, trigger, commit.Row.ID)
+		firing.Decision, firing.ExecutionID = blueprint.DecisionStarted, &commit.Row.ID
+		commit.Row.TriggerID, commit.Row.FiringID = trigger.ID, firing.ID
+		commit.Firing, commit.Generation = &firing, generation
+		return commit
+	}
+	wantStale := func(what string, commit *blueprint.JournalCommit, err error) {
+		t.Helper()
+		var stale *blueprint.StaleError
+		if !errors.As(err, &stale) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := s.Load(ctx, commit.Row.ID); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+			t.Errorf("%s: the run is there (%v)", what, err)
+		}
+		_, err = s.StartedFiring(ctx, trigger.ID, commit.Firing.Key)
+		wantCode(t, err, blueprint.CodeNotFound)
+	}
+	change := func(s *Store) error {
+		_, err := s.UpdateTrigger(ctx, ann, trigger.ID, func(blueprint.Trigger) (map[string]any, error) { return map[string]any{"respond": "wait"}, nil }, nil)
+		return err
+	}
+	for range 3 { // the first by the goroutine that writes, later ones by their callers
+		check(t, s.Commit(ctx, made(recent())))
+	}
+
+	stale := made(recent())
+	check(t, change(s))
+	wantStale("a call before it", stale, s.Commit(ctx, stale))
+
+	stale = made(recent())
+	tool := options
+	tool.Server = false
+	other := open(t, tool)
+	check(t, change(other))
+	check(t, other.Close())
+	wantStale("another process", stale, s.Commit(ctx, stale))
+
+	stale, fresh := made(recent()), made(recent())
+	errs := together(t, s, s.commitJob(fresh), &job{run: func(t *transaction) error { t.changed(); return nil }}, s.commitJob(stale))
+	check(t, errs[0])
+	wantStale("the same transaction", stale, errs[2])
+	check(t, s.Commit(ctx, made(recent())))
+	check(t, stop())
+}

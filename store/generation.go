@@ -100,6 +100,14 @@ func (c *cache[V]) get(key string, generation int64) (V, bool) {
 	return entry.value, ok && entry.generation >= generation
 }
 
+// last gives a value as it was read last, under which generation ever.
+func (c *cache[V]) last(key string) (V, int64, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	entry, ok := c.entries[key]
+	return entry.value, entry.generation, ok
+}
+
 // put keeps a value. A full cache starts anew: it refills with what is in use.
 func (c *cache[V]) put(key string, generation int64, value V) {
 	c.mu.Lock()

@@ -121,6 +121,7 @@ func TestOutboxInOneTransaction(t *testing.T) {
 		for _, j := range jobs {
 			j.done = make(chan struct{})
 		}
+		s.writer.connection.Lock()
 		s.process(jobs)
 	}
 	refused := errors.New("refused")

@@ -53,11 +53,13 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	group.Wait()
 	if changes := s.uses.changes(); err == nil && len(changes) > 0 {
 		last := &job{run: writeKeyUses(changes), done: make(chan struct{})}
+		s.writer.connection.Lock()
 		s.process([]*job{last})
 		err = last.err
 	}
 	if changes := s.sessionUses.changes(); err == nil && len(changes) > 0 {
 		last := &job{run: func(t *transaction) error { return writeSessionUses(t, changes) }, done: make(chan struct{})}
+		s.writer.connection.Lock()
 		s.process([]*job{last})
 		err = last.err
 	}

@@ -6,6 +6,8 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"sync/atomic"
+
+	"modernc.org/sqlite"
 )
 
 // session is one connection with the statements prepared on it. SQL texts are
@@ -58,6 +60,17 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 	}
 	s.statements[query] = statement
 	return statement, nil
+}
+
+// dataVersion gives SQLite's number of the state of the database as this
+// connection knows it. Its own commits change it, and so do those of others, once
+// a transaction has begun after them.
+func (s *session) dataVersion() (version uint32, err error) {
+	err = s.conn.Raw(func(conn any) error {
+		version, err = conn.(sqlite.FileControl).FileControlDataVersion("main")
+		return err
+	})
+	return version, err
 }
 
 // exec runs a statement that gives no rows and tells how many it changed.

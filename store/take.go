@@ -34,6 +34,9 @@ func (s *Store) fence() (generation int64, err error) {
 	if s.options.Ephemeral {
 		return s.generation.Load(), nil // nobody else has it
 	}
+	if s.writer.untouched() {
+		return s.writer.listening.generation, nil
+	}
 	var epoch int64
 	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
 		return 0, err
@@ -45,6 +48,24 @@ func (s *Store) fence() (generation int64, err error) {
 		err = errFenced
 	}
 	return generation, err
+}
+
+// untouched tells, in a transaction, whether no other connection, and so no other
+// process, has written since this one's last commit: then that left everything as
+// it is now. SQLite knows that without a look at the disk once it has begun.
+func (w *writer) untouched() bool {
+	left := w.left
+	w.left = 0
+	version, err := w.session.dataVersion()
+	return err == nil && left != 0 && version == left
+}
+
+// leave notes, after a commit, what another one would change. A tool asks each
+// time.
+func (s *Store) leave() {
+	if s.epoch != 0 {
+		s.writer.left, _ = s.writer.session.dataVersion()
+	}
 }
 
 // sameKey keeps a tool from writing what nobody could read: no server is there

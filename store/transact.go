@@ -45,7 +45,10 @@ func (s *Store) begin() error {
 func (s *Store) add(b *batch, j *job, alone bool) error {
 	w := s.writer
 	b.written += j.size
-	t := &transaction{session: w.session}
+	t := &transaction{session: w.session, generation: w.listening.generation}
+	if b.bump {
+		t.generation = -1
+	}
 	err := w.attempt(j, t, alone)
 	if severityOf(err) != ofJob {
 		return err
@@ -80,6 +83,7 @@ func (s *Store) end(b *batch) (err error) {
 		w.undo()
 		return err
 	}
+	s.leave()
 	s.committed(b.bump)
 	s.written.Add(int64(b.written))
 	s.boundLog(b.written)

@@ -21,11 +21,14 @@ const (
 // transaction is what a job writes through.
 type transaction struct {
 	*session
-	bump    bool
-	raised  int                     // bytes, about, of events that it put into the outbox
-	mended  bool                    // it took a trigger off the list of the failing
-	tripped []string                // triggers that it switched off
-	ended   *blueprint.ExecutionRow // the run that ended with it; nil = none did
+	// generation is the number of changes in the state that the job finds; -1
+	// when a job before it in the same transaction makes one more.
+	generation int64
+	bump       bool
+	raised     int                     // bytes, about, of events that it put into the outbox
+	mended     bool                    // it took a trigger off the list of the failing
+	tripped    []string                // triggers that it switched off
+	ended      *blueprint.ExecutionRow // the run that ended with it; nil = none did
 }
 
 // changed says that the job changed something that caches depend on.
@@ -66,6 +69,7 @@ type writer struct {
 	// busySince is when the batch at work was taken, or, before it is, when the
 	// first job of it came; zero when there is none.
 	busySince time.Time
+	lonely    bool // the last batch was one job, so the next job is likely to be alone too
 
 	// What the connection's transactions know of triggers.
 	listening listening
@@ -74,6 +78,8 @@ type writer struct {
 	ended hourCounts // in the transaction at work
 
 	whole *batch // the writes so far of a Together; nil = there is none
+
+	left uint32 // the version of the data behind the last commit; 0 = ask the database
 
 	unseen int  // bytes, about, written since the log was last looked at
 	held   bool // the log could not be emptied then
@@ -107,6 +113,30 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 	return j.err
 }
 
+// commitAlone lets the caller do the work of a job when the writer is idle and
+// jobs have lately come one at a time: handing it to another goroutine and
+// waiting for that costs more than such a job's rows. It gives false, and has
+// done nothing, when the job is to be queued.
+func (s *Store) commitAlone(j *job) bool {
+	w := s.writer
+	w.mu.Lock()
+	if !w.running || w.closed || w.failure != nil || !w.lonely || len(w.queue) > 0 || !w.connection.TryLock() {
+		w.mu.Unlock()
+		return false
+	}
+	since := clock.Real{}.Now()
+	w.busySince = since
+	w.mu.Unlock()
+	j.done = make(chan struct{})
+	s.process([]*job{j})
+	w.mu.Lock()
+	if w.busySince.Equal(since) {
+		w.busySince = time.Time{}
+	}
+	w.mu.Unlock()
+	return true
+}
+
 // enqueue puts a job into the queue. Where nobody empties it, in a tool and in a
 // server before Run, the caller does the work.
 func (s *Store) enqueue(ctx context.Context, j *job) error {
@@ -122,6 +152,7 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 		if w.whole != nil {
 			return s.joinWhole(ctx, j)
 		}
+		w.connection.Lock()
 		s.process([]*job{j})
 		return nil
 	}
@@ -205,7 +236,7 @@ func (w *writer) next() []*job {
 		<-w.slots
 	}
 	if w.busySince = (time.Time{}); n > 0 {
-		w.busySince = clock.Real{}.Now()
+		w.busySince, w.lonely = clock.Real{}.Now(), n == 1 && len(w.queue) == 0
 	}
 	return batch
 }
@@ -225,7 +256,7 @@ func (s *Store) serve(ctx context.Context) error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	s.drain()
+	s.drain() // which also waits for a caller that commits by itself
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failure == nil {
@@ -237,22 +268,26 @@ func (s *Store) serve(ctx context.Context) error {
 // drain commits until nothing is queued. Before it takes a batch it lets others
 // run once: callers that are about to queue a write share this commit instead
 // of waiting for the next one. That makes batches two to three times as large
-// when the server is busy and costs nothing when it is idle.
+// when the server is busy and costs nothing when it is idle. The connection is
+// taken first: what queues until it is free is of the same batch.
 func (s *Store) drain() {
+	w := s.writer
 	for {
+		w.connection.Lock()
 		runtime.Gosched()
-		batch := s.writer.next()
+		batch := w.next()
 		if len(batch) == 0 {
+			w.connection.Unlock()
 			return
 		}
 		s.process(batch)
 	}
 }
 
-// process runs a batch in one transaction and answers its callers.
+// process runs a batch in one transaction and answers its callers. The
+// connection is held, and let go before anybody is answered.
 func (s *Store) process(batch []*job) {
 	w := s.writer
-	w.connection.Lock()
 	w.mu.Lock()
 	failure := w.failure
 	w.mu.Unlock()

@@ -36,6 +36,8 @@ type activation struct {
 	patience time.Duration
 	run      Run // once it has been fired
 
+	generation int64 // that the binding is of, when it may be out of date
+
 	// Of a tick.
 	coalesced *blueprint.Firing
 	cursor    blueprint.Time
@@ -64,7 +66,7 @@ func (t *Service) begin(a *activation) (Run, error) {
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
-		Lane: lane, Record: a.record || b.Trigger.Config["record"] == true,
+		Lane: lane, Record: a.record || b.Trigger.Config["record"] == true, Generation: a.generation,
 	}, a.patience)
 	return run, crowded(err)
 }
@@ -78,7 +80,8 @@ func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
 }
 
 // finish is the second half of start, for who begins several runs before it
-// waits for the first. It takes what begin gave.
+// waits for the first. It takes what begin gave. Of an activation that may be out
+// of date it records nothing, and the error may be a *blueprint.StaleError.
 func (t *Service) finish(ctx context.Context, a *activation, run Run, err error) (Run, error) {
 	// Whoever asked may go away meanwhile; what becomes of the firing is to be known all the same.
 	ctx = context.WithoutCancel(ctx)
@@ -92,11 +95,14 @@ func (t *Service) finish(ctx context.Context, a *activation, run Run, err error)
 	}
 	var duplicate *blueprint.DuplicateFiringError
 	if !errors.As(err, &duplicate) {
+		if isStale(err) {
+			return nil, err
+		}
 		if duplicate = t.earlier(ctx, a); duplicate == nil {
 			return nil, err
 		}
 	}
-	if a.firing.BodyHash == "" {
+	if a.firing.BodyHash == "" && a.generation == 0 {
 		t.recordDuplicate(ctx, a, duplicate)
 	}
 	return nil, duplicate

@@ -40,38 +40,39 @@ type shownError struct {
 	NodeID  string `json:"nodeId,omitempty"`
 }
 
-// answerRun answers a delivery that waits for its run: with what the first
-// respond node says, or with the run's end. A run that paused or takes too
-// long goes on without its caller, as does one whose caller leaves.
-func (t *Service) answerRun(w http.ResponseWriter, r *http.Request, run Run, firing *blueprint.Firing) {
-	type ending struct {
-		execution *blueprint.Execution
-		err       error
-	}
-	ended := make(chan ending, 1)
-	// Once somebody is answered nobody waits any more.
-	waiting, leave := context.WithTimeout(r.Context(), t.SyncTimeout)
+// await waits until a run has ended, paused or answered, but not for too long,
+// and not once its caller has left.
+func (t *Service) await(ctx context.Context, run Run) {
+	waiting, leave := context.WithTimeout(ctx, t.SyncTimeout)
 	defer leave()
-	go func() {
-		execution, err := run.Wait(waiting)
-		ended <- ending{execution, err}
-	}()
-	var end ending
 	select {
 	case <-run.Responded():
-	case end = <-ended:
+	case <-run.Ended():
+	case <-waiting.Done():
 	}
-	response := run.Response()
+}
+
+// answerRun answers a delivery that has waited for its run: with what the first
+// respond node says, or with the run's end. A run that paused or takes too
+// long goes on without its caller, as does one whose caller leaves.
+func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing) {
+	var execution *blueprint.Execution
+	select {
+	case <-run.Ended():
+		execution, _ = run.Wait(context.Background())
+	default:
+	}
+	response := run.Response() // comes before the end
 	switch {
 	case response != nil:
 		writeResponse(w, response)
-	case end.err != nil || end.execution == nil || !end.execution.Status.Terminal():
+	case execution == nil || !execution.Status.Terminal():
 		writeFired(w, http.StatusAccepted, *firing.ExecutionID, firing.ID)
-	case end.execution.Status == blueprint.StatusCompleted:
-		writeJSON(w, http.StatusOK, end.execution.Output)
+	case execution.Status == blueprint.StatusCompleted:
+		writeJSON(w, http.StatusOK, execution.Output)
 	default:
 		answer := errorAnswer{ExecutionID: *firing.ExecutionID, FiringID: firing.ID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}}
-		if f := end.execution.Failure; f != nil {
+		if f := execution.Failure; f != nil {
 			answer.Error.Message, answer.Error.NodeID = f.Message, f.NodeID
 			if f.Code != "" {
 				answer.Error.Code = f.Code

@@ -30,6 +30,7 @@ const (
 type memory struct {
 	mu       sync.Mutex
 	bindings map[string]*blueprint.Binding
+	recent   map[string]*blueprint.Binding // what is known of generation 1
 	order    []string
 	cursors  map[string]blueprint.Time
 	rows     []blueprint.Firing
@@ -103,6 +104,19 @@ func (m *memory) Binding(_ context.Context, id string) (*blueprint.Binding, erro
 		return b, nil
 	}
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "trigger %s not found", id)
+}
+
+// RecentBinding gives what a test has put into recent, of generation 1, else
+// what Binding gives.
+func (m *memory) RecentBinding(ctx context.Context, id string) (*blueprint.Binding, int64, error) {
+	m.mu.Lock()
+	old := m.recent[id]
+	m.mu.Unlock()
+	if old != nil {
+		return old, 1, nil
+	}
+	b, err := m.Binding(ctx, id)
+	return b, 0, err
 }
 
 func (m *memory) GetTrigger(ctx context.Context, principal blueprint.Principal, id string) (blueprint.Trigger, error) {
@@ -275,6 +289,10 @@ func (m *memory) Start(request *blueprint.StartRequest, patience time.Duration) 
 	execution := "exec_" + strings.ToLower(firing.ID)
 	firing.Decision, firing.ExecutionID = blueprint.DecisionStarted, &execution
 	failed := &fakeRun{}
+	if request.Generation != 0 && m.recent[firing.TriggerID] != m.bindings[firing.TriggerID] {
+		failed.err = &blueprint.StaleError{}
+		return failed, nil
+	}
 	for i := range m.rows {
 		if row := &m.rows[i]; row.TriggerID == firing.TriggerID && row.Key == firing.Key && row.Decision == blueprint.DecisionStarted {
 			failed.err = &blueprint.DuplicateFiringError{FiringID: row.ID, ExecutionID: *row.ExecutionID}
@@ -339,6 +357,14 @@ func (r *fakeRun) Wait(ctx context.Context) (*blueprint.Execution, error) {
 		return nil, ctx.Err()
 	}
 	return r.execution, r.err
+}
+
+func (r *fakeRun) Ended() <-chan struct{} {
+	c := make(chan struct{})
+	if !r.never {
+		close(c)
+	}
+	return c
 }
 
 func (r *fakeRun) Responded() <-chan struct{} {

@@ -19,6 +19,10 @@ type Store interface {
 	// Binding gives what is needed to fire a trigger, as it is now. A trigger
 	// that is unknown or deleted is CodeNotFound.
 	Binding(ctx context.Context, triggerID string) (*blueprint.Binding, error)
+	// RecentBinding gives a binding that may be out of date, and the generation
+	// that it is of; 0 = it is what Binding gives. A run that is made of it names
+	// the generation. Binding gives the same pointer while nothing has changed.
+	RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error)
 	// GetTrigger is CodeForbidden for somebody who may not manage the trigger's
 	// blueprint.
 	GetTrigger(ctx context.Context, principal blueprint.Principal, triggerID string) (blueprint.Trigger, error)
@@ -77,8 +81,10 @@ type Run interface {
 	// had started a run before, it gives a *blueprint.DuplicateFiringError, and
 	// the run does not exist.
 	Accepted(ctx context.Context) error
-	// Wait waits until the run has ended or paused.
+	// Wait waits until the run has ended or paused; Ended gives a channel that
+	// closes then.
 	Wait(ctx context.Context) (*blueprint.Execution, error)
+	Ended() <-chan struct{}
 	// Responded gives a channel that closes when a respond node has answered.
 	Responded() <-chan struct{}
 	// Response is the answer of the first respond node, nil before there is one.

@@ -56,35 +56,30 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 		writeError(w, noWebhook())
 		return
 	}
-	binding, err := t.Store.Binding(r.Context(), id)
-	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
-		writeError(w, noWebhook())
+	c := &caller{Request: r, door: door, id: id}
+	binding, generation, refused := t.known(c)
+	if refused != nil {
+		writeError(w, refused)
 		return
 	}
-	if err != nil {
-		writeError(w, t.failure(id, err))
-		return
-	}
-	a := &activation{binding: binding, firing: t.newFiring(id, door.source)}
-	if refused := t.receive(a, r, door); refused != nil {
-		t.turnAway(w, r, a, refused)
-		return
-	}
-	if a.letIn {
-		a.firing.Reason = shorten(letInReason + a.firing.Reason)
-	}
-	waits := door == webhookDoor && a.binding.Trigger.Config["respond"] == "wait"
-	switch {
-	case a.keyed, door == slackDoor:
-		a.patience = atOnce
-	case waits:
-		a.patience = atEnd
-	default:
-		a.patience = soon
-	}
-	run, err := t.start(r.Context(), a)
 	var duplicate *blueprint.DuplicateFiringError
+	a, run, turned, err := t.deliver(c, binding, generation)
+	if generation != 0 && (turned != nil || err != nil) {
+		// What was known may be out of date, and whoever is refused is refused for what holds now.
+		present, refused := t.present(c)
+		switch {
+		case refused != nil:
+			writeError(w, refused)
+			return
+		case present != binding || isStale(err):
+			a, run, turned, err = t.deliver(c, present, 0)
+		case errors.As(err, &duplicate):
+			t.recordDuplicate(context.WithoutCancel(r.Context()), a, duplicate)
+		}
+	}
 	switch {
+	case turned != nil:
+		t.turnAway(w, r, a, turned)
 	case errors.As(err, &duplicate):
 		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
@@ -95,11 +90,16 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 			answer = noWebhook()
 		}
 		t.turnAway(w, r, a, &refusal{answer: answer})
-	case waits:
-		t.answerRun(w, r, run, a.firing)
+	case a.waits(door):
+		answerRun(w, run, a.firing)
 	default:
 		writeFired(w, door.status, *a.firing.ExecutionID, a.firing.ID)
 	}
+}
+
+// waits tells whether the sender gets the answer of the run.
+func (a *activation) waits(door door) bool {
+	return door == webhookDoor && a.binding.Trigger.Config["respond"] == "wait"
 }
 
 // turnAway records and answers a delivery that starts nothing. One that comes
@@ -137,25 +137,25 @@ func isHopeless(code blueprint.Code) bool {
 
 // receive makes an activation of a delivery, or says why not. The order of the
 // checks is part of the contract with senders.
-func (t *Service) receive(a *activation, r *http.Request, door door) *refusal {
-	d := newDelivery(r)
+func (t *Service) receive(a *activation, c *caller) *refusal {
+	d := newDelivery(c.Request)
 	a.firing.Delivery = d
 	trigger := &a.binding.Trigger
-	if trigger.Type != door.kind {
+	if trigger.Type != c.door.kind {
 		// The id is noted, so that the row has it.
 		a.noteID(d)
 		return &refusal{answer: noWebhook(), reason: otherAddress(trigger)}
 	}
 	// The body of a delivery to a trigger that is off is read too: who turns it
 	// on again can have it delivered then.
-	body, refused := t.readBody(r)
+	body, refused := t.bodyOf(c)
 	d.Body = body
 	if refused == nil {
 		d.Size = int64(len(body))
 	}
 	badKey := a.noteID(d)
 	var paused *blueprint.Error
-	a.binding, a.letIn, paused = t.letIn(r.Context(), a.binding)
+	a.binding, a.letIn, paused = t.letIn(c.Context(), a.binding)
 	trigger = &a.binding.Trigger
 	switch {
 	case paused != nil && paused.Code == blueprint.CodeNotFound: // deleted a moment ago
@@ -169,7 +169,7 @@ func (t *Service) receive(a *activation, r *http.Request, door door) *refusal {
 	case refused != nil:
 		return &refusal{answer: refused}
 	}
-	judged := t.judge(a, door.source, t.Clock.Now())
+	judged := t.judge(a, c.door.source, t.Clock.Now())
 	if a.bodyID != "" {
 		a.firing.Key, a.keyed = a.bodyID, true
 	}

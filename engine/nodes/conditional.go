@@ -16,6 +16,7 @@ type conditionalConfig struct {
 func conditional() *blueprint.NodeType {
 	return define(definition[conditionalConfig]{
 		name:        "conditional",
+		quick:       true,
 		title:       "Condition",
 		description: "Goes on at the handle true or false. In a blueprint without edges, false ends the run early. The input is passed on.",
 		handles:     []string{"true", "false"},

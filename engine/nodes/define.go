@@ -14,6 +14,7 @@ type definition[C any] struct {
 
 	handles []string
 	effect  blueprint.Effect // pure unless said otherwise
+	quick   bool             // it only computes
 	example string           // a config that works, as JSON
 
 	// check finds what the tags of C cannot say. It is asked before a run and
@@ -48,6 +49,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Schema:      shape.schema(),
 		Handles:     d.handles,
 		Effect:      d.effect,
+		Quick:       d.quick,
 		Example:     mustDecode(d.example).(map[string]any),
 		Untouched:   shape.untouched,
 		Expressions: shape.expressions(""),

@@ -16,6 +16,7 @@ type logConfig struct {
 func log() *blueprint.NodeType {
 	return define(definition[logConfig]{
 		name:        "log",
+		quick:       true,
 		title:       "Log",
 		description: "Writes a line into the log of the run. The input is passed on.",
 		example:     `{"level": "info", "message": "received order {{inputData.id ?? \"?\"}}", "data": "{{input}}"}`,

@@ -14,6 +14,7 @@ type mergeConfig struct {
 func merge() *blueprint.NodeType {
 	return define(definition[mergeConfig]{
 		name:        "merge",
+		quick:       true,
 		title:       "Merge",
 		description: "Joins the outputs of the branches that lead here. Branches that were not taken are left out.",
 		example:     `{"mode": "object"}`,

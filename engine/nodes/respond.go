@@ -18,6 +18,7 @@ type respondConfig struct {
 func respond() *blueprint.NodeType {
 	return define(definition[respondConfig]{
 		name:        "respond",
+		quick:       true,
 		title:       "Respond",
 		description: "Answers the caller of a webhook that waits. The first one in a run counts, and the run goes on. The input is passed on.",
 		example:     `{"status": 201, "headers": {"X-Order": "{{inputData.id ?? \"none\"}}"}, "body": {"accepted": true}}`,

@@ -21,6 +21,7 @@ var readable = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 func set() *blueprint.NodeType {
 	return define(definition[setConfig]{
 		name:        "set",
+		quick:       true,
 		title:       "Set variables",
 		description: "Writes variables that all later nodes can use as {{name}}.",
 		example:     `{"values": {"greeting": "Hello {{inputData.name ?? \"world\"}}", "retries": 3}}`,

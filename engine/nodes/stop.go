@@ -15,6 +15,7 @@ type stopConfig struct {
 func stop() *blueprint.NodeType {
 	return define(definition[stopConfig]{
 		name:        "stop",
+		quick:       true,
 		title:       "Stop",
 		description: "Ends the run; nodes that have not begun are skipped. The input is passed on.",
 		example:     `{"message": "nothing to do", "failed": false}`,

@@ -23,6 +23,7 @@ const defaultHandle = "default"
 func switchCase() *blueprint.NodeType {
 	return define(definition[switchConfig]{
 		name:        "switch",
+		quick:       true,
 		title:       "Switch",
 		description: "Goes on at the handle of the first case that matches, or at the handle default. The input is passed on.",
 		handles:     []string{defaultHandle},

@@ -14,6 +14,7 @@ type templateConfig struct {
 func template() *blueprint.NodeType {
 	return define(definition[templateConfig]{
 		name:        "template",
+		quick:       true,
 		title:       "Template",
 		description: "Writes a text in which {{placeholders}} are replaced. The output is {\"text\"}.",
 		example:     `{"text": "Order {{inputData.id}} was received at {{now}}."}`,

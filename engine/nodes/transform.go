@@ -14,6 +14,7 @@ type transformConfig struct {
 func transform() *blueprint.NodeType {
 	return define(definition[transformConfig]{
 		name:        "transform",
+		quick:       true,
 		title:       "Transform",
 		description: "Computes a value with an expression. The output is that value.",
 		example:     `{"expression": "filter(input.items ?? [], #.price > 10)"}`,
