@@ -80,7 +80,7 @@ func replay(c *cli.Context, name string) error {
 // replayed gives the blueprint that is to run.
 func replayed(c *cli.Context, f *runfile.File) (*blueprint.Definition, error) {
 	if name := c.String("blueprint"); name != "" {
-		b, _, err := loadForRun(c, name) // runs that it started are answered from the recording
+		b, _, _, err := loadForRun(c, name) // runs that it started are answered from the recording
 		if err != nil {
 			return nil, err
 		}

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/engine"
 	"blueprintd/ids"
+	"blueprintd/outbound"
 	"blueprintd/sandbox"
 )
 
@@ -24,7 +27,7 @@ func commandRun() *cli.Command {
 			&cli.StringFlag{Name: "record", Usage: "write what the run exchanges with other services to `FILE`, a cassette that tests can replay; what is secret or looks like it is left out: look before you share it"},
 			&cli.StringFlag{Name: "clock", Value: "real", Usage: "the `CLOCK`: real, or virtual[=RFC3339], which jumps to the next instant at which something is due"},
 			&cli.BoolFlag{Name: "force", Usage: "let --record replace a file that is no cassette"},
-			allowNetFlag(),
+			connectionsFlag(), allowNetFlag(),
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
@@ -37,7 +40,7 @@ func commandRun() *cli.Command {
 
 // runFile runs the file that the command line names.
 func runFile(c *cli.Context) error {
-	b, others, err := loadForRun(c, c.Args().First())
+	b, others, files, err := loadForRun(c, c.Args().First())
 	if err != nil {
 		return err
 	}
@@ -62,6 +65,16 @@ func runFile(c *cli.Context) error {
 	if err := checkRecord(c); err != nil {
 		return err
 	}
+	connections, err := chooseConnections(c, environment)
+	if err != nil {
+		return err
+	}
+	if connections != nil {
+		if err := connections.check(c.App.ErrWriter, files); err != nil {
+			return err
+		}
+	}
+	kept := newLocalStore(connections, files)
 	scripts := sandbox.New(sandbox.Options{})
 	defer runScripts(scripts)()
 	source := ids.New(nil)
@@ -70,6 +83,7 @@ func runFile(c *cli.Context) error {
 		definition: newDefinition(source.UUID(), b), others: others, variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
 		errors: c.App.ErrWriter, allow: allow, record: c.String("record") != "",
 	}
+	local.connect = func(way *outbound.Client) engine.Connections { return kept.open(way, ticking, source) }
 	if progress != nil {
 		local.show = progress.show
 	}
@@ -89,7 +103,7 @@ func runFile(c *cli.Context) error {
 	}
 	outcome := printOutcome(c.App.Writer, recording.Execution, c.Args().First())
 	if local.record {
-		if err := writeCassette(c.String("record"), recording); err != nil {
+		if err := writeCassette(c.String("record"), recording, kept.recorded(recording.Connections)); err != nil {
 			return err
 		}
 	}
@@ -123,6 +137,9 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 	default:
 		if x.Failure != nil && x.Failure.Code == "unknown_name" {
 			return failed("a variable is passed with --var NAME=VALUE", "the run failed: %s", failureText(x))
+		}
+		if why, hint, given := strings.Cut(failureText(x), "; hint: "); given {
+			return failed(hint, "the run failed: %s", why)
 		}
 		return failed(`"steps" of the record on standard output tells what became of each node`, "the run failed: %s", failureText(x))
 	}

@@ -19,19 +19,19 @@ import (
 )
 
 // loadForRun reads a file that is fit to run, and the blueprints that it refers
-// to, by id.
-func loadForRun(c *cli.Context, name string) (*blueprintFile, map[string]*blueprint.Definition, error) {
+// to, by id; files are all of them.
+func loadForRun(c *cli.Context, name string) (b *blueprintFile, others map[string]*blueprint.Definition, files *referred, err error) {
 	const hint = "mend the file; blueprintd validate shows all that is wrong"
 	if isTestFile(name) {
-		return nil, nil, usage("blueprintd test "+quoted(name), "%s is a test file and not a blueprint", name)
+		return nil, nil, nil, usage("blueprintd test "+quoted(name), "%s is a test file and not a blueprint", name)
 	}
 	b, issues, err := readBlueprint(&inputs{stdin: c.App.Reader}, name)
 	var syntax *file.SyntaxError
 	if errors.As(err, &syntax) {
-		return nil, nil, usage(hint, "%s", syntax.Error())
+		return nil, nil, nil, usage(hint, "%s", syntax.Error())
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var bad []blueprint.Issue
 	for _, issue := range issues {
@@ -41,17 +41,18 @@ func loadForRun(c *cli.Context, name string) (*blueprintFile, map[string]*bluepr
 	}
 	if len(bad) > 0 {
 		pointOut(c.App.ErrWriter, b, bad)
-		return nil, nil, usage(hint, "%s has %s", b.document.Name, counted(len(bad), "error"))
+		return nil, nil, nil, usage(hint, "%s has %s", b.document.Name, counted(len(bad), "error"))
 	}
 	if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
-		return nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.document.Name)
+		return nil, nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.document.Name)
 	}
-	others, wrong := follow(name, name, b).connect()
+	files = follow(name, name, b)
+	others, wrong := files.connect()
 	if wrong != "" {
 		fmt.Fprint(c.App.ErrWriter, wrong)
-		return nil, nil, usage(hint, "%s refers to what cannot be run", b.document.Name)
+		return nil, nil, nil, usage(hint, "%s refers to what cannot be run", b.document.Name)
 	}
-	return b, others, nil
+	return b, others, files, nil
 }
 
 func counted(n int, what string) string {

@@ -68,8 +68,8 @@ func probe(folder, name string) error {
 }
 
 // writeCassette writes what a run exchanged with other services.
-func writeCassette(name string, recording *blueprint.Recording) error {
-	data, err := cassette.New(recording.Exchanges, nil).Bytes()
+func writeCassette(name string, recording *blueprint.Recording, opened map[string]cassette.Connection) error {
+	data, err := cassette.New(recording.Exchanges, opened).Bytes()
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/file"
 	"blueprintd/folder"
+	"blueprintd/sandbox"
 )
 
 func commandValidate() *cli.Command {
@@ -21,6 +22,7 @@ func commandValidate() *cli.Command {
 			"\"warning:\". Exits with 1 when there is an error; warnings alone leave it at 0. A FILE of - is standard input;\n" +
 			"of a folder all files named *.blueprint.yaml, *.test.yaml and *.seed.yaml (or .json) are taken, also in\n" +
 			"folders within. A file of tests or a seed is known by such a name, any other is taken for a blueprint.\n" +
+			"The source of code nodes is compiled and not run.\n" +
 			"On a terminal the place is shown beneath each line; that goes to standard error.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print an array of {file, line, column, endColumn?, path, message, severity}"},
@@ -44,7 +46,9 @@ func validate(c *cli.Context) error {
 		return err
 	}
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && isTerminal(c.App.Writer) && isTerminal(c.App.ErrWriter)
-	in := &inputs{stdin: c.App.Reader}
+	scripts := sandbox.New(sandbox.Options{})
+	defer runScripts(scripts)()
+	in := &inputs{stdin: c.App.Reader, scripts: scripts}
 	all := []problem{}
 	bad := false
 	var unread error // of the first file that cannot be read
@@ -104,6 +108,9 @@ func problems(in *inputs, name string) ([]problem, error) {
 	if b != nil && len(b.references) > 0 {
 		f := follow(name, name, b)
 		issues = append(issues, f.problems()[f.root]...)
+	}
+	if b != nil {
+		issues = append(issues, compiled(in.scripts, b.document.Name, codeIn(nil, b.m, []any{"blueprint_map"}))...)
 	}
 	return problemsOf(b.documentOrNil(), issues, err)
 }

@@ -70,7 +70,12 @@ func seedProblems(in *inputs, name string) ([]problem, error) {
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	set := func(string) (string, bool) { return "a-value-of-that-variable", true }
-	_, document, issues, err := readSeed(called, data, set)
+	_, document, issues, err := readSeed(called, data, assumed)
+	if document != nil {
+		issues = append(issues, compiled(in.scripts, called, codeOfSeed(document.Value))...)
+	}
 	return problemsOf(document, issues, err)
 }
+
+// assumed takes an environment variable to be set, to another value than others.
+func assumed(name string) (string, bool) { return "a-value-of-" + name, true }

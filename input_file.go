@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"time"
+
+	"blueprintd/sandbox"
 )
 
 // stdinName is what a file is called that came through standard input.
@@ -14,8 +16,9 @@ const stdinName = "stdin"
 
 // inputs reads the files that a command line names; "-" is standard input.
 type inputs struct {
-	stdin io.Reader
-	spent bool // standard input was read
+	stdin   io.Reader
+	spent   bool          // standard input was read
+	scripts *sandbox.Pool // compiles the code of blueprints; nil = nobody does
 }
 
 // read gives the content of a file and what to call it.

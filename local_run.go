@@ -37,7 +37,8 @@ type localRun struct {
 	allow       []netip.Prefix
 	instead     outbound.Network // nil = the network itself
 	wrap        func(*blueprint.NodeType) *blueprint.NodeType
-	connections engine.Connections // nil = there are none
+	connections engine.Connections                        // nil = there are none
+	connect     func(*outbound.Client) engine.Connections // makes them; may be nil
 	emit        func(context.Context, blueprint.Event) (int, error)
 	record      bool
 	// halts keeps a virtual clock from moving on once the run is paused; without
@@ -67,9 +68,13 @@ func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
 			catalogue[name] = l.wrap(kind)
 		}
 	}
+	opener := l.connections
+	if l.connect != nil {
+		opener = l.connect(way)
+	}
 	journal := newMemoryJournal(l.definition, l.others)
 	options := engine.Options{
-		Catalogue: catalogue, Journal: journal, Clock: l.clock, IDs: l.ids, Sealer: sealer, Connections: l.connections, Emit: l.emit,
+		Catalogue: catalogue, Journal: journal, Clock: l.clock, IDs: l.ids, Sealer: sealer, Connections: opener, Emit: l.emit,
 		Logger: slog.New(slog.NewTextHandler(l.errors, &slog.HandlerOptions{Level: slog.LevelError})), Drain: time.Second,
 	}
 	if len(l.others) > 0 {
@@ -168,7 +173,7 @@ func (l *localRun) moveOn(ctx context.Context, v *clock.Virtual, journal *memory
 }
 
 // recording gives what came of the run, with what the runs that it started
-// exchanged.
+// exchanged, and the connections that they opened.
 func (l *localRun) recording(ctx context.Context, runner *engine.Engine, journal *memoryJournal, id string) (*blueprint.Recording, error) {
 	stored, err := journal.Load(ctx, id)
 	if err != nil {
@@ -191,6 +196,7 @@ func (l *localRun) recording(ctx context.Context, runner *engine.Engine, journal
 			return nil, err
 		}
 		out.Exchanges = append(out.Exchanges, below.Exchanges...)
+		out.Connections = append(out.Connections, below.Connections...)
 	}
 	slices.SortStableFunc(out.Exchanges, func(a, b blueprint.Exchange) int { return cmp.Compare(a.At, b.At) })
 	return out, nil

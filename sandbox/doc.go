@@ -51,6 +51,11 @@
 // that was killed, crashed, ran out of memory or has run many scripts is
 // replaced.
 //
+// # Checking
+//
+// Pool.Check only compiles a source, in a child and within the same bounds: the
+// compiler, too, looks at no clock.
+//
 // # Numbers and time
 //
 // Values go in and out as JSON, and numbers are those of JavaScript: an integer

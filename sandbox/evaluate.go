@@ -88,6 +88,12 @@ func (m *machine) script(q *request, prelude, values []byte) *answer {
 	if _, err := m.Compile(wrapperCheck+q.Source+wrapperCheckEnd, quickjs.EvalGlobal); err != nil {
 		return m.unreadable(q.Source, err)
 	}
+	if q.Compile {
+		if _, err := m.Compile(wrapperRun+q.Source+wrapperRunEnd, quickjs.EvalGlobal); err != nil {
+			return m.unreadable(q.Source, err)
+		}
+		return &answer{}
+	}
 	start, err := m.EvalBytecodeValue(prelude)
 	if err != nil {
 		return m.failed()

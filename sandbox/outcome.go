@@ -50,7 +50,8 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 		return out, s.memory()
 	case faultSyntax:
 		if a.Syntax != nil {
-			return out, s.syntax(a.Syntax)
+			out.mistake = s.mistake(a.Syntax)
+			return out, out.mistake.failure()
 		}
 		return out, s.failedBecause("its answer cannot be read")
 	default:
@@ -60,6 +61,8 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 		return out, s.failedBecause("the interpreter broke")
 	}
 	switch {
+	case s.compile: // it compiles, and that is all
+		return out, nil
 	case told.TooLarge || len(told.Output) > MaxOutput:
 		return out, &blueprint.Failure{Code: CodeOutputTooLarge, Message: fmt.Sprintf("the result is larger than %d KiB as JSON", MaxOutput>>10), Permanent: true}
 	case told.Thrown != nil:
@@ -103,14 +106,6 @@ func (s *Script) memory() *blueprint.Failure {
 
 func (s *Script) failedBecause(what string) *blueprint.Failure {
 	return &blueprint.Failure{Code: CodeFailed, Message: "the sandbox of the script broke: " + what}
-}
-
-func (s *Script) syntax(e *thrown) *blueprint.Failure {
-	line, column := e.Line-wrapperLines, e.Column
-	if last := 1 + strings.Count(s.Source, "\n"); line > last {
-		return &blueprint.Failure{Code: CodeSyntax, Message: bounded(e.Message) + " (at the end)", Permanent: true}
-	}
-	return &blueprint.Failure{Code: CodeSyntax, Message: bounded(e.Message) + place(line, column), Permanent: true}
 }
 
 // thrown is the failure of a script that ended with an error, which is of the

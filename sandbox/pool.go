@@ -168,7 +168,7 @@ func (p *Pool) run(ctx context.Context, s *Script, id uint64, values []byte) (*O
 	}
 	limited, stop := context.WithTimeout(ctx, s.Timeout+grace)
 	defer stop()
-	a, err := child.exchange(limited, &request{ID: strconv.FormatUint(id, 10), Source: s.Source, Timeout: s.Timeout, Memory: s.Memory, Now: s.Now.UnixMilli(), Still: s.Still, Seed: s.Seed}, values)
+	a, err := child.exchange(limited, &request{ID: strconv.FormatUint(id, 10), Source: s.Source, Timeout: s.Timeout, Memory: s.Memory, Now: s.Now.UnixMilli(), Still: s.Still, Seed: s.Seed, Compile: s.compile}, values)
 	if err != nil || a.Last || child.scripts >= maxScripts {
 		p.discard(child)
 	} else {

@@ -57,6 +57,8 @@ type Script struct {
 	Still bool
 	// Seed is what Math.random follows from; 0 = it is random.
 	Seed uint64
+
+	compile bool // nothing of it is to run
 }
 
 // Values are what a script sees.
@@ -75,6 +77,8 @@ type Values struct {
 type Outcome struct {
 	Output any // a plain JSON value
 	Log    []LogLine
+
+	mistake *Mistake // beside a failure with CodeSyntax
 }
 
 // LogLine is what a script wrote with console.

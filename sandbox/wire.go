@@ -25,6 +25,7 @@ type request struct {
 	Now     int64         `json:"now"` // in milliseconds since 1970
 	Still   bool          `json:"still"`
 	Seed    uint64        `json:"seed,omitempty"`
+	Compile bool          `json:"compile,omitempty"` // and no more: nothing of it runs
 }
 
 // answer is what became of a script.

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/file"
+	"blueprintd/folder"
+)
+
+// givenConnections are the connections of a file, for runs without a server.
+type givenConnections struct {
+	name     string
+	document *file.Document
+	list     []*givenConnection
+}
+
+// givenConnection is one of them. Its config has stand-ins where it names others.
+type givenConnection struct {
+	blueprint.Connection
+	// lacking are issues of the file: environment variables that it needs and that
+	// are not set. Nobody who uses other connections has to set them.
+	lacking []blueprint.Issue
+}
+
+func connectionsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "connections", Usage: "use the connections of this `FILE`, YAML or JSON, as a seed file has them; ${NAME} in them is an environment variable"}
+}
+
+// chooseConnections reads the connections that a run is given; nil for none.
+func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*givenConnections, error) {
+	const hint = "mend the file; nothing was run"
+	name := c.String("connections")
+	if name == "" {
+		if onLine(c, "connections") {
+			return nil, usage("--connections crm.seed.yaml", "%s: name a file", given(c, "connections"))
+		}
+		return nil, nil
+	}
+	data, err := readFile(name, file.MaxSize)
+	if err != nil {
+		return nil, usage("name a file that exists", "%s %s: %s", given(c, "connections"), name, cause(err))
+	}
+	g, issues, err := readConnections(name, data, lookup)
+	var syntax *file.SyntaxError
+	switch {
+	case errors.As(err, &syntax): // its line may hold a secret
+		return nil, usage(hint, "%s", syntax.Error())
+	case err != nil:
+		return nil, err
+	case len(issues) > 0:
+		g.point(c.App.ErrWriter, issues)
+		return nil, usage(hint, "%s has %s", name, counted(len(issues), "error"))
+	}
+	return g, nil
+}
+
+// readConnections reads the connections of a seed file. What else such a file has
+// is no concern of a run, but for who and what connections belong to.
+func readConnections(name string, data []byte, lookup func(string) (string, bool)) (*givenConnections, []blueprint.Issue, error) {
+	document, err := file.Parse(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &givenConnections{name: name, document: document}
+	r := &seedReader{document: document, seed: &seedFile{name: name}, lookup: assumed}
+	top, ok := r.object(document.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
+	if !ok {
+		return g, r.issues, nil
+	}
+	r.each(top, "users", r.readUser)
+	r.each(top, "organizations", r.readOrganization)
+	r.each(top, "connections", func(value any, path []any) { g.read(r, lookup, value, path) })
+	return g, r.issues, nil
+}
+
+func (g *givenConnections) read(r *seedReader, lookup func(string) (string, bool), value any, path []any) {
+	var unset []string
+	r.lookup = func(name string) (string, bool) {
+		text, known := lookup(name)
+		if !known {
+			unset = append(unset, "the environment variable "+name+" is not set")
+		}
+		return text, known
+	}
+	issues, connections := len(r.issues), len(r.seed.connections)
+	r.readConnection(value, path)
+	var lacking, wrong []blueprint.Issue
+	for _, issue := range r.issues[issues:] {
+		if slices.Contains(unset, issue.Message) {
+			lacking = append(lacking, issue)
+		} else {
+			wrong = append(wrong, issue)
+		}
+	}
+	r.issues = append(r.issues[:issues], wrong...)
+	if len(r.seed.connections) == connections {
+		return
+	}
+	read := r.seed.connections[connections]
+	config, _ := connected(read.config, nil, func(name string, _ []any) string { return standInID(folder.ConnectionKey, name) }).(map[string]any)
+	config, _, _ = blueprint.MergeConnection(blueprint.ConnectionType(read.kind), nil, config)
+	maker := r.ownerOf(read.owner)
+	made := &givenConnection{lacking: lacking, Connection: blueprint.Connection{
+		ID: standInID(folder.ConnectionKey, read.name), Name: read.name, Type: blueprint.ConnectionType(read.kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
+	}}
+	if read.organization != "" {
+		made.OrganizationID = &read.organization
+	}
+	g.list = append(g.list, made)
+}
+
+// named finds a connection by its name, find by an id: what stands for its name, or
+// its name itself where that is an id. They give nil for none, also where no file
+// was given.
+func (g *givenConnections) named(name string) *givenConnection {
+	return g.first(func(c *givenConnection) bool { return c.Name == name })
+}
+
+func (g *givenConnections) find(id string) *givenConnection {
+	return g.first(func(c *givenConnection) bool { return c.ID == id || c.Name == id && blueprint.IsUUID(id) })
+}
+
+func (g *givenConnections) first(fits func(*givenConnection) bool) *givenConnection {
+	if g == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(g.list, fits); i >= 0 {
+		return g.list[i]
+	}
+	return nil
+}
+
+// signIn tells what keeps a connection from being used without a server: that it,
+// or the one that it names, asks a person to sign in. "" is nothing.
+func (g *givenConnections) signIn(c *givenConnection) string {
+	through := ""
+	if auth, _ := c.Config["auth"].(map[string]any); auth["type"] == "oauth2" {
+		id, _ := auth["connectionId"].(string)
+		named := g.find(id)
+		if named == nil || named.Type != blueprint.ConnectionOAuth2 {
+			return ""
+		}
+		through, c = fmt.Sprintf(", through %q", named.Name), named
+	}
+	if c.Type == blueprint.ConnectionOAuth2 && c.Config["flow"] == "authorization_code" {
+		return "asks a person to sign in" + through + ", for which a server is needed: import the blueprint into one, and run it there"
+	}
+	return ""
+}
