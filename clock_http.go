@@ -75,7 +75,7 @@ func (s *server) finishing(asked context.Context) (ctx context.Context, done fun
 }
 
 // clockState answers GET /clock: {"now", "next"?}, where the virtual clock stands
-// and the next instant at which something is due.
+// and the next instant at which something is due that people wait for.
 func (s *server) clockState(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

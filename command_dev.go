@@ -23,6 +23,7 @@ func commandDev() *cli.Command {
 			"stays; else it is stored, and run: the tests beside it (*.test.yaml) if there are any, else the blueprint with the input of\n" +
 			"NAME.input.json, with that of its last run, or with {}. It takes the flags of serve besides.",
 		Flags: append([]cli.Flag{
+			&cli.BoolFlag{Name: "open", Usage: "show the dashboard in a browser, signed in where the database is in memory"},
 			&cli.BoolFlag{Name: "no-run", Usage: "only check and store what is saved"},
 			&cli.BoolFlag{Name: "prune", Usage: "with --db: delete blueprints whose files are gone, and triggers that their files do not name"},
 			&cli.BoolFlag{Name: "force", Usage: "with --db: overwrite what was changed on the server since (in memory: always)"},
@@ -78,6 +79,7 @@ func dev(c *cli.Context) error {
 	if o.out = io.Discard; o.readyFile == readyOnOutput { // a program reads there
 		o.out, shown = c.App.Writer, c.App.ErrWriter
 	}
+	o.develops = true
 	screen := newDevScreen(shown)
 	o.logger = newLog(c.String("log-format"), screen.beside(c.App.ErrWriter), slog.LevelWarn)
 	ctx, stop := untilInterrupted(c.Context)
@@ -92,7 +94,7 @@ func dev(c *cli.Context) error {
 		return err
 	}
 	l := &devLoop{
-		dir: dir, server: s, screen: screen, problems: screen.beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
+		dir: dir, server: s, screen: screen, problems: screen.beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
 		options: folder.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
 		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
@@ -141,7 +143,7 @@ func serveAndWatch(ctx context.Context, s *server, l *devLoop) error {
 	return errors.Join(err, <-ended)
 }
 
-// greet says where the server is.
+// greet says where the server is, and shows it.
 func (l *devLoop) greet() {
 	s, host := l.server, l.server.apiHost()
 	where := "in memory; nothing is kept"
@@ -153,12 +155,25 @@ func (l *devLoop) greet() {
 	if s.options.sandbox != nil {
 		l.screen.say("", "  sandbox   nothing real is reached")
 	}
+	shows := host + "/"
+	if s.link != nil {
+		shows = s.link.url()
+		l.screen.say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
+	}
 	if s.welcome.setup != "" {
+		if s.link == nil {
+			shows = host + s.welcome.setup
+		}
 		l.screen.say("", "  dashboard %s%s  (sets a password; works once)", host, s.welcome.setup)
 	} else {
 		l.screen.say("", "  dashboard %s/", host)
 	}
 	if s.welcome.made {
 		l.screen.say("", "  API key   %s", s.welcome.apiKey)
+	}
+	if l.open {
+		if err := browse(shows); err != nil {
+			l.screen.say(red, "no browser can be started: %s; open the address above in one", cause(err))
+		}
 	}
 }

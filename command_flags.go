@@ -23,7 +23,7 @@ var noVariable = []string{}
 // lineOnly are the flags that say what one call of a command is to do, or to whom.
 // They have no variable: one would reach every command that has such a flag, and
 // mean another thing to each.
-var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "name", "no-run", "prune", "replay", "run", "test", "update", "watch"}
+var lineOnly = []string{"adopt", "apply", "bail", "blueprint", "exit-code", "force", "name", "no-run", "open", "prune", "replay", "run", "test", "update", "watch"}
 
 // bindEnvironment gives each flag its environment variable, but for those that
 // have none. A variable that is set to nothing is the same as none.

@@ -65,6 +65,7 @@ type options struct {
 	db             string
 	masterKeyFile  string
 	ephemeral      bool
+	develops       bool // it is that of blueprintd dev
 	apiKey         string
 	publicURL      string
 	readyFile      string

@@ -10,7 +10,7 @@ import (
 )
 
 func seedFlag() cli.Flag {
-	return &cli.StringFlag{Name: "seed", Usage: "begin with what this `FILE` holds, YAML or JSON: users, organizations, connections and blueprints with their triggers; what is there already is left alone"}
+	return &cli.StringFlag{Name: "seed", Usage: "begin with what this `FILE` holds, YAML or JSON: users, organizations, connections and blueprints with their triggers; what is there already is left alone, and what was deleted is not made again"}
 }
 
 // chooseSeed reads the seed file and checks it whole.

@@ -21,6 +21,7 @@ type devLoop struct {
 	problems *devBeside // where what is wrong with files goes
 	seen     folder.Listing
 	run      bool // what is saved
+	open     bool // the dashboard, in a browser
 	owner    blueprint.Principal
 	options  folder.Options
 

@@ -52,6 +52,10 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		args = append([]string{args[0], "version"}, args[2:]...)
 	}
 	app := application(stdin, stdout, stderr)
+	if isCompletion(args) {
+		completeLine(app, args[1:len(args)-1], stdout)
+		return 0
+	}
 	err := app.RunContext(context.Background(), flagsFirst(app, args))
 	if err == nil {
 		return 0
@@ -72,7 +76,7 @@ func untilInterrupted(ctx context.Context) (context.Context, func()) {
 func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name: "blueprintd", Usage: "workflow automation in one executable", Version: version, HideVersion: true,
-		Reader: stdin, Writer: stdout, ErrWriter: stderr, EnableBashCompletion: true,
+		Reader: stdin, Writer: stdout, ErrWriter: stderr,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints and chooses the code
 		OnUsageError:   flagError,
 		Commands: []*cli.Command{

@@ -56,7 +56,7 @@ func openAPIPaths() apiDoc {
 				"by": apiDoc{"type": "string", "description": "a duration as Go writes it, or days: 36h, 90m, 7d"}, "to": apiDoc{"type": "string", "format": "date-time"},
 			}}, apiDoc{"by": "36h"}),
 			answers(apiDoc{"200": answer("how far it came, and how many rows of the ledger were started", ref("ClockAdvanced"))}, "PlainError", 400, 401, 403, 404, 405, 413, 500, 503))},
-		"/clock": apiDoc{"get": operation("getClock", "clock", "Tell where the virtual clock stands, and the next instant at which something is due, housekeeping included",
+		"/clock": apiDoc{"get": operation("getClock", "clock", "Tell where the virtual clock stands, and the next instant at which something of its users is due; left out when nothing is",
 			answers(apiDoc{"200": answer("both", ref("Clock"))}, "PlainError", 401, 404, 405, 500, 503))},
 		"/healthz": apiDoc{"get": operation("getHealth", "health", "Tell whether the process is alive", noKey, apiDoc{"responses": apiDoc{"200": answer("it is", ref("Health"))}}, answers(nil, "PlainError"))},
 		"/readyz": apiDoc{"get": operation("getReadiness", "health", "Tell whether the server takes work", noKey,

@@ -59,7 +59,8 @@ func sandboxSchemas() apiDoc {
 		"answer": apiDoc{"type": "object", "minProperties": 1, "properties": apiDoc{
 			"status": apiDoc{"type": "integer", "minimum": 200, "maximum": 599}, "headers": object, "body": apiDoc{},
 			"delayMs": apiDoc{"type": "integer", "minimum": 0, "maximum": 600000, "description": "in real time"},
-			"close":   apiDoc{"type": "boolean", "description": "the connection breaks"}, "error": apiDoc{"type": "string", "description": "there is no connection, for this reason"},
+			"close":   apiDoc{"type": "boolean", "description": "the connection breaks"},
+			"whole":   apiDoc{"type": "boolean", "description": "of a procedure, with a status from 400: it refuses a batch as the rate limit does, before any of its calls is made"}, "error": apiDoc{"type": "string", "description": "there is no connection, for this reason"},
 			"text": apiDoc{"type": "string", "description": "what a model says, to nodes of the type ai-prompt"}, "json": apiDoc{"description": "the same as a JSON value"},
 			"toolCalls": list(shape(apiDoc{"name": word, "arguments": object}, "name")), "usage": shape(apiDoc{"inputTokens": count, "outputTokens": count}),
 			"pause": apiDoc{"type": []any{"string", "object"}, "description": "the run pauses and asks this; the answer is the node's output"},

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -92,6 +94,55 @@ func TestFaultsOfProcedures(t *testing.T) {
 		if answer.status != 502 || at(answer.value, "error.code") != "INTERNAL_SERVER_ERROR" || (route == "webhooks") != strings.Contains(answer.text, `"success":false`) {
 			t.Errorf("%s: %d %s", path, answer.status, answer.text)
 		}
+	}
+}
+
+// TestFaultsOfBatches: a rule refuses a batch as the rate limit does, in the same
+// form, before any of its calls is made, and is spent once.
+func TestFaultsOfBatches(t *testing.T) {
+	s := newService(t, inABox)
+	const rule = `{"rules":[{"match":{"procedure":"blueprint.*"},"times":1,"answer":{"status":%s,"headers":{"Retry-After":"7"},"whole":true}}]}`
+	create := `{"json":{"title":"t","blueprint_map":{"nodes":[{"id":"a","type":"template","title":"A","config":{"text":"x"}}],"edges":[]}}}`
+	body := `{"0":{"json":{"id":"x"}},"1":` + create + `,"2":` + create + `}`
+	send := func(path, body, accept string) reply {
+		return s.root.send(t, http.MethodPost, "/api/trpc/"+path, body, "trpc-accept", accept)
+	}
+	stored := func() string { return encoded(t, at(s.root.ok(t, "blueprint.list", object{}), "total")) }
+	for status, want := range map[string]string{
+		"429": `{"error":{"json":{"message":"the sandbox answers 429 to blueprint.create","code":-32029,"data":{"code":"TOO_MANY_REQUESTS","httpStatus":429}}}}`,
+		"503": `"code":"SERVICE_UNAVAILABLE"`, "500": `"message":"the sandbox answers 500 to blueprint.create"`,
+	} {
+		for _, accept := range []string{"", "application/jsonl"} {
+			before := stored()
+			s.root.rules(t, fmt.Sprintf(rule, status))
+			answer := send("apiKey.revoke,blueprint.create,blueprint.create?batch=1", body, accept)
+			if shown := s.root.send(t, http.MethodGet, "/sandbox/rules", ""); !strings.Contains(shown.text, `"answered":1`) {
+				t.Errorf("%s %q: %s", status, accept, shown.text)
+			}
+			if answer.header.Get("Retry-After") != "7" || strings.Contains(answer.text, `"result"`) || strings.Contains(answer.text, "NOT_FOUND") {
+				t.Errorf("%s %q: %d %s", status, accept, answer.status, answer.text)
+			}
+			if accept == "" && (strconv.Itoa(answer.status) != status || !strings.Contains(answer.text, want)) {
+				t.Errorf("%s: %d %s", status, answer.status, answer.text)
+			}
+			if accept != "" && (answer.status != http.StatusOK || strings.Count(answer.text, "the sandbox answers "+status) != 3) {
+				t.Errorf("%s as lines: %d %s", status, answer.status, answer.text)
+			}
+			if after := stored(); after != before {
+				t.Errorf("%s %q: %s blueprints became %s", status, accept, before, after)
+			}
+		}
+	}
+	// A single call is answered as without the word, and a batch without the procedure goes through.
+	s.root.rules(t, fmt.Sprintf(rule, "429"))
+	if answer := send("server.getInfo,server.getInfo?batch=1", "{}", ""); answer.status == 429 {
+		t.Errorf("another batch: %d %s", answer.status, answer.text)
+	}
+	if answer := send("blueprint.create", create, ""); answer.status != 429 || answer.header.Get("Retry-After") != "7" || !strings.Contains(answer.text, `"path":"blueprint.create"`) {
+		t.Errorf("alone: %d %s", answer.status, answer.text)
+	}
+	if answer := send("blueprint.create,blueprint.create?batch=1", `{"0":`+create+`,"1":`+create+`}`, ""); answer.status != 200 {
+		t.Errorf("again: %d %s", answer.status, answer.text)
 	}
 }
 

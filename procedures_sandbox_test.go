@@ -243,6 +243,8 @@ func TestBadRules(t *testing.T) {
 		{`{"rules":[{"match":{"nodeType":"send_email"},"answer":{"status":250}}]}`, "rules[0].answer.status: must be from 400 to 599 for a mail"},
 		{`{"rules":[{"match":{"procedure":"blueprint.list"},"answer":{"status":204}}]}`, "rules[0].answer.status: must be one that procedures answer"},
 		{`{"rules":[{"match":{"procedure":"execution.subscribe"},"answer":{"body":1}}]}`, "rules[0].answer.body: is not for a subscription"},
+		{`{"rules":[{"match":{"host":"x"},"answer":{"status":429,"whole":true}},{"match":{"procedure":"blueprint.list"},"answer":{"body":1,"whole":true}},{"match":{"procedure":"blueprint.list"},"answer":{"status":429,"close":true,"whole":true}}]}`,
+			"rules[0].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[1].answer.whole: is for a procedure, with a status from 400 and without close: what it refuses is the batch; rules[2].answer.whole"},
 		{`[`, "JSON"},
 	} {
 		answer := s.root.send(t, http.MethodPut, "/sandbox/rules", test.rules)

@@ -36,6 +36,9 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /openapi.json", s.serveOpenAPI)
 	mux.HandleFunc("GET /schemas/{file}", s.serveSchema)
+	if s.link != nil {
+		s.link.mount(mux)
+	}
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("/", s.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

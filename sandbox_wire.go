@@ -68,7 +68,7 @@ func (s *server) fault() func(procedure string) *rpc.Fault {
 		if f == nil {
 			return nil
 		}
-		return &rpc.Fault{Failure: f.Failure, Status: f.Status, Value: f.Value, Header: f.Header, Cut: f.Cut, Wait: f.Wait}
+		return &rpc.Fault{Failure: f.Failure, Status: f.Status, Value: f.Value, Header: f.Header, Cut: f.Cut, Whole: f.Whole, Wait: f.Wait}
 	}
 }
 

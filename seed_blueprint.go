@@ -13,8 +13,11 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 		return err
 	}
 	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.organization]
-	id, err := w.store.OwnBlueprint(ctx, owner.ID, home, given.title)
+	id, deleted, err := w.sown(ctx, given)
 	switch {
+	case deleted:
+		w.done.gone++
+		return nil
 	case err == nil:
 		w.done.left++
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:

@@ -70,6 +70,7 @@ type server struct {
 	began       time.Time // on the wall
 	manager     notifier
 	welcome     welcome
+	link        *openLink // signs in who develops; nil = there is none
 
 	certificates certificates       // nil = no TLS is spoken
 	secureHost   string             // host and port that they fit
@@ -127,6 +128,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
+	s.link = s.newOpenLink()
 	if s.fakes, err = s.newFakes(); err != nil {
 		return nil, err
 	}

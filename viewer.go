@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/subtle"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"strings"
-	"sync"
 	"time"
 
 	"blueprintd/accounts"
@@ -25,14 +21,8 @@ import (
 // database in memory, and neither an engine nor triggers: there is nothing in it
 // that could run anything.
 type viewer struct {
-	server   *server // without what runs
-	file     *runfile.File
-	token    string // of the address that signs in
-	email    string
-	password string // nobody else knows it
-
-	mu   sync.Mutex
-	used bool // the address was visited
+	server *server   // without what runs
+	link   *openLink // to the run
 }
 
 // viewerEmail is who looks at the run.
@@ -62,12 +52,19 @@ func newViewer(ctx context.Context, address string, f *runfile.File, log io.Writ
 		return nil, err
 	}
 	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: clock.Real{}, IDs: source, Sealer: sealer})
-	v := &viewer{server: s, file: f, token: source.Token(43), email: viewerEmail, password: source.Token(43)}
-	user, err := s.store.CreateUser(ctx, v.email, "Viewer")
+	password := source.Token(43) // nobody else knows it
+	v := &viewer{server: s, link: &openLink{
+		server: s, token: source.Token(43), to: "/runs/" + f.Run.ID, again: "Run blueprintd open again for another one.",
+		signIn: func(r *http.Request) (string, error) {
+			session, _, err := s.accounts.SignIn(r.Context(), viewerEmail, password, blueprint.Visitor{Agent: agentOf(r)})
+			return session, err
+		},
+	}}
+	user, err := s.store.CreateUser(ctx, viewerEmail, "Viewer")
 	if err != nil {
 		return nil, err
 	}
-	if err := s.accounts.SetPassword(ctx, user.ID, v.password); err != nil {
+	if err := s.accounts.SetPassword(ctx, user.ID, password); err != nil {
 		return nil, err
 	}
 	row, err := s.store.ImportRun(ctx, blueprint.Principal{UserID: user.ID}, importedRun(f))
@@ -101,9 +98,6 @@ func importedRun(f *runfile.File) blueprint.ImportedRun {
 	}}
 }
 
-// url is the address that signs in.
-func (v *viewer) url() string { return v.server.apiHost() + "/open/" + v.token }
-
 // run answers until ctx ends; ready is told the address.
 func (v *viewer) run(ctx context.Context, ready func(url string) error) (err error) {
 	s := v.server
@@ -113,7 +107,7 @@ func (v *viewer) run(ctx context.Context, ready func(url string) error) (err err
 	serving := s.newHTTP(v.routes())
 	ended := make(chan error, 1)
 	go func() { ended <- serving.Serve(s.listener) }()
-	err = ready(v.url())
+	err = ready(v.link.url())
 	if err == nil {
 		select {
 		case <-ctx.Done():
@@ -139,11 +133,7 @@ func (v *viewer) run(ctx context.Context, ready func(url string) error) (err err
 // routes is all that is answered.
 func (v *viewer) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /open/{token}", v.open)
-	mux.HandleFunc("HEAD /open/{token}", func(w http.ResponseWriter, _ *http.Request) { // what previews a link does not use it up
-		w.Header().Set("Allow", http.MethodGet)
-		w.WriteHeader(blueprint.CodeMethodNotSupported.HTTPStatus())
-	})
+	v.link.mount(mux)
 	mux.HandleFunc("/", v.server.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v.server.dashboard.Serves(r) {
@@ -152,40 +142,4 @@ func (v *viewer) routes() http.Handler {
 		}
 		mux.ServeHTTP(w, r)
 	})
-}
-
-// open signs in who has the address, once, and leads to the run.
-func (v *viewer) open(w http.ResponseWriter, r *http.Request) {
-	s := v.server
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Referrer-Policy", "no-referrer")
-	if s.misnamed(r) != nil || subtle.ConstantTimeCompare([]byte(r.PathValue("token")), []byte(v.token)) != 1 {
-		s.nothingHere(w, r)
-		return
-	}
-	cookie := rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}
-	v.mu.Lock()
-	first := !v.used
-	v.used = true
-	v.mu.Unlock()
-	if first {
-		token, _, err := s.accounts.SignIn(r.Context(), v.email, v.password, blueprint.Visitor{Agent: agentOf(r)})
-		if err != nil {
-			s.options.logger.Error("the run cannot be shown", "error", err)
-			http.Error(w, "the run cannot be shown", http.StatusInternalServerError)
-			return
-		}
-		cookie.Keep(w, r, token)
-	} else if _, err := s.store.AuthenticateSession(r.Context(), cookie.Token(r)); err != nil {
-		w.WriteHeader(http.StatusGone)
-		fmt.Fprintln(w, "This address was used. Run blueprintd open again for another one.")
-		return
-	}
-	http.Redirect(w, r, "/runs/"+v.file.Run.ID, http.StatusSeeOther)
-}
-
-// agentOf names the browser of a request, of a length that fits a list.
-func agentOf(r *http.Request) string {
-	agent := strings.ToValidUTF8(r.UserAgent(), "")
-	return agent[:min(len(agent), 200)]
 }

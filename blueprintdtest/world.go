@@ -97,6 +97,7 @@ type Answer struct {
 	Body    any               `json:"body,omitempty"`
 	DelayMs int               `json:"delayMs,omitempty"`
 	Close   bool              `json:"close,omitempty"` // cut the connection
+	Whole   bool              `json:"whole,omitempty"` // of a procedure: refuse a batch before any of its calls is made
 	Error   string            `json:"error,omitempty"` // there is no connection
 }
 

@@ -18,6 +18,9 @@ type Clock interface {
 	// At calls f once, in a goroutine of its own, when the clock reaches t;
 	// at once when it has. The call holds the clock until f returns.
 	At(t time.Time, f func()) *Timer
+	// Upkeep is At for what a server does for itself, which nobody waits for:
+	// Virtual.Next does not tell of it.
+	Upkeep(t time.Time, f func()) *Timer
 	// Hold says that work is going on that began by this instant; release
 	// says, once, that it has come to rest.
 	Hold() (release func())
@@ -75,6 +78,9 @@ func (r Real) At(t time.Time, f func()) *Timer {
 		return inTime
 	}}
 }
+
+// Upkeep is At.
+func (r Real) Upkeep(t time.Time, f func()) *Timer { return r.At(t, f) }
 
 func (Real) sleep(until time.Time) time.Duration {
 	return min(max(0, until.Sub(time.Now().Round(0))), recheck)

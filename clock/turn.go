@@ -69,12 +69,15 @@ func (v *Virtual) Settled(ctx context.Context, patience time.Duration) (done fun
 	}
 }
 
-// Next gives the next instant at which something is due; false when nothing is.
+// Next gives the next instant at which something is due that is not upkeep;
+// false when nothing is. It looks at all that is planned.
 func (v *Virtual) Next() (at time.Time, ok bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if len(v.timers) == 0 {
-		return time.Time{}, false
+	for _, timer := range v.timers {
+		if !timer.upkeep && (!ok || timer.at.Before(at)) {
+			at, ok = timer.at, true
+		}
 	}
-	return v.timers[0].at.UTC(), true
+	return at.UTC(), ok
 }

@@ -71,9 +71,18 @@ func TestNext(t *testing.T) {
 	if _, ok := v.Next(); ok {
 		t.Error("something is due")
 	}
+	tidied := make(chan struct{})
+	v.Upkeep(time.UnixMilli(2), func() { close(tidied) })
+	if at, ok := v.Next(); ok {
+		t.Errorf("what a server does for itself is due at %s", at)
+	}
 	v.At(time.UnixMilli(9), func() {})
 	v.At(time.UnixMilli(5), func() {})
 	if at, ok := v.Next(); !ok || at.UnixMilli() != 5 {
 		t.Errorf("next %s", at)
 	}
+	if err := v.Advance(t.Context(), time.UnixMilli(2)); err != nil {
+		t.Fatal(err)
+	}
+	<-tidied // all the same
 }

@@ -57,12 +57,19 @@ func (v *Virtual) letGo() {
 }
 
 // At plans a call. One that is due already starts at once.
-func (v *Virtual) At(t time.Time, f func()) *Timer {
+func (v *Virtual) At(t time.Time, f func()) *Timer { return v.plan(&timer{at: t, f: f}) }
+
+// Upkeep is At, in the same order, but for Next.
+func (v *Virtual) Upkeep(t time.Time, f func()) *Timer {
+	return v.plan(&timer{at: t, f: f, upkeep: true})
+}
+
+func (v *Virtual) plan(timer *timer) *Timer {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	timer := &timer{at: t, seq: v.seq, f: f}
+	timer.seq = v.seq
 	v.seq++
-	if !t.After(v.now) {
+	if !timer.at.After(v.now) {
 		v.fire(timer)
 	} else {
 		heap.Push(&v.timers, timer)
@@ -144,11 +151,12 @@ func (v *Virtual) atRest(ctx context.Context) error {
 }
 
 type timer struct {
-	at    time.Time
-	seq   uint64
-	f     func()
-	index int
-	fired bool
+	at     time.Time
+	seq    uint64
+	f      func()
+	upkeep bool
+	index  int
+	fired  bool
 }
 
 type timers []*timer

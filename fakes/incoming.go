@@ -21,6 +21,7 @@ type Fault struct {
 	Status  int // 0 = none: the call is only late, or cut off without an answer
 	Header  http.Header
 	Cut     bool // the connection breaks: half way through the answer, or without a Status before it
+	Whole   bool // with Failure: all calls of the request get it, and none is made
 	delay   time.Duration
 }
 
@@ -43,7 +44,7 @@ func (s *Sandbox) fault(a *asked, name string) *Fault {
 	if rule == nil {
 		return nil
 	}
-	f := &Fault{Status: rule.status, Header: rule.header, Cut: rule.cut, delay: rule.delay}
+	f := &Fault{Status: rule.status, Header: rule.header, Cut: rule.cut, Whole: rule.whole, delay: rule.delay}
 	if rule.status < 300 {
 		f.Value = rule.body
 		return f

@@ -82,7 +82,7 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 		r.wrong("required", path...)
 		return a
 	}
-	object := r.object(members["answer"], path, "status", "headers", "body", "delayMs", "close", "pause", "error", "text", "json", "toolCalls", "usage")
+	object := r.object(members["answer"], path, "status", "headers", "body", "delayMs", "close", "whole", "pause", "error", "text", "json", "toolCalls", "usage")
 	if object == nil {
 		return a
 	}
@@ -91,6 +91,7 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	a.status = r.whole(object, "status", 200, 599, "must be a status from 200 to 599", path)
 	a.delay = time.Duration(r.whole(object, "delayMs", 0, maxDelay.Milliseconds(), "must be from 0 to 600000 milliseconds", path)) * time.Millisecond
 	a.cut, a.refuse = r.flag(object, "close", path), r.text(object, "error", path)
+	a.whole = r.flag(object, "whole", path)
 	a.header = r.headers(object, path)
 	a.body = object["body"]
 	a.script = r.script(object, m, path)
@@ -119,6 +120,9 @@ func (r *reader) answer(members map[string]any, m *match, path []any) (a answer)
 	}
 	if m.procedure != "" && a.status > 200 && blueprint.CodeWith(a.status) == "" {
 		r.wrong("must be one that procedures answer: 200 or one of "+answerable(), at("status")...)
+	}
+	if a.whole && (m.procedure == "" || a.status < 400 || a.cut) {
+		r.wrong("is for a procedure, with a status from 400 and without close: what it refuses is the batch", at("whole")...)
 	}
 	return a
 }

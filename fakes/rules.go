@@ -27,6 +27,7 @@ type answer struct {
 	header http.Header
 	body   any
 	delay  time.Duration // in real time
+	whole  bool          // of a call of a procedure: all calls of its request are refused
 	cut    bool          // the connection breaks: half way through the answer, or before it
 	pause  *blueprint.Await
 	refuse string  // there is no connection, for this reason

@@ -91,12 +91,19 @@ func (h *Handler) serveBatch(w http.ResponseWriter, r *request) {
 
 // refuse answers a request as a whole, with one error object.
 func (h *Handler) refuse(w http.ResponseWriter, r *request, err error) {
-	failure := h.failure(r, "", err)
+	var failure *blueprint.Error
+	if r.fault != nil {
+		failure = r.fault.Failure // in the words that were asked for
+	} else {
+		failure = h.failure(r, "", err)
+	}
 	if len(r.calls) == 0 {
 		h.counts.calls.Add(unknown, string(failure.Code))
 	}
 	discardBody(r.Request, 2*h.options.MaxBody)
-	setRetryAfter(w.Header(), []*call{{failure: failure}})
+	refused := &call{failure: failure, fault: r.fault}
+	setRetryAfter(w.Header(), []*call{refused})
+	refused.wait(r.Context())
 	writeJSON(w, failure.Code.HTTPStatus(), errorEnvelope(failure, nil))
 }
 

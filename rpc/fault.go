@@ -17,6 +17,7 @@ type Fault struct {
 	Value   any              // what is answered with a good status
 	Header  http.Header      // added to the answer of the request
 	Cut     bool             // the connection breaks: half way through the answer, or before it without a Status
+	Whole   bool             // with Failure: none of the calls of the request is made, as beyond the rate limit
 	// Wait lets the time pass until the answer; it may be nil.
 	Wait func(ctx context.Context)
 }
@@ -39,7 +40,20 @@ func (h *Handler) faults(header http.Header, r *request) {
 		for name, values := range c.fault.Header {
 			header[name] = values
 		}
-		c.failure = c.fault.Failure
+		if c.failure = c.fault.Failure; c.failure != nil && c.fault.Whole {
+			r.refuseWhole(c.fault)
+			return
+		}
+	}
+}
+
+// refuseWhole has a fault fail all calls of a request that could be made.
+func (r *request) refuseWhole(fault *Fault) {
+	r.refused, r.fault = fault.Failure, fault
+	for _, c := range r.calls {
+		if c.failure == nil || c.fault != nil {
+			c.failure, c.fault = fault.Failure, fault
+		}
 	}
 }
 

@@ -22,7 +22,8 @@ type request struct {
 	bodiless   bool              // a form or a stream of bytes, which no procedure here reads
 	connection map[string]string // connection parameters, where a browser's EventSource puts its key
 	from       origin
-	refused    *blueprint.Error // set when the rate limit refused the request as a whole
+	refused    *blueprint.Error // set when the rate limit, or a fault, refused the request as a whole
+	fault      *Fault           // that did; nil = none
 }
 
 // parseRequest takes a request apart. An error refuses the request as a

@@ -89,6 +89,8 @@ func (d *dues) At(t time.Time, f func()) *clock.Timer {
 	return d.Real.At(t, f)
 }
 
+func (d *dues) Upkeep(t time.Time, f func()) *clock.Timer { return d.At(t, f) }
+
 // next gives the first planned instant after now, and forgets those before.
 func (d *dues) next(now time.Time) (first time.Time) {
 	d.mu.Lock()

@@ -93,7 +93,7 @@ func (p *pruner) run(ctx context.Context, release func()) {
 func (p *pruner) arm(ctx context.Context) *clock.Timer {
 	p.callback.Add(1)
 	// The clock is held until the call returns.
-	return p.options.Clock.At(p.options.Clock.Now().Add(p.options.pruneInterval()), func() {
+	return p.options.Clock.Upkeep(p.options.Clock.Now().Add(p.options.pruneInterval()), func() {
 		defer p.callback.Done()
 		done := make(chan struct{})
 		select {

@@ -76,7 +76,7 @@ func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
 	b.last, b.from = reason, firing.Source
 	if b.timer == nil && !t.brake.stopped {
 		t.brake.pending.Add(1)
-		b.timer = t.Clock.At(now.Add(countDelay), func() {
+		b.timer = t.Clock.Upkeep(now.Add(countDelay), func() {
 			defer t.brake.pending.Done()
 			t.recordCount(triggerID, b)
 		})

@@ -35,6 +35,9 @@ func (m *machine) step(by time.Duration) {
 	m.ahead += by
 }
 
+// Upkeep is At.
+func (m *machine) Upkeep(t time.Time, f func()) *clock.Timer { return m.At(t, f) }
+
 // At looks at what the clock shows every half minute, as the real one does.
 func (m *machine) At(t time.Time, f func()) *clock.Timer {
 	plan := clock.NewVirtual(t.Add(-time.Minute)) // one that knows of this call alone

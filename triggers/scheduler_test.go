@@ -540,6 +540,8 @@ func (c *stepClock) At(at time.Time, f func()) *clock.Timer {
 	return c.inner.At(at.Add(c.back), f)
 }
 
+func (c *stepClock) Upkeep(at time.Time, f func()) *clock.Timer { return c.At(at, f) }
+
 // set sets the clock and waits until all that follows is done.
 func (c *stepClock) set(t testing.TB) func(to time.Time) {
 	move := mover(t, c.inner)

@@ -68,6 +68,8 @@ export interface Rule {
     delayMs?: number
     /** Cut the connection. */
     close?: boolean
+    /** Of a procedure: refuse a batch before any of its calls is made, as the rate limit does. */
+    whole?: boolean
     /** There is no connection, and this is why. */
     error?: string
   }
