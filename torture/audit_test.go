@@ -60,6 +60,8 @@ func TestJudgeLines(t *testing.T) {
 		{"a late one after a kill", []*deed{ok(cancel, "e", "", 151)}, nil, "asked for", 0},
 		{"a late one before an end that was asked for", []*deed{ok(cancel, "e", "", 295)}, nil, "asked for", 0},
 		{"a late one at the end of all", []*deed{ok(cancel, "e", "", 400)}, nil, "no process ended since", 0},
+		{"moves of the clock, the last of them right before a kill", []*deed{ok("clock.advance", ofServer, "", 10), ok("clock.advance", ofServer, "", 91), ok("clock.advance", ofServer, "", 93)}, []line{says("clock.advance", ofServer, ofServer, "")}, "", 2},
+		{"a move of the clock long before a kill", []*deed{ok("clock.advance", ofServer, "", 20), ok(update, "b", "", 80)}, []line{says(update, "blueprint", "b", "")}, "clock.advance", 0},
 		{"one excuse for two", []*deed{ok(cancel, "e", "", 50), ok(cancel, "e", "", 95)}, nil, "2 times", 1},
 		{"a refused sign-in that was none", nil, []line{{"l", "a", "session.create", "user", "u", "dashboard", object{"outcome": "failed"}}}, "refused", 0},
 		{"somebody unknown", nil, []line{{"l", "x", update, "blueprint", "b", "api", nil}}, "does not exist", 0},

@@ -31,12 +31,16 @@ type deed struct {
 }
 
 // trace is what the line of an action says: a target of a kind, which is in the
-// input of the call or, "" there, in its answer. One that is late is written
-// behind the change.
+// input of the call or, "" there, in its answer; the server itself has no id. One
+// that is late is written behind the change, and one that is alone is all that
+// the call writes.
 type trace struct {
 	kind, input, answer string
-	late, run           bool
+	late, run, alone    bool
 }
+
+// ofServer is the kind of what has no id, and stands for one.
+const ofServer = "server"
 
 // traces are all actions of the load.
 var traces = map[string]trace{
@@ -57,7 +61,8 @@ var traces = map[string]trace{
 	"connection.create":                     {kind: "connection", answer: "id"},
 	"connection.update":                     {kind: "connection", input: "id"},
 	"connection.delete":                     {kind: "connection", input: "id"},
-	"connection.test":                       {kind: "connection", input: "id", late: true},
+	"connection.test":                       {kind: "connection", input: "id", late: true, alone: true},
+	"clock.advance":                         {kind: ofServer, late: true, alone: true},
 	"apiKey.create":                         {kind: "key", answer: "id"},
 	"apiKey.revoke":                         {kind: "key", input: "id"},
 	"session.create":                        {kind: "session"},
@@ -93,7 +98,9 @@ func (m *minutes) note(who by, sent time.Time, action string, input object, a an
 		return nil
 	}
 	d := &deed{by: who, action: action, sent: sent, at: now(), sure: a.OK()}
-	if t.input != "" {
+	if t.kind == ofServer {
+		d.target = ofServer
+	} else if t.input != "" {
 		d.target, _ = input[t.input].(string)
 	} else if d.sure {
 		d.target = a.Text(t.answer)

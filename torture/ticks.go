@@ -85,7 +85,9 @@ func (t *ticking) create(ctx context.Context, d *door) error {
 
 // advance moves the server's clock, and says whether it answered.
 func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool {
+	sent := now()
 	a := c.door.Do(ctx, "POST", "/clock/advance", object{"by": by.String()}, "Authorization", "Bearer "+apiKey)
+	c.door.minutes.note(byKey, sent, "clock.advance", nil, a)
 	if !c.heard(a, "/clock/advance") {
 		return false
 	}
