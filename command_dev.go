@@ -158,6 +158,9 @@ func (l *devLoop) greet() {
 	shows := host + "/"
 	if s.link != nil {
 		shows = s.link.url()
+		s.link.then(func(address string) {
+			l.screen.say("", "  sign in again  %s  (works once, for 15 minutes)", address)
+		})
 		l.screen.say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
 	}
 	if s.welcome.setup != "" {
@@ -172,8 +175,6 @@ func (l *devLoop) greet() {
 		l.screen.say("", "  API key   %s", s.welcome.apiKey)
 	}
 	if l.open {
-		if err := browse(shows); err != nil {
-			l.screen.say(red, "no browser can be started: %s; open the address above in one", cause(err))
-		}
+		l.show(shows, shows != host+"/")
 	}
 }

@@ -48,7 +48,7 @@ func validate(c *cli.Context) error {
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && isTerminal(c.App.Writer) && isTerminal(c.App.ErrWriter)
 	scripts := sandbox.New(sandbox.Options{})
 	defer runScripts(scripts)()
-	in := &inputs{stdin: c.App.Reader, scripts: scripts}
+	in := &inputs{stdin: c.App.Reader, scripts: scripts, compileTime: compileAllTime}
 	all := []problem{}
 	bad := false
 	var unread error // of the first file that cannot be read
@@ -110,7 +110,7 @@ func problems(in *inputs, name string) ([]problem, error) {
 		issues = append(issues, f.problems()[f.root]...)
 	}
 	if b != nil {
-		issues = append(issues, compiled(in.scripts, b.document.Name, codeIn(nil, b.m, []any{"blueprint_map"}))...)
+		issues = append(issues, in.compiled(b.document.Name, codeIn(nil, b.m, []any{"blueprint_map"}))...)
 	}
 	return problemsOf(b.documentOrNil(), issues, err)
 }
@@ -131,11 +131,21 @@ func (b *blueprintFile) documentOrNil() *file.Document {
 // problemsOf gives the issues of a document, in the order of its text, or what
 // keeps it from being parsed. Any other error is given back.
 func problemsOf(document *file.Document, issues []blueprint.Issue, err error) ([]problem, error) {
+	return problemsShown(document, issues, err, nil)
+}
+
+// problemsShown is problemsOf for a file with secrets in it, which excerpt hides:
+// nothing is shown of one that cannot be parsed. Without excerpt it is problemsOf.
+func problemsShown(document *file.Document, issues []blueprint.Issue, err error, excerpt func(*file.Document, blueprint.Issue, []blueprint.Issue) string) ([]problem, error) {
 	var syntax *file.SyntaxError
 	if errors.As(err, &syntax) {
+		shown := syntax.Excerpt
+		if excerpt != nil {
+			shown = func() string { return "" }
+		}
 		return []problem{{
 			File: syntax.Name, Line: syntax.Line, Column: syntax.Column, Path: []any{}, Message: syntax.Message,
-			Severity: blueprint.SeverityError, line: syntax.Error(), excerpt: syntax.Excerpt,
+			Severity: blueprint.SeverityError, line: syntax.Error(), excerpt: shown,
 		}}, nil
 	}
 	if err != nil {
@@ -148,7 +158,12 @@ func problemsOf(document *file.Document, issues []blueprint.Issue, err error) ([
 			File: document.Name, Line: span.Start.Line, Column: span.Start.Column, EndColumn: span.End.Column, Path: issue.Path,
 			Message: issue.Message, Severity: blueprint.SeverityError, line: document.Point(issue),
 		}
-		p.excerpt = func() string { return excerptOf(document, issue, issues) }
+		p.excerpt = func() string {
+			if excerpt != nil {
+				return excerpt(document, issue, issues)
+			}
+			return excerptOf(document, issue, issues)
+		}
 		if issue.Severity == blueprint.SeverityWarning {
 			p.Severity = blueprint.SeverityWarning
 		}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/clock"
 	"blueprintd/sandbox"
 )
 
-// How long the compiler of code may take: for one node, and for all of a file. It
+// How long the compiler of code may take: for one node, and for all files. It
 // takes a millisecond where nobody means harm.
 const (
-	compileTime    = 2 * time.Second
+	compileOneTime = 2 * time.Second
 	compileAllTime = 10 * time.Second
 )
 
@@ -59,17 +60,19 @@ func codeOfSeed(value any) (found []codeSource) {
 // compiled tells which sources do not compile. Nothing of them runs, and they are
 // compiled where code runs: in a process that may do nothing else. What cannot be
 // found out is a warning.
-func compiled(scripts *sandbox.Pool, owner string, sources []codeSource) (issues []blueprint.Issue) {
-	if scripts == nil || len(sources) == 0 {
+func (in *inputs) compiled(owner string, sources []codeSource) (issues []blueprint.Issue) {
+	if in.scripts == nil || len(sources) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), compileAllTime)
+	began := clock.Real{}.Now()
+	defer func() { in.compileTime -= clock.Real{}.Now().Sub(began) }()
+	ctx, cancel := context.WithTimeout(context.Background(), in.compileTime)
 	defer cancel()
 	for _, source := range sources {
 		if len(issues) >= blueprint.MaxIssues {
 			break
 		}
-		mistake, err := scripts.Check(ctx, sandbox.Script{Owner: owner, Source: source.text, Timeout: compileTime})
+		mistake, err := in.scripts.Check(ctx, sandbox.Script{Owner: owner, Source: source.text, Timeout: compileOneTime})
 		var failure *blueprint.Failure
 		switch {
 		case mistake != nil:

@@ -72,10 +72,8 @@ func seedProblems(in *inputs, name string) ([]problem, error) {
 	}
 	_, document, issues, err := readSeed(called, data, assumed)
 	if document != nil {
-		issues = append(issues, compiled(in.scripts, called, codeOfSeed(document.Value))...)
+		issues = append(issues, variablesWithoutBraces(document.Value)...)
+		issues = append(issues, in.compiled(called, codeOfSeed(document.Value))...)
 	}
-	return problemsOf(document, issues, err)
+	return problemsShown(document, issues, err, excerptOfSeed)
 }
-
-// assumed takes an environment variable to be set, to another value than others.
-func assumed(name string) (string, bool) { return "a-value-of-" + name, true }

@@ -1,14 +1,53 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"html"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 )
 
-// browse has the system show an address, in whichever browser people have chosen
-// there. It does not wait for it. Others on the machine may see the address among
-// the processes for a moment: it has to be one that works once.
-func browse(address string) error {
+// show has a browser show an address. One that is secret is none for a command
+// line, which everybody on the machine can read: a page that only its owner can
+// read leads there.
+func (l *devLoop) show(address string, secret bool) {
+	var err error
+	if secret {
+		if l.page, err = os.MkdirTemp("", "blueprintd-dev-*"); err == nil { // of mode 0700
+			address, err = writePage(l.page, address)
+		}
+	}
+	if err == nil {
+		err = browse(address, func(err error) {
+			l.screen.say(red, "no browser shows the dashboard: %s; open the address above in one", err)
+		})
+	}
+	if err != nil {
+		l.screen.say(red, "no browser can be started: %s; open the address above in one", cause(err))
+	}
+}
+
+// writePage writes a page that leads a browser to an address, and tells nobody
+// from where it came.
+func writePage(folder, address string) (path string, err error) {
+	const page = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url=%[1]s">
+<title>blueprintd</title>
+<p><a href="%[1]s" rel="noreferrer">Open the dashboard</a></p>
+`
+	path = filepath.Join(folder, "dashboard.html")
+	return path, os.WriteFile(path, fmt.Appendf(nil, page, html.EscapeString(address)), 0o600)
+}
+
+// browse has the system show an address or a file, in whichever browser people have
+// chosen there. It does not wait for it: failed is told when it could not.
+func browse(what string, failed func(error)) error {
 	command := []string{"xdg-open"}
 	switch runtime.GOOS {
 	case "darwin":
@@ -16,10 +55,15 @@ func browse(address string) error {
 	case "windows":
 		command = []string{"rundll32", "url.dll,FileProtocolHandler"}
 	}
-	shows := exec.Command(command[0], append(command[1:], address)...)
+	shows := exec.Command(command[0], append(command[1:], what)...)
 	if err := shows.Start(); err != nil {
 		return err
 	}
-	go func() { _ = shows.Wait() }() // that it did not show anything is seen
+	go func() {
+		var ended *exec.ExitError // by a signal, such as that of Ctrl-C, it has no status
+		if err := shows.Wait(); errors.As(err, &ended) && ended.ExitCode() > 0 {
+			failed(fmt.Errorf("%s ended with status %d", command[0], ended.ExitCode()))
+		}
+	}()
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,8 +21,9 @@ type devLoop struct {
 	screen   *devScreen
 	problems *devBeside // where what is wrong with files goes
 	seen     folder.Listing
-	run      bool // what is saved
-	open     bool // the dashboard, in a browser
+	run      bool   // what is saved
+	open     bool   // the dashboard, in a browser
+	page     string // the folder of the page that leads there; "" = none
 	owner    blueprint.Principal
 	options  folder.Options
 
@@ -36,6 +38,7 @@ type devLoop struct {
 func (l *devLoop) loop(ctx context.Context) error {
 	defer l.endRuns()
 	l.greet()
+	defer os.RemoveAll(l.page)
 	for _, name := range slices.Sorted(maps.Keys(l.seen)) {
 		if folder.KindOf(name) == folder.Blueprint {
 			l.read(name)

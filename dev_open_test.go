@@ -1,9 +1,9 @@
 package main
 
 import (
+	"io/fs"
 	"net/http"
 	"net/http/cookiejar"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -11,21 +11,43 @@ import (
 	"testing"
 )
 
-// TestDevOpen has a browser sign in by the address that is printed, and shown.
-func TestDevOpen(t *testing.T) {
+// opener puts a program in the place of what shows addresses. It notes what it was
+// told in the file that is given back, and ends with a status.
+func opener(t *testing.T, status string) (shown string) {
+	if _, err := binary(); err != nil { // it stays where folders of the moment are
+		t.Fatal(err)
+	}
 	bin := t.TempDir()
-	shown := filepath.Join(bin, "shown")
+	shown = filepath.Join(bin, "shown")
 	for _, name := range []string{"xdg-open", "open"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nprintf %s \"$1\" > '"+shown+".new' && mv '"+shown+".new' '"+shown+"'\n"), 0o755); err != nil {
+		text := "#!/bin/sh\nprintf %s \"$*\" > '" + shown + ".new' && mv '" + shown + ".new' '" + shown + "'\nexit " + status + "\n"
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("TMPDIR", t.TempDir())
+	return shown
+}
+
+var printedAddress = regexp.MustCompile(`http://\S+/open/\w+`)
+
+// TestDevOpen has a browser sign in by the address that is printed, and shown; each
+// use has another one printed, and the link to set a password stays good.
+func TestDevOpen(t *testing.T) {
+	shown := opener(t, "0")
 	d := startDev(t, t.TempDir(), "--open")
-	link := regexp.MustCompile(`http://\S+/open/\w+`).FindString(d.until(`^  sign in   http://.*/open/\w+  \(without a password; works once, for 15 minutes\)$`))
-	d.until(`^  dashboard http://.*/setup\?token=`)
-	if got := string(awaited(t, shown)); got != link {
-		t.Errorf("shown is %q, not %q", got, link)
+	link := printedAddress.FindString(d.until(`^  sign in   http://.*/open/\w+  \(without a password; works once, for 15 minutes\)$`))
+	_, setup, _ := strings.Cut(d.until(`^  dashboard http://.*/setup\?token=`), "token=")
+	setup, _, _ = strings.Cut(setup, " ")
+	page := string(awaited(t, shown))
+	if text, err := os.ReadFile(page); err != nil || strings.Count(string(text), link) != 2 || !strings.Contains(string(text), `"no-referrer"`) {
+		t.Errorf("shown is %q: %s %v", page, text, err)
+	}
+	for path, want := range map[string]fs.FileMode{page: 0o600, filepath.Dir(page): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v %v", path, info, err)
+		}
 	}
 	jar, _ := cookiejar.New(nil)
 	mine, other := looking{&http.Client{Jar: jar}, d.host}, looking{&http.Client{}, d.host}
@@ -38,49 +60,43 @@ func TestDevOpen(t *testing.T) {
 	if code, _, _ := other.get(t, d.host+"/open/guessed"); code != http.StatusNotFound {
 		t.Errorf("a guessed address: %d", code)
 	}
-	for range 2 { // the second time as the one who is signed in
-		if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/" {
-			t.Errorf("the address led to %d %s", code, path)
+	for range 2 { // each time after they have signed out
+		for range 2 { // the second time as the one who is signed in
+			if code, path, _ := mine.get(t, link); code != http.StatusOK || path != "/" {
+				t.Errorf("the address led to %d %s", code, path)
+			}
 		}
+		if code, body := mine.query(t, "session.get", `{}`); code != http.StatusOK || !strings.Contains(body, "admin@localhost") {
+			t.Errorf("signed in: %d %s", code, body)
+		}
+		if code, _, body := other.get(t, link); code != http.StatusGone || !strings.Contains(body, "has printed another one") {
+			t.Errorf("for somebody else: %d %s", code, body)
+		}
+		if code, _ := other.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
+			t.Errorf("it signed in twice: %d", code)
+		}
+		if code, body := mine.mutate(t, "session.delete", `{"everywhere":false}`); code != http.StatusOK {
+			t.Errorf("signed out: %d %s", code, body)
+		}
+		link = printedAddress.FindString(d.until(`^  sign in again  http://.*/open/\w+  \(works once, for 15 minutes\)$`))
 	}
-	if code, body := mine.query(t, "session.get", `{}`); code != http.StatusOK || !strings.Contains(body, "admin@localhost") {
-		t.Errorf("signed in: %d %s", code, body)
-	}
-	if code, _, body := other.get(t, link); code != http.StatusGone || !strings.Contains(body, "Start blueprintd dev again") {
-		t.Errorf("for somebody else: %d %s", code, body)
-	}
-	if code, _ := other.query(t, "session.get", `{}`); code != http.StatusUnauthorized {
-		t.Errorf("it signed in twice: %d", code)
+	if code, body := other.query(t, "session.getSetup", `{"token":"`+setup+`"}`); code != http.StatusOK || !strings.Contains(body, `"fresh":true`) {
+		t.Errorf("the link to set a password: %d %s", code, body)
 	}
 	d.stop()
+	if _, err := os.Stat(filepath.Dir(page)); err == nil {
+		t.Errorf("%s stays", filepath.Dir(page))
+	}
 }
 
-// TestOpenLinkIsFor: only who develops in memory, on this machine alone, has the
-// address, and only for a while.
-func TestOpenLinkIsFor(t *testing.T) {
-	develops := func(o *options) { o.develops = true }
-	for name, change := range map[string]func(*options){
-		"serve":         func(o *options) { o.develops = false },
-		"a public name": func(o *options) { o.publicURL = "https://flows.example.org" },
-		"the network":   func(o *options) { o.addr = "0.0.0.0:0" },
-		"a database":    func(o *options) { o.ephemeral, o.db = false, filepath.Join(t.TempDir(), "x.db") },
-	} {
-		if s := newService(t, develops, change); s.link != nil {
-			t.Errorf("%s has one", name)
-		}
+// TestDevOpenFails: that nothing is shown is told, without the address.
+func TestDevOpenFails(t *testing.T) {
+	opener(t, "3")
+	d := startDev(t, t.TempDir(), "--open")
+	link := printedAddress.FindString(d.until(`^  sign in `))
+	line := d.until(`no browser shows the dashboard: (xdg-)?open ended with status 3; open the address above in one`)
+	if token := link[strings.LastIndex(link, "/")+1:]; token == "" || strings.Contains(line, token) {
+		t.Errorf("%q after %q", line, link)
 	}
-	s := newService(t, develops)
-	if s.link == nil || s.link.until.IsZero() {
-		t.Fatal("there is none, or for ever")
-	}
-	late := &openLink{server: s.server, token: "x", until: s.link.until.Add(-2 * openLife)}
-	r := httptest.NewRequest(http.MethodGet, s.host+"/open/x", nil)
-	r.SetPathValue("token", "x")
-	w := httptest.NewRecorder()
-	if late.visit(w, r); w.Code != http.StatusGone || !strings.Contains(w.Body.String(), "for a while only") {
-		t.Errorf("too late: %d %s", w.Code, w.Body)
-	}
-	if code, _, _ := (looking{&http.Client{}, s.host}).get(t, s.link.url()); code != http.StatusOK {
-		t.Errorf("in time: %d", code)
-	}
+	d.stop()
 }

@@ -15,7 +15,7 @@ import (
 // run exchanges.
 var plantedWords = []string{
 	"planted-variable-1", "planted-connection-2", "planted-query-typed-3", "planted-header-typed-4", "planted-cookie-5", "planted-answer-6", "planted-form-7",
-	"planted-basic-8", "planted-header-9", "planted-location-10", "planted-client-12", "planted-oauth-13",
+	"planted-basic-8", "planted-header-9", "planted-location-10", "planted-client-12", "planted-oauth-13", "planted-rest-14",
 }
 
 // tattler is a service that repeats all that it is told, in many forms, and has
@@ -39,7 +39,7 @@ func tattler(t *testing.T) *httptest.Server {
 		user, password, _ := r.BasicAuth()
 		answer, _ := blueprint.Encode(map[string]any{
 			"kept": "kept-word", "authorization": r.Header.Get("Authorization"), "said": "You said " + r.Header.Get("Authorization"), "user": user, "pass": password,
-			"url": r.URL.String(), "body": string(body), "refresh_token": "planted-answer-6", "text": `{"password": "planted-answer-6"}`,
+			"rest": strings.TrimPrefix(r.Header.Get("X-Shop"), "Token "), "url": r.URL.String(), "body": string(body), "refresh_token": "planted-answer-6", "text": `{"password": "planted-answer-6"}`,
 		})
 		w.Write(answer)
 	}))
@@ -58,13 +58,14 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 	bearer := connect("http", object{"auth": object{"type": "bearer", "token": "planted-connection-2"}, "hosts": []any{strings.TrimPrefix(world.URL, "http://")}})
 	basic := connect("http", object{"auth": object{"type": "basic", "username": "ada", "password": "planted-basic-8"}, "hosts": []any{strings.TrimPrefix(world.URL, "http://")}})
 	oauth := connect("oauth2", object{"flow": "client_credentials", "tokenUrl": world.URL + "/token", "clientId": "me", "clientSecret": "planted-client-12", "hosts": []any{strings.TrimPrefix(world.URL, "http://")}})
+	header := connect("http", object{"auth": object{"type": "header", "name": "X-Shop", "value": "Token planted-rest-14"}, "hosts": []any{strings.TrimPrefix(world.URL, "http://")}})
 	call := func(id string, config object) any { return node(id, "http-request", config) }
 	nodes := []any{
 		call("variable", object{"url": world.URL + "/{{word}}", "method": "POST", "headers": object{"X-Word": "{{word}}"}, "body": object{"w": "{{word}}"}}),
 		call("query", object{"url": world.URL + "/?api_key=planted-query-typed-3&page=2"}),
 		call("header", object{"url": world.URL, "headers": object{"Authorization": "Bearer planted-header-typed-4", "X-Api-Key": "planted-header-typed-4"}}),
 		call("form", object{"url": world.URL, "method": "POST", "headers": object{"Content-Type": "application/x-www-form-urlencoded"}, "body": object{"client_secret": "planted-form-7", "a": "b"}}),
-		call("bearer", object{"url": world.URL, "connectionId": bearer}), call("basic", object{"url": world.URL, "connectionId": basic}),
+		call("bearer", object{"url": world.URL, "connectionId": bearer}), call("basic", object{"url": world.URL, "connectionId": basic}), call("shop", object{"url": world.URL, "connectionId": header}),
 		call("oauth", object{"url": world.URL, "connectionId": oauth}), call("away", object{"url": world.URL + "/away"}),
 		node("ask", "human", object{"prompt": "On?"}),
 	}
@@ -91,8 +92,14 @@ func TestRecordingsTellNoSecrets(t *testing.T) {
 				t.Errorf("%s, %s has lost what is no secret", when, name)
 			}
 		}
+		for _, name := range []string{"execution.getExecutionStatus", "execution.getRecord"} {
+			data, err := blueprint.Encode(ada.ok(t, name, object{"executionId": run}))
+			if text := string(data); err != nil || strings.Contains(text, "planted-rest-14") || name == "execution.getRecord" && !strings.Contains(text, "kept-word") {
+				t.Errorf("%s, %s: %v %s", when, name, err, text)
+			}
+		}
 		list := at(ada.ok(t, "execution.getExchanges", object{"executionId": run}), "exchanges").([]any)
-		if len(list) != 9 { // one redirect, and no request for a token
+		if len(list) != 10 { // one redirect, and no request for a token
 			t.Errorf("%s, there are %d exchanges", when, len(list))
 			for _, x := range list {
 				t.Log(at(x, "nodeId"), at(x, "request.url"), at(x, "response.status"))

@@ -19,6 +19,8 @@ type inputs struct {
 	stdin   io.Reader
 	spent   bool          // standard input was read
 	scripts *sandbox.Pool // compiles the code of blueprints; nil = nobody does
+
+	compileTime time.Duration // that is left for compiling
 }
 
 // read gives the content of a file and what to call it.

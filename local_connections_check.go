@@ -50,7 +50,7 @@ func (g *givenConnections) check(out io.Writer, f *referred) error {
 		return usage(hint, "%s has not all connections that this run needs: %s", g.name, counted(count, "problem"))
 	case len(unset) > 0:
 		g.point(out, unset)
-		return usage("set it, or write the value into the file", "%s needs environment variables that are not set", g.name)
+		return usage("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
 	}
 	return nil
 }

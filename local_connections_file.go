@@ -25,6 +25,8 @@ type givenConnection struct {
 	// lacking are issues of the file: environment variables that it needs and that
 	// are not set. Nobody who uses other connections has to set them.
 	lacking []blueprint.Issue
+	// hidden are values of environment variables in it, which may be secrets.
+	hidden []string
 }
 
 func connectionsFlag() cli.Flag {
@@ -82,8 +84,8 @@ func (g *givenConnections) read(r *seedReader, lookup func(string) (string, bool
 	var unset []string
 	r.lookup = func(name string) (string, bool) {
 		text, known := lookup(name)
-		if !known {
-			unset = append(unset, "the environment variable "+name+" is not set")
+		if message := unfilled(name, text, known); message != "" {
+			unset = append(unset, message)
 		}
 		return text, known
 	}
@@ -105,7 +107,7 @@ func (g *givenConnections) read(r *seedReader, lookup func(string) (string, bool
 	config, _ := connected(read.config, nil, func(name string, _ []any) string { return standInID(folder.ConnectionKey, name) }).(map[string]any)
 	config, _, _ = blueprint.MergeConnection(blueprint.ConnectionType(read.kind), nil, config)
 	maker := r.ownerOf(read.owner)
-	made := &givenConnection{lacking: lacking, Connection: blueprint.Connection{
+	made := &givenConnection{lacking: lacking, hidden: variablesIn(nil, valueAt(value, []any{"config"}), lookup), Connection: blueprint.Connection{
 		ID: standInID(folder.ConnectionKey, read.name), Name: read.name, Type: blueprint.ConnectionType(read.kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
 	}}
 	if read.organization != "" {

@@ -9,6 +9,7 @@ import (
 	"blueprintd/cassette"
 	"blueprintd/clock"
 	"blueprintd/connections"
+	"blueprintd/engine"
 	"blueprintd/folder"
 	"blueprintd/ids"
 	"blueprintd/outbound"
@@ -36,11 +37,11 @@ func newLocalStore(given *givenConnections, f *referred) *localStore {
 
 // open makes what opens connections as a server does, so that credentials go to
 // the same hosts and are hidden alike.
-func (s *localStore) open(way *outbound.Client, clock clock.Clock, source *ids.Source) *connections.Service {
-	return connections.New(connections.Options{
+func (s *localStore) open(way *outbound.Client, clock clock.Clock, source *ids.Source) engine.Connections {
+	return hidingOpener{store: s, Connections: connections.New(connections.Options{
 		Store: s, HTTP: way, Clock: clock, IDs: source.Stream("connections"), APIHost: func() string { return "" },
 		Resume: func(context.Context, string, string) error { return nil },
-	})
+	})}
 }
 
 // ConnectionForUse gives a connection with its secrets, or a *blueprint.Failure that
@@ -70,7 +71,7 @@ func (s *localStore) recorded(used []blueprint.UsedConnection) map[string]casset
 	described := map[string]cassette.Connection{}
 	for _, u := range used {
 		if c := s.given.find(u.ID); c != nil {
-			config, _ := new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config)).(map[string]any)
+			config, _ := s.veiled(u.ID, new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config))).(map[string]any)
 			described[u.ID] = cassette.Connection{Name: c.Name, Type: c.Type, Config: config}
 		}
 	}

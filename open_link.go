@@ -1,117 +1,201 @@
 package main
 
 import (
+	"context"
 	"crypto/subtle"
-	"fmt"
+	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"blueprintd/accounts"
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
 	"blueprintd/rpc"
 )
 
+const (
+	// openLength is how many characters of base62 the secret of an address has.
+	openLength = 43
+	// openLife is how long an address is good that a developer's server prints.
+	openLife = 15 * time.Minute
+	// mostOpened bounds how many addresses of before are told from those of nobody.
+	mostOpened = 100
+)
+
 // openLink is an address of a server that signs in to the dashboard who visits it:
-// once, and only from where the server is reached by names of this machine.
+// once, and only from where the server is reached by names of this machine. It is
+// safe for concurrent use.
 type openLink struct {
 	server *server
-	token  string
-	to     string    // where it leads
-	until  time.Time // by the clock of the machine; zero = as long as the server is there
-	again  string    // what to do for another one
-	// signIn makes the session, and gives what the browser keeps of it.
-	signIn func(r *http.Request) (session string, err error)
+	userID string        // who is signed in
+	to     string        // where it leads
+	life   time.Duration // of each, by the clock of the machine; 0 = as long as the server is there, and there is one alone
+	again  string        // what to say of one that is not good any more
 
-	mu   sync.Mutex
-	used bool
+	mu    sync.Mutex // who holds it judges a visit
+	token string     // "" = it was used, and there is no other
+	until time.Time
+	spent []string             // tokens of before
+	next  func(address string) // is told each address but the first; nil = nobody is
 }
 
-// url is the whole address.
-func (l *openLink) url() string { return l.server.apiHost() + "/open/" + l.token }
+// newOpenLink makes the address that signs in the first user of a developer's server
+// in memory that this machine alone reaches, by a name of its own; nil for others,
+// and when somebody had a password from the start.
+func (s *server) newOpenLink() *openLink {
+	if s.welcome.setup == "" || !s.options.develops || !s.options.ephemeral || !s.onlyHere() || s.options.publicURL != "" {
+		return nil
+	}
+	if host, err := url.Parse(s.apiHost()); err != nil || !namesHere(host.Host) { // such as that of a certificate
+		return nil
+	}
+	l := &openLink{server: s, userID: s.welcome.account.ID, to: "/", life: openLife, again: "Each works once, for 15 minutes; blueprintd dev has printed another one."}
+	l.renew()
+	return l
+}
 
-// mount has a mux answer it.
-func (l *openLink) mount(mux *http.ServeMux) {
-	mux.HandleFunc("GET /open/{token}", l.visit)
-	mux.HandleFunc("HEAD /open/{token}", func(w http.ResponseWriter, _ *http.Request) { // what previews a link does not use it up
-		w.Header().Set("Allow", http.MethodGet)
-		w.WriteHeader(blueprint.CodeMethodNotSupported.HTTPStatus())
+// renew puts another address in the place of the one before.
+func (l *openLink) renew() {
+	if l.token != "" {
+		l.spent = append(l.spent, l.token)
+		l.spent = l.spent[max(0, len(l.spent)-mostOpened):]
+	}
+	if l.token = ""; l.life > 0 {
+		l.token = ids.New(nil).Token(openLength) // random also where ids follow from a number
+		l.until = clock.Real{}.Now().Add(l.life)
+	}
+}
+
+// then has somebody told each address that there is from now on.
+func (l *openLink) then(told func(address string)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.next = told
+}
+
+// url is the whole address that is good now.
+func (l *openLink) url() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.address()
+}
+
+func (l *openLink) address() string { return l.server.apiHost() + "/open/" + l.token }
+
+// errSpent refuses an address that is not good any more.
+var errSpent = errors.New("the address is not good any more")
+
+// use calls f for who has a token if it is good, which it then is no more; an error
+// of f leaves it so. When there is another one, it is told.
+func (l *openLink) use(token string, f func() error) error {
+	l.mu.Lock()
+	late := l.life > 0 && clock.Real{}.Now().After(l.until)
+	err := errSpent
+	if !late && token == l.token {
+		err = f()
+	}
+	var told func(string)
+	address := ""
+	if late || err == nil {
+		if l.renew(); l.token != "" {
+			told, address = l.next, l.address()
+		}
+	}
+	l.mu.Unlock()
+	if told != nil {
+		told(address)
+	}
+	return err
+}
+
+// knows tells whether a token is one that was given out.
+func (l *openLink) knows(token string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	given := []byte(token)
+	return token != "" && slices.ContainsFunc(append(l.spent, l.token), func(one string) bool { return subtle.ConstantTimeCompare([]byte(one), given) == 1 })
+}
+
+// mountLink has a mux answer the address, as if there were nothing when there is
+// none.
+func (s *server) mountLink(mux *http.ServeMux) {
+	mux.HandleFunc("GET /open/{token}", func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case s.link == nil:
+			s.page(w, r)
+		case r.Method == http.MethodHead: // what previews a link does not use it up
+			w.Header().Set("Allow", http.MethodGet)
+			w.WriteHeader(blueprint.CodeMethodNotSupported.HTTPStatus())
+		default:
+			s.link.visit(w, r)
+		}
 	})
 }
 
 // visit signs in who comes first, and leads there who is signed in already.
 func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
-	s := l.server
+	s, token := l.server, r.PathValue("token")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	if s.misnamed(r) != nil || subtle.ConstantTimeCompare([]byte(r.PathValue("token")), []byte(l.token)) != 1 {
+	if !namesHere(r.Host) || !l.knows(token) {
 		s.nothingHere(w, r)
 		return
 	}
-	cookie := rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}
-	late := !l.until.IsZero() && clock.Real{}.Now().After(l.until)
-	if late || !l.first() {
-		if _, err := s.store.AuthenticateSession(r.Context(), cookie.Token(r)); err != nil {
-			how := "used"
-			if late {
-				how = "good for a while only"
-			}
-			w.WriteHeader(http.StatusGone)
-			fmt.Fprintf(w, "This address was %s. %s\n", how, l.again)
-			return
+	if ahead(r) {
+		http.Error(w, "This address signs in who visits it: it cannot be fetched ahead.", http.StatusServiceUnavailable)
+		return
+	}
+	cookie := s.sessionCookie()
+	_, err := s.store.AuthenticateSession(r.Context(), cookie.Token(r))
+	if blueprint.CodeOf(err) == blueprint.CodeUnauthorized {
+		err = l.use(token, func() error { return l.signIn(w, r, cookie) })
+	}
+	switch {
+	case err == nil:
+		http.Redirect(w, r, l.to, http.StatusSeeOther)
+	case errors.Is(err, errSpent):
+		http.Error(w, "This address is not good any more. "+l.again, http.StatusGone)
+	default:
+		if r.Context().Err() == nil {
+			s.options.logger.Warn("nobody could be signed in by the address", "error", err)
 		}
-	} else {
-		session, err := l.signIn(r)
-		if err != nil {
-			s.options.logger.Error("nobody can be signed in by the address", "error", err)
-			http.Error(w, "nobody can be signed in by this address. "+l.again, http.StatusInternalServerError)
-			return
-		}
-		cookie.Keep(w, r, session)
-	}
-	http.Redirect(w, r, l.to, http.StatusSeeOther)
-}
-
-// first tells whether nobody has come before.
-func (l *openLink) first() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	first := !l.used
-	l.used = true
-	return first
-}
-
-// openLife is how long the address is good that a developer's server prints.
-const openLife = 15 * time.Minute
-
-// newOpenLink makes the address that signs in the first user of a developer's server
-// in memory that this machine alone reaches; nil for others, and when somebody has a
-// password. It takes the setup link, with a password that nobody knows: whoever
-// wants one of their own takes that link instead.
-func (s *server) newOpenLink() *openLink {
-	setup, found := strings.CutPrefix(s.welcome.setup, accounts.SetupPath)
-	if !found || !s.options.develops || !s.options.ephemeral || !s.onlyHere() || s.options.publicURL != "" {
-		return nil
-	}
-	random := ids.New(nil) // also where ids follow from a number
-	return &openLink{
-		server: s, token: random.Token(43), to: "/", until: clock.Real{}.Now().Add(openLife), again: "Start blueprintd dev again for another one.",
-		signIn: func(r *http.Request) (string, error) {
-			link, err := s.accounts.Link(r.Context(), setup)
-			if err != nil {
-				return "", err
-			}
-			session, _, err := s.accounts.Setup(r.Context(), setup, link.Email, link.Name, random.Token(43), blueprint.Visitor{Agent: agentOf(r)})
-			return session, err
-		},
+		http.Error(w, "Nobody can be signed in at this moment; try the same address again.", http.StatusServiceUnavailable)
 	}
 }
 
-// agentOf names the browser of a request, of a length that fits a list.
-func agentOf(r *http.Request) string {
-	agent := strings.ToValidUTF8(r.UserAgent(), "")
-	return agent[:min(len(agent), 200)]
+// signIn makes the session and has the browser keep it. Of one that has hung up
+// nothing stays: nobody would be signed in.
+func (l *openLink) signIn(w http.ResponseWriter, r *http.Request, cookie rpc.SessionCookie) error {
+	s := l.server
+	ctx := blueprint.WithActor(context.WithoutCancel(r.Context()), &blueprint.Actor{Via: blueprint.ViaDashboard, Action: "session.create"})
+	user, err := s.store.User(ctx, l.userID)
+	if err != nil {
+		return err
+	}
+	session, err := s.accounts.Open(ctx, user.ID, rpc.AgentOf(r))
+	if err != nil {
+		return err
+	}
+	if gone := r.Context().Err(); gone != nil {
+		return errors.Join(gone, s.store.EndSessionOf(ctx, session))
+	}
+	cookie.Keep(w, r, session, s.accounts.Device(user.Email))
+	return nil
+}
+
+// sessionCookie is how the dashboard's cookies are set and read.
+func (s *server) sessionCookie() rpc.SessionCookie {
+	return rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}
+}
+
+// ahead tells whether a browser fetches what nobody has asked for yet.
+func ahead(r *http.Request) bool {
+	return slices.ContainsFunc([]string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"}, func(name string) bool {
+		purpose := strings.ToLower(strings.Join(r.Header.Values(name), ","))
+		return strings.Contains(purpose, "prefetch") || strings.Contains(purpose, "preview")
+	})
 }

@@ -36,8 +36,8 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /openapi.json", s.serveOpenAPI)
 	mux.HandleFunc("GET /schemas/{file}", s.serveSchema)
-	if s.link != nil {
-		s.link.mount(mux)
+	if s.options.develops {
+		s.mountLink(mux)
 	}
 	mux.HandleFunc("GET /{$}", s.index)
 	mux.HandleFunc("/", s.page)

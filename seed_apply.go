@@ -16,7 +16,6 @@ type seeded struct {
 	Blueprints    []seededBlueprint    `json:"blueprints"`
 
 	left int // that were there before and were left alone
-	gone int // that were deleted since they were made
 }
 
 type seededUser struct {
@@ -47,8 +46,7 @@ type seededTrigger struct {
 }
 
 // sower stores a seed. What is there already is left alone: users by email,
-// organizations, connections and blueprints by name and owner. What was deleted
-// since is not made again, but for a connection that something new names.
+// organizations, connections and blueprints by name and owner.
 type sower struct {
 	*server
 	seed  *seedFile
@@ -176,10 +174,6 @@ func (w *sower) sowConnection(ctx context.Context, given *seedConnection) error 
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
 		return err
 	default:
-		if gone, err := w.staysDeleted(ctx, owner.ID, given); err != nil || gone {
-			w.done.gone++
-			return err
-		}
 		config, _ := w.tied(given.config).(map[string]any)
 		made, err := w.store.CreateConnection(ctx, blueprint.Principal{UserID: owner.ID}, blueprint.NewConnection{
 			Name: given.name, Type: blueprint.ConnectionType(given.kind), Config: config, OrganizationID: w.homes[given.organization],
@@ -207,9 +201,6 @@ func (d *seeded) table(name string) string {
 		counted(len(d.Connections), "connection"), counted(len(d.Blueprints), "blueprint"))
 	if d.left > 0 {
 		fmt.Fprintf(&text, "; %d of them were there and were left alone", d.left)
-	}
-	if d.gone > 0 {
-		fmt.Fprintf(&text, "; %d that people have deleted here stay so", d.gone)
 	}
 	for _, b := range d.Blueprints {
 		fmt.Fprintf(&text, "\n            %s  %s", b.ID, b.Title)

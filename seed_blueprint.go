@@ -13,11 +13,8 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 		return err
 	}
 	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.organization]
-	id, deleted, err := w.sown(ctx, given)
+	id, err := w.store.OwnBlueprint(ctx, owner.ID, home, given.title)
 	switch {
-	case deleted:
-		w.done.gone++
-		return nil
 	case err == nil:
 		w.done.left++
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:

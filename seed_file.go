@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
-	"regexp"
 	"slices"
 	"unicode/utf8"
 
@@ -145,43 +143,9 @@ func (r *seedReader) email(object map[string]any, path []any, name string, requi
 	return email
 }
 
-var fromEnvironment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
-
-// filled puts the values of environment variables in the place of ${NAME} in all
-// texts of a value.
-func (r *seedReader) filled(value any, path []any) any {
-	switch v := value.(type) {
-	case string:
-		return fromEnvironment.ReplaceAllStringFunc(v, func(match string) string {
-			name := match[2 : len(match)-1]
-			text, known := r.lookup(name)
-			if !known {
-				r.wrong("the environment variable "+name+" is not set", path...)
-			}
-			return text
-		})
-	case []any:
-		out := make([]any, len(v))
-		for i := range v {
-			out[i] = r.filled(v[i], append(slices.Clone(path), i))
-		}
-		return out
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			out[name] = r.filled(v[name], append(slices.Clone(path), name))
-		}
-		return out
-	}
-	return value
-}
-
 // filledText is filled for a member that is a text.
 func (r *seedReader) filledText(object map[string]any, path []any, name string) string {
 	text := r.text(object, path, name, false, 4096)
 	filled, _ := r.filled(text, append(slices.Clone(path), name)).(string)
 	return filled
 }
-
-// environment is the lookup of the real environment.
-func environment(name string) (string, bool) { return os.LookupEnv(name) }

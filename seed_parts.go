@@ -113,7 +113,10 @@ func (r *seedReader) readConnection(value any, path []any) {
 		r.refer(c.owner, name, path) // to one that stands before it
 		return anyConnection
 	}).(map[string]any)
-	if checked, _ = r.filled(checked, at).(map[string]any); len(r.issues) == before {
+	plain := checked
+	checked, _ = r.filled(checked, at).(map[string]any)
+	r.checkVariables(c.kind, plain, at)
+	if len(r.issues) == before {
 		c.config, _ = r.filled(c.config, at).(map[string]any)
 		config, _, _ := blueprint.MergeConnection(blueprint.ConnectionType(c.kind), nil, checked)
 		for _, issue := range blueprint.CheckConnection(blueprint.ConnectionType(c.kind), config) {
@@ -170,10 +173,7 @@ func (r *seedReader) fillTrigger(trigger any, path []any) {
 	config, _ := object["config"].(map[string]any)
 	for _, name := range blueprint.SecretTriggerConfig {
 		if text, ok := config[name].(string); ok && text != "" {
-			config[name] = r.filled(text, append(slices.Clone(path), name))
-			if config[name] == "" { // which would let everybody in
-				r.wrong("the environment variable is empty", append(slices.Clone(path), name)...)
-			}
+			config[name] = r.filled(text, append(slices.Clone(path), name)) // none is empty, which would let everybody in
 		}
 	}
 }

@@ -74,7 +74,7 @@ func seedCases() []seedCase {
 		{"connection for a text", "method: GET", "method: {$connection: shop}", "config.method"},
 		{"connection named later", "connections:", "connections:\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: later}}}}", `no connection "later"`},
 		{"connection of a connection", "blueprints:", "  - {name: service, type: oauth2, config: {flow: client_credentials, tokenUrl: 'https://in.example/t', clientId: c, clientSecret: s}}\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: service}}}}\nblueprints:", ""},
-		{"empty secret of the environment", "${HOOK}", "${EMPTY}", "triggers[0].config.secret: the environment variable is empty"},
+		{"empty secret of the environment", "${HOOK}", "${EMPTY}", "triggers[0].config.secret: the environment variable EMPTY is set, but empty"},
 		{"open on purpose", `"${HOOK}"`, `""`, ""},
 		{"user without a name", "{email: grace@example.org, name: Grace}", "{email: grace@example.org}", ""},
 		{"empty owner", "owner: grace@example.org", "owner: ''", "owner: is no email address"},

@@ -128,7 +128,6 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
-	s.link = s.newOpenLink()
 	if s.fakes, err = s.newFakes(); err != nil {
 		return nil, err
 	}
@@ -163,6 +162,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
+	s.link = s.newOpenLink()
 	if err = s.receiveMail(); err != nil {
 		return nil, err
 	}

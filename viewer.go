@@ -21,8 +21,7 @@ import (
 // database in memory, and neither an engine nor triggers: there is nothing in it
 // that could run anything.
 type viewer struct {
-	server *server   // without what runs
-	link   *openLink // to the run
+	server *server // without what runs; its link leads to the run
 }
 
 // viewerEmail is who looks at the run.
@@ -52,21 +51,12 @@ func newViewer(ctx context.Context, address string, f *runfile.File, log io.Writ
 		return nil, err
 	}
 	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: clock.Real{}, IDs: source, Sealer: sealer})
-	password := source.Token(43) // nobody else knows it
-	v := &viewer{server: s, link: &openLink{
-		server: s, token: source.Token(43), to: "/runs/" + f.Run.ID, again: "Run blueprintd open again for another one.",
-		signIn: func(r *http.Request) (string, error) {
-			session, _, err := s.accounts.SignIn(r.Context(), viewerEmail, password, blueprint.Visitor{Agent: agentOf(r)})
-			return session, err
-		},
-	}}
+	v := &viewer{server: s}
 	user, err := s.store.CreateUser(ctx, viewerEmail, "Viewer")
 	if err != nil {
 		return nil, err
 	}
-	if err := s.accounts.SetPassword(ctx, user.ID, password); err != nil {
-		return nil, err
-	}
+	s.link = &openLink{server: s, userID: user.ID, token: source.Token(openLength), to: "/runs/" + f.Run.ID, again: "It works once; run blueprintd open again for another one."}
 	row, err := s.store.ImportRun(ctx, blueprint.Principal{UserID: user.ID}, importedRun(f))
 	if err != nil {
 		return nil, err
@@ -107,7 +97,7 @@ func (v *viewer) run(ctx context.Context, ready func(url string) error) (err err
 	serving := s.newHTTP(v.routes())
 	ended := make(chan error, 1)
 	go func() { ended <- serving.Serve(s.listener) }()
-	err = ready(v.link.url())
+	err = ready(s.link.url())
 	if err == nil {
 		select {
 		case <-ctx.Done():
@@ -133,7 +123,7 @@ func (v *viewer) run(ctx context.Context, ready func(url string) error) (err err
 // routes is all that is answered.
 func (v *viewer) routes() http.Handler {
 	mux := http.NewServeMux()
-	v.link.mount(mux)
+	v.server.mountLink(mux)
 	mux.HandleFunc("/", v.server.page)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if v.server.dashboard.Serves(r) {

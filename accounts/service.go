@@ -26,6 +26,8 @@ type Store interface {
 
 	// BeginSession makes a session if the password is still the one of the hash.
 	BeginSession(ctx context.Context, userID, hash, token, agent string) (blueprint.Session, error)
+	// OpenSession makes a session without a password.
+	OpenSession(ctx context.Context, userID, token, agent string) (blueprint.Session, error)
 
 	SetupLink(ctx context.Context, token string) (blueprint.SetupLink, error)
 	CreateSetupLink(ctx context.Context, userID, token string) error

@@ -81,7 +81,7 @@ func RedactConnection(kind ConnectionType, config map[string]any) map[string]any
 	if out == nil {
 		return map[string]any{}
 	}
-	for _, path := range secretPaths(kind, config) {
+	for _, path := range ConnectionSecretPaths(kind, config) {
 		if len(path) == 1 {
 			out[path[0]] = nil
 			continue
@@ -93,16 +93,27 @@ func RedactConnection(kind ConnectionType, config map[string]any) map[string]any
 	return out
 }
 
-// ConnectionSecrets gives the secret values that a config holds, and what they
-// are sent as.
+// leastRest is how many bytes are a secret behind the word that says of what kind
+// it is; fewer may be a word, too.
+const leastRest = 8
+
+// ConnectionSecrets gives the secret values that a config holds, what they are
+// sent as, and of headers what stands behind their first word.
 func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []string) {
-	for _, path := range secretPaths(kind, config) {
+	for _, path := range ConnectionSecretPaths(kind, config) {
 		if text, ok := valueAt(config, path).(string); ok {
 			values = append(values, text)
 		}
 	}
 	shaped := slices.ContainsFunc(connectionShapes[kind], func(f configField) bool { return f.name == "auth" })
-	if auth, _ := config["auth"].(map[string]any); shaped && auth["type"] == "basic" {
+	auth, _ := config["auth"].(map[string]any)
+	if value, _ := auth["value"].(string); shaped && auth["type"] == "header" {
+		_, rest, _ := strings.Cut(value, " ") // behind Token, ApiKey and their like
+		if rest = strings.TrimSpace(rest); len(rest) >= leastRest {
+			values = append(values, rest)
+		}
+	}
+	if shaped && auth["type"] == "basic" {
 		name, _ := auth["username"].(string)
 		password, _ := auth["password"].(string)
 		if name != "" && password != "" { // as it is sent
@@ -112,9 +123,9 @@ func ConnectionSecrets(kind ConnectionType, config map[string]any) (values []str
 	return values
 }
 
-// secretPaths says where a config holds secrets: a key, or "auth" and a key of
-// it.
-func secretPaths(kind ConnectionType, config map[string]any) (paths [][]string) {
+// ConnectionSecretPaths says where a config holds secrets: a key, or "auth" and a
+// key of it. The config need not be right.
+func ConnectionSecretPaths(kind ConnectionType, config map[string]any) (paths [][]string) {
 	for _, f := range connectionShapes[kind] {
 		switch {
 		case f.secret && config[f.name] != nil:

@@ -173,6 +173,8 @@ func TestRedactConnection(t *testing.T) {
 		{"http", `{"auth":{"type":"basic","username":"u","password":"p"},"hosts":[]}`, `{"auth":{"type":"basic","username":"u","password":null},"hosts":[]}`, []string{"p", "dTpw"}},
 		{"http", `{"auth":{"type":"query","name":"n","value":"v"}}`, `{"auth":{"type":"query","name":"n","value":null}}`, []string{"v"}},
 		{"http", `{"auth":{"type":"header","name":"n","value":"v"}}`, `{"auth":{"type":"header","name":"n","value":null}}`, []string{"v"}},
+		{"http", `{"auth":{"type":"header","name":"n","value":"Token 12345678"}}`, `{"auth":{"type":"header","name":"n","value":null}}`, []string{"Token 12345678", "12345678"}},
+		{"http", `{"auth":{"type":"header","name":"n","value":"Token 1234567"}}`, `{"auth":{"type":"header","name":"n","value":null}}`, []string{"Token 1234567"}},
 		{"mcp-server", `{"auth":{"type":"bearer","token":"t"}}`, `{"auth":{"type":"bearer","token":null}}`, []string{"t"}},
 		{"mcp-server", `{"auth":{"type":"none"}}`, `{"auth":{"type":"none"}}`, nil},
 		{"smtp", `{"username":"u","password":"p"}`, `{"username":"u","password":null}`, []string{"p"}},

@@ -42,7 +42,7 @@ func MergeConnection(kind ConnectionType, before, change map[string]any) (config
 	if len(where) == 0 {
 		return config, false, nil
 	}
-	for _, path := range secretPaths(kind, config) {
+	for _, path := range ConnectionSecretPaths(kind, config) {
 		if valueAt(change, path) != nil {
 			continue
 		}
@@ -114,5 +114,5 @@ func WholeConnection(kind ConnectionType, config, change map[string]any) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(secretPaths(kind, config), func(path []string) bool { return valueAt(change, path) == nil })
+	return !slices.ContainsFunc(ConnectionSecretPaths(kind, config), func(path []string) bool { return valueAt(change, path) == nil })
 }

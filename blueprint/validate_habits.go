@@ -152,9 +152,13 @@ func (v *validator) secrets(i int, node *Node) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(node.Config)) {
 		plainSecrets([]any{key}, key, node.Config[key], untouched, func(path []any, what string, spot Spot) {
+			hint := "use {{name}} of a secret variable, or a connection"
+			if node.Type == "code" && key == "source" { // where templates mean nothing
+				hint = "use variables.name of a secret variable"
+			}
 			v.add(Issue{
 				Path: append([]any{"nodes", i, "config"}, path...), NodeID: node.ID, Severity: SeverityWarning, Spot: spot,
-				Message: "looks like " + what + " in plain text: use {{name}} of a secret variable, or a connection",
+				Message: "looks like " + what + " in plain text: " + hint,
 			})
 		})
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,12 +29,13 @@ func (e *Engine) drive(r *run) {
 
 // driveHere is drive for a caller who waits for the run: it does not start a
 // goroutine for what takes less time than that. From the first node on that may
-// take longer, or a fork, another goroutine drives the run.
+// take longer, a fork, or once the run is durable, another goroutine drives it:
+// its caller may have the answer already, and its next commit is tried for ever.
 func (e *Engine) driveHere(r *run) {
 	defer crash()
 	for watch := metrics.Begin(); ; {
 		attempts := e.begin(r)
-		if len(attempts) > 1 || len(attempts) == 1 && (!attempts[0].node.quick || watch.Elapsed() > moment) {
+		if r.isDurable() || len(attempts) > 1 || len(attempts) == 1 && (!attempts[0].node.quick || watch.Elapsed() > moment) {
 			go e.driveOn(r, attempts)
 			return
 		}
@@ -54,13 +56,19 @@ const moment = 2 * time.Millisecond
 
 // crash ends the process after a panic, as a panic in a goroutine of the engine
 // does: whoever called may be one of net/http's, which go on after one, with a run
-// whose locks nobody gives back.
+// or a database whose locks nobody gives back.
 func crash() {
 	if reason := recover(); reason != nil {
 		stack := debug.Stack()
 		go panic(fmt.Sprintf("%v\n\n%s", reason, stack))
 		select {}
 	}
+}
+
+func (r *run) isDurable() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.durable
 }
 
 // begin starts the nodes of a run that may start now.
@@ -128,7 +136,7 @@ func (r *run) take() []*attempt {
 // try makes one attempt of a node and records what came of it. It gives false
 // when the run cannot go on in this process.
 func (e *Engine) try(r *run, a *attempt) bool {
-	if a.node.effect != blueprint.EffectPure && !planted.Is(planted.JournalAfterAct) {
+	if (a.node.effect != blueprint.EffectPure || r.unsure(a)) && !planted.Is(planted.JournalAfterAct) {
 		// What led here, and that it is about to happen, must be on the disk first.
 		if r.flush() != nil {
 			return false
@@ -164,6 +172,17 @@ func (e *Engine) try(r *run, a *attempt) bool {
 	}
 	handle.respond(r.masked(respond))
 	return true
+}
+
+// unsure tells whether a node may reach the outside, whatever its blueprint calls
+// it, while what the run was made of may be out of date: the disk says.
+func (r *run) unsure(a *attempt) bool {
+	if a.node.kind == nil || cmp.Or(a.node.kind.Effect, blueprint.EffectIdempotent) == blueprint.EffectPure {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ledger.generation != 0 && !r.durable
 }
 
 // leave gives back a unit of a run; the last one brings it to rest.

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"blueprintd/blueprint"
 	"blueprintd/engine"
 )
 
@@ -52,4 +53,26 @@ func TestCallerIsNotKept(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Whoever has the answer of a respond node is not kept by what comes behind it,
+// not even when the disk fails.
+func TestAnsweredCallerIsNotKept(t *testing.T) {
+	test(t, func(w *world) {
+		stuck := make(chan struct{})
+		w.journal.setFault(func(_ int, c *blueprint.JournalCommit) error {
+			if c.Row.Status.Terminal() {
+				<-stuck
+			}
+			return nil
+		})
+		begun := make(chan *engine.Handle)
+		go func() { begun <- w.startWith(request(w.define("a respond\nb quick")), engine.AtEnd) }()
+		h := <-begun
+		if !isDone(h.Responded()) || isDone(h.Ended()) {
+			t.Error("the run should have answered, and not ended")
+		}
+		close(stuck)
+		w.wait(h)
+	})
 }

@@ -109,6 +109,7 @@ const (
 // commit writes to the journal. A run that is on the disk already is tried
 // again until it works: its nodes have acted, and there is nobody to tell.
 func (e *Engine) commit(c *blueprint.JournalCommit) error {
+	defer crash()
 	for delay := firstCommitDelay; ; delay = min(2*delay, lastCommitDelay) {
 		err := e.Journal.Commit(context.WithoutCancel(e.ctx), c)
 		if err == nil || c.New || blueprint.CodeOf(err) != blueprint.CodeUnavailable {

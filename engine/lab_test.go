@@ -141,7 +141,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 	})
 	add("respond", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		return blueprint.Result{PassInput: true, Respond: &blueprint.Response{Status: 200, Headers: map[string]string{"x-a": text(task.Config["header"])}, Body: task.Config["body"]}}, nil
-	})
+	}).Quick = true
 	add("wait", blueprint.EffectPure, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		return blueprint.Result{Wait: &blueprint.Wait{Until: task.Now.Add(milliseconds(task.Config["ms"]))}}, nil
 	})

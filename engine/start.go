@@ -25,7 +25,8 @@ const (
 	AtEnd = Urgency(time.Second)
 )
 
-// Start begins a run and returns at once; the handle tells what becomes of it.
+// Start begins a run and returns soon; the handle tells what becomes of it. With
+// AtEnd the caller may have worked on quick nodes, and committed them.
 // Errors: CodeBadRequest when the blueprint has no nodes or the variables do
 // not fit, CodeUnavailable when the engine is stopping or its queue is full,
 // CodeTooManyRequests when the trigger or the user has its share of the queue or

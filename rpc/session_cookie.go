@@ -46,9 +46,14 @@ func (c SessionCookie) set(caller *Caller, token string) {
 
 func (c SessionCookie) clear(caller *Caller) { c.write(caller, "", -1) }
 
-// Keep is set for an answer that no procedure gives.
-func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token string) {
+// Keep has the browser of a request that no procedure answers keep what it does
+// once somebody has signed in: the token of the session, and by what the browser is
+// known, "" for nothing.
+func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token, device string) {
 	http.SetCookie(w, c.of(r, token, int(blueprint.SessionLife/time.Second)))
+	if device != "" {
+		http.SetCookie(w, c.ofDevice(r, device))
+	}
 }
 
 func (c SessionCookie) write(caller *Caller, token string, seconds int) {
@@ -74,11 +79,14 @@ func (c SessionCookie) deviceOf(caller *Caller) string {
 
 // keep lets the browser of a call keep by what it is known, besides its session.
 func (c SessionCookie) keep(caller *Caller, device string) {
-	cookie := http.Cookie{
+	caller.Header.Add("Set-Cookie", c.ofDevice(caller.request, device).String())
+}
+
+func (c SessionCookie) ofDevice(r *http.Request, device string) *http.Cookie {
+	return &http.Cookie{
 		Name: c.device(), Value: device, Path: c.Root, MaxAge: int(blueprint.DeviceLife / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(caller.request),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: c.Secure(r),
 	}
-	caller.Header.Add("Set-Cookie", cookie.String())
 }
 
 func (c SessionCookie) device() string { return c.Name + "_device" }

@@ -15,13 +15,18 @@ const mostAgent = 300
 
 // visitor tells where a call comes from.
 func (c *Caller) visitor() blueprint.Visitor {
+	return blueprint.Visitor{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.request)}
+}
+
+// AgentOf gives what the browser of a request says of itself, as lists show it.
+func AgentOf(r *http.Request) string {
 	agent := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
 			return -1
 		}
 		return r
-	}, strings.ToValidUTF8(c.request.UserAgent(), "")))
-	return blueprint.Visitor{Address: c.from.address, Network: c.from.network, Agent: string(agent[:min(len(agent), mostAgent)])}
+	}, strings.ToValidUTF8(r.UserAgent(), "")))
+	return string(agent[:min(len(agent), mostAgent)])
 }
 
 // origin is where a request comes from. The address is such that one person has

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"strings"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
 )
@@ -21,6 +22,10 @@ type Mistake struct {
 // the bounds of every script. It gives nil when the source can be compiled. Errors
 // are those of Do, but for CodeSyntax.
 func (p *Pool) Check(ctx context.Context, s Script) (*Mistake, error) {
+	if at := strings.IndexByte(s.Source, 0); at >= 0 && len(s.Source) <= MaxSource {
+		line := s.Source[strings.LastIndexByte(s.Source[:at], '\n')+1 : at]
+		return &Mistake{Message: "the source holds a NUL character", Line: 1 + strings.Count(s.Source[:at], "\n"), Column: 1 + utf8.RuneCountInString(line)}, nil
+	}
 	s.compile, s.Values = true, Values{}
 	outcome, err := p.Do(ctx, s)
 	if outcome.mistake != nil {

@@ -36,6 +36,7 @@ func TestCheck(t *testing.T) {
 		{"import x from 'y'", "1:"},
 		{strings.Repeat("[", 100_000), "1:"},
 		{strings.Repeat("x", MaxSource+1), "bad_config"},
+		{"return 1 // ä\n// 𝒳\x00; ]", "2:5: the source holds a NUL character"},
 		{slow.String(), CodeTimeout},
 		{"return 2", ""},
 	} {

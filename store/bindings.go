@@ -43,13 +43,15 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 }
 
 // RecentBinding gives what Binding gave last, or gives now when that is not
-// known, and the generation that it is of. It may have changed since: a run that
-// is made of it must name the generation (see blueprint.StartRequest), and to
-// anything else Binding has to agree, which gives the same pointer when nothing
-// has changed. A generation of 0 says that it is of now.
+// known, and the generation that it is of. What this process has changed, and what
+// it knows others to have changed, is in it; another process may have changed it
+// since: a run that is made of it must name the generation (see
+// blueprint.StartRequest), and to anything else Binding has to agree, which gives
+// the same pointer when nothing has changed. A generation of 0 says that it is of
+// now.
 func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error) {
 	if s.writer.whole == nil && !s.options.Ephemeral {
-		if binding, generation, ok := s.bindings.last(triggerID); ok {
+		if binding, generation, ok := s.bindings.last(triggerID); ok && generation >= s.newest.Load() {
 			return binding, generation, s.usable()
 		}
 	}

@@ -411,6 +411,9 @@ func TestStaleRun(t *testing.T) {
 
 	stale := made(recent())
 	check(t, change(s))
+	if binding, generation, err := s.RecentBinding(ctx, trigger.ID); err != nil || generation != 0 || binding.Trigger.Config["respond"] != "wait" {
+		t.Errorf("what this process has changed is not in %+v of generation %d (%v)", binding, generation, err)
+	}
 	wantStale("a call before it", stale, s.Commit(ctx, stale))
 
 	stale = made(recent())

@@ -64,7 +64,16 @@ func (s *Store) Generation(ctx context.Context) (int64, error) {
 		return s.generation.Load(), nil
 	}
 	generation, err := s.gate.value()
+	if err == nil {
+		s.learn(generation)
+	}
 	return generation, passing(err)
+}
+
+// learn notes a generation that the database has come to.
+func (s *Store) learn(generation int64) {
+	for known := s.newest.Load(); known < generation && !s.newest.CompareAndSwap(known, generation); known = s.newest.Load() {
+	}
 }
 
 // nextGeneration is, in a transaction that changed something, the generation

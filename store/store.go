@@ -87,6 +87,7 @@ type Store struct {
 	readers *readers // nil when ephemeral
 	watch   *session // the gate's own; nil when ephemeral
 	gate    gate
+	newest  atomic.Int64 // generation that is known to be in the database
 
 	ground ground
 

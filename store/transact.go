@@ -84,6 +84,7 @@ func (s *Store) end(b *batch) (err error) {
 		return err
 	}
 	s.leave()
+	s.learn(w.listening.generation) // before anybody is told of a change
 	s.committed(b.bump)
 	s.written.Add(int64(b.written))
 	s.boundLog(b.written)

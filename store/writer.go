@@ -130,8 +130,10 @@ func (s *Store) commitAlone(j *job) bool {
 	j.done = make(chan struct{})
 	s.process([]*job{j})
 	w.mu.Lock()
-	if w.busySince.Equal(since) {
-		w.busySince = time.Time{}
+	if w.busySince.Equal(since) { // nobody has taken a batch since
+		if w.busySince = (time.Time{}); len(w.queue) > 0 {
+			w.busySince = clock.Real{}.Now()
+		}
 	}
 	w.mu.Unlock()
 	return true

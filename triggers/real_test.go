@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ type server struct {
 	user     blueprint.Principal
 	gate     chan struct{} // what a node of type gate waits for
 	begun    chan struct{} // one for each gate that was reached
+	touched  atomic.Int64  // how often a node of type touch reached the outside
 	stop     func()
 }
 
@@ -134,7 +136,8 @@ func (s *server) advance(to time.Time) {
 
 // catalogue has a few node types: pass hands its input on, respond answers,
 // fail fails, gate waits for s.gate, human pauses the run, custom.ping and
-// custom.pong raise the events of these names.
+// custom.pong raise the events of these names, touch reaches the outside, though
+// blueprints call it pure.
 func (s *server) catalogue() blueprint.Catalogue {
 	kind := func(name string, run func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error)) *blueprint.NodeType {
 		return &blueprint.NodeType{Type: name, Title: name, Effect: blueprint.EffectPure, Run: run, Schema: map[string]any{"type": "object"}}
@@ -171,6 +174,10 @@ func (s *server) catalogue() blueprint.Catalogue {
 		kind("human", func(context.Context, *blueprint.Task) (blueprint.Result, error) {
 			return blueprint.Result{Await: &blueprint.Await{Kind: blueprint.AwaitHuman, Prompt: "?"}}, nil
 		}),
+		acting(kind("touch", func(context.Context, *blueprint.Task) (blueprint.Result, error) {
+			s.touched.Add(1)
+			return blueprint.Result{PassInput: true}, nil
+		})),
 		acting(kind("custom.ping", raise)),
 		acting(kind("custom.pong", raise)),
 	} {
@@ -192,7 +199,11 @@ func (s *server) trigger(kind blueprint.TriggerType, config map[string]any, node
 	s.t.Helper()
 	list := []any{}
 	for i, name := range nodes {
-		list = append(list, map[string]any{"id": nodeID(i, name), "type": name, "title": name, "config": map[string]any{"body": "hello"}})
+		node := map[string]any{"id": nodeID(i, name), "type": name, "title": name, "config": map[string]any{"body": "hello"}}
+		if name == "touch" {
+			node["effect"] = "pure"
+		}
+		list = append(list, node)
 	}
 	made, err := s.store.CreateBlueprint(s.t.Context(), s.user, blueprint.NewBlueprint{Title: "test", Map: map[string]any{"nodes": list}})
 	if err != nil {

@@ -68,7 +68,8 @@ type Store interface {
 
 // Runner starts runs.
 type Runner interface {
-	// Start begins a run, fills in the request's firing and returns at once.
+	// Start begins a run, fills in the request's firing and returns, at the latest
+	// when the caller would have to wait for a node.
 	// The run is durable within patience, or earlier; 0 is before its first
 	// node starts. CodeBadRequest says that the blueprint cannot run so,
 	// CodeUnavailable that it can later.
