@@ -5,9 +5,12 @@ import (
 	"runtime/debug"
 )
 
-// ballastSize is how much garbage may gather before it is collected, besides
-// as much as is alive.
-const ballastSize = 32 << 20
+// ballastSize is how much garbage may gather before it is collected, besides as
+// much as is alive; ballastPiece is what it is made of.
+const (
+	ballastSize  = 32 << 20
+	ballastPiece = 1 << 20
+)
 
 // memoryGoal is how much memory the collector tries to do with: close to it, it
 // works more often instead of letting garbage gather. What the server
@@ -29,12 +32,19 @@ func limitMemory() {
 // touched, so it is an address range and no more; beside much that is alive it
 // makes no difference. Whoever sets GOGC decides alone.
 //
+// It comes in pieces, for the runtime clears, and so touches, whatever begins in
+// memory that was used before: that is at most one of them.
+//
 // The caller keeps it alive as long as it serves.
-func ballast() []byte {
+func ballast() [][]byte {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
-	return make([]byte, ballastSize)
+	pieces := make([][]byte, ballastSize/ballastPiece)
+	for i := range pieces {
+		pieces[i] = make([]byte, ballastPiece)
+	}
+	return pieces
 }
 
 // manyRecovered is how many runs, taken up one by one at the start, leave so

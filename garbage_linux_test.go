@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"testing"
+
+	"blueprintd/harness"
+)
+
+// The ballast takes no memory, also where a part of the heap was used before.
+func TestBallastIsNotTouched(t *testing.T) {
+	t.Setenv("GOGC", "")
+	used := make([][]byte, 64)
+	for i := range used {
+		used[i] = make([]byte, 100<<10)
+		clear(used[i])
+	}
+	runtime.KeepAlive(used)
+	runtime.GC()
+	before, _, err := harness.Memory(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pieces := ballast()
+	after, _, err := harness.Memory(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if grown := after - before; grown > ballastSize/2 {
+		t.Errorf("the process takes %d bytes more with a ballast of %d", grown, ballastSize)
+	}
+	runtime.KeepAlive(pieces)
+}
