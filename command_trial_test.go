@@ -39,22 +39,16 @@ func testsIn(folder string, out *heardBuffer) *trials {
 	return &trials{names: []string{folder}, jobs: 2, only: regexp.MustCompile(""), out: out, errors: out, scripts: sandbox.New(sandbox.Options{})}
 }
 
-// Watching runs the tests again when a file changes, and not before.
-func TestWatchRunsTestsAgain(t *testing.T) {
-	folder := t.TempDir()
-	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: one}}\n")
-	write("a.test.yaml", "blueprint: a.blueprint.yaml\ntests:\n  - name: a\n    expect: {status: completed, output: {text: one}}\n")
+// watching watches the tests of a file or a folder while f goes on, which is given
+// what has been said since it last asked, some seconds later.
+func watching(t *testing.T, path string, f func(t *testing.T, later func() string)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		out := &heardBuffer{}
 		ended := make(chan error, 1)
 		ticking := clock.NewVirtual(virtualStart)
-		go func() { ended <- testsIn(folder, out).watchBy(ctx, ticking) }()
+		go func() { ended <- testsIn(path, out).watchBy(ctx, ticking) }()
 		later := func() string {
 			synctest.Wait()
 			for range 4 {
@@ -65,6 +59,25 @@ func TestWatchRunsTestsAgain(t *testing.T) {
 			}
 			return out.take()
 		}
+		f(t, later)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Watching runs the tests again when a file changes, and not before.
+func TestWatchRunsTestsAgain(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: one}}\n")
+	write("a.test.yaml", "blueprint: a.blueprint.yaml\ntests:\n  - name: a\n    expect: {status: completed, output: {text: one}}\n")
+	watching(t, folder, func(t *testing.T, later func() string) {
 		if got := later(); !strings.Contains(got, "1 passed") || strings.Count(got, "waiting for changes") != 1 {
 			t.Errorf("at first: %s", got)
 		}
@@ -74,10 +87,6 @@ func TestWatchRunsTestsAgain(t *testing.T) {
 		write("a.blueprint.yaml", "title: A\nblueprint_map:\n  nodes:\n    - {id: a, type: template, title: A, config: {text: other}}\n")
 		if got := later(); !strings.Contains(got, `expected "one", got "other"`) || !strings.Contains(got, "1 failed") {
 			t.Errorf("after a change: %s", got)
-		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
 		}
 	})
 }

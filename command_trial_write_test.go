@@ -6,9 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
-
-	"blueprintd/clock"
 )
 
 // trialFolder makes a folder of a blueprint in b/ and a test of it in t/, which
@@ -97,22 +94,7 @@ func TestAWrittenFileKeepsItsMode(t *testing.T) {
 func TestWatchSeesWhatTestsName(t *testing.T) {
 	folder, write := trialFolder(t)
 	path := filepath.Join(folder, "t", "a.test.yaml")
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		out := &heardBuffer{}
-		ended := make(chan error, 1)
-		ticking := clock.NewVirtual(virtualStart)
-		go func() { ended <- testsIn(path, out).watchBy(ctx, ticking) }()
-		later := func() string {
-			synctest.Wait()
-			for range 4 {
-				if err := ticking.Advance(ctx, ticking.Now().Add(1e9)); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-			}
-			return out.take()
-		}
+	watching(t, path, func(t *testing.T, later func() string) {
 		if got := later(); !strings.Contains(got, `expected "two", got "one"`) || strings.Count(got, "waiting for changes") != 1 {
 			t.Errorf("at first: %s", got)
 		}
@@ -125,10 +107,6 @@ func TestWatchSeesWhatTestsName(t *testing.T) {
 		}
 		if got := later(); !strings.Contains(got, path+" cannot be read") || !strings.Contains(got, "hint: check the path") {
 			t.Errorf("without the file: %s", got)
-		}
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -146,7 +146,7 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if ahead(r) {
-		http.Error(w, "This address signs in who visits it: it cannot be fetched ahead.", http.StatusServiceUnavailable)
+		http.Error(w, "This address signs in who visits it: it cannot be fetched ahead.", blueprint.CodeUnavailable.HTTPStatus())
 		return
 	}
 	cookie := s.sessionCookie()
@@ -163,7 +163,7 @@ func (l *openLink) visit(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Err() == nil {
 			s.options.logger.Warn("nobody could be signed in by the address", "error", err)
 		}
-		http.Error(w, "Nobody can be signed in at this moment; try the same address again.", http.StatusServiceUnavailable)
+		http.Error(w, "Nobody can be signed in at this moment; try the same address again.", blueprint.CodeUnavailable.HTTPStatus())
 	}
 }
 

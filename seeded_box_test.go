@@ -53,9 +53,7 @@ func (r *recorded) playInABox(smtpAddr string) {
 // TestSeededBox: what goes to made-up services, what they answer, and mail that
 // comes, is the same from one server to the next, byte for byte.
 func TestSeededBox(t *testing.T) {
-	var first []string
-	for i := range *seededTimes {
-		t.Setenv("GOMAXPROCS", []string{"8", "1", "2"}[i%3])
+	first := sameEachTime(t, 90, func() []string {
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
@@ -65,15 +63,8 @@ func TestSeededBox(t *testing.T) {
 		r := &recorded{process: p}
 		r.playInABox(free.Addr().String())
 		p.stop()
-		if first == nil {
-			first = r.out
-			continue
-		}
-		sameAnswers(t, i, first, r.out)
-	}
-	if len(first) < 90 {
-		t.Errorf("only %d answers", len(first))
-	}
+		return r.out
+	})
 	for _, kind := range []string{"ai-prompt", "mcp-tool", "send-slack", "send-email", "http-request"} {
 		if !strings.Contains(strings.Join(first, "\n"), `"nodeType":"`+kind+`"`) {
 			t.Errorf("nothing went out from %s", kind)
