@@ -166,6 +166,13 @@ type Execution struct {
 	Telemetry         Telemetry
 }
 
+// Ending is what came of a run: how it stands, its output, and why it failed.
+type Ending struct {
+	Status  Status
+	Output  any // null for one that has not completed
+	Failure *RunError
+}
+
 // RunError is result.error: which node stopped the run, and why. NodeID is ""
 // when it was no node's doing, as with a cancelled run.
 type RunError struct {

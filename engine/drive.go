@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"blueprintd/blueprint"
@@ -276,17 +275,16 @@ func (e *Engine) giveBack(r *run) {
 	e.unload(r)
 }
 
-// outcome gives the run's record as it stands, made when it is first asked for.
-// r.mu is held.
-func (r *run) outcome() func() *blueprint.Execution {
+// outcome gives the run as it stands. r.mu is held.
+func (r *run) outcome() standing {
 	if r.handle == nil {
 		return nil
 	}
-	account, row := r.final, r.row
+	account := r.final
 	if account == nil {
 		account = r.account().mask(r.masker.Load())
 	}
-	return sync.OnceValue(func() *blueprint.Execution { return account.expand(&row) })
+	return &rested{account, r.row}
 }
 
 // evict drops the run from memory. r.mu is held.

@@ -19,7 +19,7 @@ type Handle struct {
 	refusal  error
 
 	rested  chan struct{} // closed once there is nothing to wait for any more
-	outcome func() *blueprint.Execution
+	outcome standing
 	failure error
 
 	responded chan struct{}
@@ -43,7 +43,7 @@ func (h *Handle) accept(refusal error) {
 
 // rest gives the run's record: it ended, paused, or was put down by a server
 // that stops.
-func (h *Handle) rest(outcome func() *blueprint.Execution) {
+func (h *Handle) rest(outcome standing) {
 	h.accept(nil)
 	h.end(outcome, nil)
 }
@@ -56,15 +56,15 @@ func (h *Handle) refuse(err error) {
 }
 
 // tell ends the handle with a record or the reason why there is none.
-func (h *Handle) tell(outcome *blueprint.Execution, err error) {
+func (h *Handle) tell(execution *blueprint.Execution, err error) {
 	if err != nil {
 		h.refuse(err)
 		return
 	}
-	h.rest(func() *blueprint.Execution { return outcome })
+	h.rest(viewed{execution})
 }
 
-func (h *Handle) end(outcome func() *blueprint.Execution, failure error) {
+func (h *Handle) end(outcome standing, failure error) {
 	if h != nil {
 		h.restOnce.Do(func() {
 			h.outcome, h.failure = outcome, failure
@@ -99,12 +99,26 @@ func (h *Handle) Accepted(ctx context.Context) error {
 // Accepted, and those of a disk that fails later. When ctx ends first, the run
 // goes on and Wait gives ctx's error.
 func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
+	outcome, err := h.wait(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return outcome.whole(), nil
+}
+
+// Ending is Wait for who only asks what came of the run, and not how.
+func (h *Handle) Ending(ctx context.Context) (blueprint.Ending, error) {
+	outcome, err := h.wait(ctx)
+	if err != nil {
+		return blueprint.Ending{}, err
+	}
+	return outcome.ending(), nil
+}
+
+func (h *Handle) wait(ctx context.Context) (standing, error) {
 	select {
 	case <-h.rested:
-		if h.failure != nil {
-			return nil, h.failure
-		}
-		return h.outcome(), nil
+		return h.outcome, h.failure
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

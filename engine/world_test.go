@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -227,6 +228,11 @@ func (w *world) wait(h *engine.Handle) *blueprint.Execution {
 	x, err := h.Wait(w.Context())
 	if err != nil {
 		w.Fatal(err)
+	}
+	// Who asks for the end alone is told the same.
+	want := blueprint.Ending{Status: x.Status, Output: x.Output, Failure: x.Failure}
+	if ending, err := h.Ending(w.Context()); err != nil || !reflect.DeepEqual(ending, want) {
+		w.Errorf("the ending is %+v, %v; the record says %+v", ending, err, want)
 	}
 	return x
 }

@@ -56,23 +56,23 @@ func (t *Service) await(ctx context.Context, run Run) {
 // respond node says, or with the run's end. A run that paused or takes too
 // long goes on without its caller, as does one whose caller leaves.
 func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing) {
-	var execution *blueprint.Execution
+	var ending blueprint.Ending
 	select {
 	case <-run.Ended():
-		execution, _ = run.Wait(context.Background())
+		ending, _ = run.Ending(context.Background())
 	default:
 	}
 	response := run.Response() // comes before the end
 	switch {
 	case response != nil:
 		writeResponse(w, response)
-	case execution == nil || !execution.Status.Terminal():
+	case !ending.Status.Terminal():
 		writeFired(w, http.StatusAccepted, *firing.ExecutionID, firing.ID)
-	case execution.Status == blueprint.StatusCompleted:
-		writeJSON(w, http.StatusOK, execution.Output)
+	case ending.Status == blueprint.StatusCompleted:
+		writeJSON(w, http.StatusOK, ending.Output)
 	default:
 		answer := errorAnswer{ExecutionID: *firing.ExecutionID, FiringID: firing.ID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}}
-		if f := execution.Failure; f != nil {
+		if f := ending.Failure; f != nil {
 			answer.Error.Message, answer.Error.NodeID = f.Message, f.NodeID
 			if f.Code != "" {
 				answer.Error.Code = f.Code

@@ -359,6 +359,14 @@ func (r *fakeRun) Wait(ctx context.Context) (*blueprint.Execution, error) {
 	return r.execution, r.err
 }
 
+func (r *fakeRun) Ending(ctx context.Context) (blueprint.Ending, error) {
+	execution, err := r.Wait(ctx)
+	if execution == nil {
+		return blueprint.Ending{}, err
+	}
+	return blueprint.Ending{Status: execution.Status, Output: execution.Output, Failure: execution.Failure}, err
+}
+
 func (r *fakeRun) Ended() <-chan struct{} {
 	c := make(chan struct{})
 	if !r.never {
