@@ -6,10 +6,18 @@ import (
 	"blueprintd/blueprint"
 )
 
-const (
-	listedExecution = "SELECT " + executionColumns + ", e.record FROM executions e "
-	newestFirst     = " ORDER BY e.created_at DESC, e.id DESC LIMIT ?2 OFFSET ?3"
-)
+const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
+
+// pageWithRecords gives a page of runs with their records. Which they are is found
+// without these: those of the runs before it would be read, sorted and thrown away.
+func pageWithRecords(where string) string {
+	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
+}
+
+// onPage gives the runs of a page of ?2 after ?3.
+func onPage(where string) string {
+	return "SELECT e.seq FROM executions e " + where + newestFirst + " LIMIT ?2 OFFSET ?3"
+}
 
 // ExecutionLogs lists the runs of a blueprint, newest first, each with its
 // record when it has ended: all of them to who can manage it, their own to who
@@ -25,7 +33,7 @@ func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal
 		if granted.access < blueprint.AccessManage {
 			where, args = where+" AND e.user_id = ?4", append(args, principal.UserID)
 		}
-		list, err = listExecutions(q, listedExecution+where+newestFirst, args)
+		list, err = listExecutions(q, pageWithRecords(where), args)
 		return err
 	})
 	return list, err
@@ -39,7 +47,7 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 	defer wrap(&err, "recent executions for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
 		if organizationID == nil {
-			list, err = listExecutions(q, listedExecution+mine+newestFirst, []any{principal.UserID, limit, offset})
+			list, err = listExecutions(q, pageWithRecords(mine), []any{principal.UserID, limit, offset})
 			return err
 		}
 		member, err := isMember(q, principal, *organizationID)
@@ -51,7 +59,7 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 		}
 		const where = `WHERE e.organization_id = ?1
 			AND (e.user_id = ?4 OR EXISTS (SELECT 1 FROM blueprints b WHERE b.id = e.blueprint_id AND b.deleted_at IS NULL))`
-		list, err = listExecutions(q, listedExecution+where+newestFirst, []any{*organizationID, limit, offset, principal.UserID})
+		list, err = listExecutions(q, pageWithRecords(where), []any{*organizationID, limit, offset, principal.UserID})
 		return err
 	})
 	return list, err

@@ -280,8 +280,8 @@ func TestListingPlans(t *testing.T) {
 		query string
 		args  []any
 	}{
-		"recent":       {listedExecution + mine + newestFirst, []any{"x", 1, 0}},
-		"logs":         {listedExecution + "WHERE e.blueprint_id = ?1" + newestFirst, []any{"x", 1, 0}},
+		"recent":       {pageWithRecords(mine), []any{"x", 1, 0}},
+		"logs":         {onPage("WHERE e.blueprint_id = ?1"), []any{"x", 1, 0}},
 		"own":          {"SELECT b.id FROM blueprints b WHERE b.deleted_at IS NULL AND " + listed[blueprint.ScopeOwn] + " ORDER BY b.created_at DESC, b.id DESC", []any{"x"}},
 		"own runs":     {runsOfUser, []any{"x", 0, 9, 9, 5}},
 		"its runs":     {runsOfOrganization, []any{"x", 0, 9, 9, 5}},

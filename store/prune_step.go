@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"blueprintd/blueprint"
@@ -104,15 +105,21 @@ func (p *pruner) pruneFirings(ctx context.Context) error {
 	return nil
 }
 
+// errFull ends the search for rows of which a step has enough.
+var errFull = errors.New("store: the step is full")
+
 // firingStep removes some rows of the ledger after from. It gives where to go
 // on, whether there may be more, and how many it removed.
 func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds) (next int64, more bool, removed int, err error) {
 	next = from
 	var rows []int64
-	seen, young := 0, false
+	seen, young, full, most := 0, false, false, p.rows()
 	args := []any{from, int64(bounds.before), bounds.upTo, int64(bounds.dead), pruneRows, bounds.started}
 	err = p.read(ctx, func(q *session) error {
-		return q.each(nextFirings, args, func(scan func(...any) error) error {
+		err := q.each(nextFirings, args, func(scan func(...any) error) error {
+			if len(rows) == most {
+				return errFull
+			}
 			var received blueprint.Time
 			var may bool
 			if err := scan(&next, &received, &may); err != nil {
@@ -124,6 +131,10 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 			young = received >= bounds.before && next > bounds.upTo
 			return nil
 		})
+		if full = errors.Is(err, errFull); full {
+			return nil
+		}
+		return err
 	})
 	if err == nil {
 		err = p.remove(ctx, "DELETE FROM firings WHERE seq = ?", rows)
@@ -133,7 +144,7 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	}
 	// Rows are in the order of time but for a clock that was set: a step that
 	// ends among young rows and removed nothing was the last.
-	return next, seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
+	return next, full || seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
 }
 
 const (
