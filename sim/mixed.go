@@ -28,26 +28,27 @@ func (h *history) mixed(m *model, x *blueprint.Execution, s *blueprint.Step, can
 		return blamed(x, s)
 	}
 	for _, place := range h.places(s.NodeID) {
-		var f *fate
-		if n.body == nil {
-			f = m.alone(n, place, s.Input)
-		} else {
-			f = &fate{place: place, status: blueprint.StepFailed, vague: true, attempt: s.Attempt}
+		fates := []*fate{{place: place, status: blueprint.StepFailed, vague: true, attempt: s.Attempt}}
+		if n.body == nil { // with nothing of a budget spent before it, or all
+			fates = []*fate{m.alone(n, place, s.Input, 0), m.alone(n, place, s.Input, m.spent)}
 		}
-		if failed && plausible(m, h, x, s, f, cancelled) || !failed && f.status == s.Status && f.attempt == s.Attempt && same(f.output, s.Output) {
-			return true
+		for _, f := range fates {
+			if failed && plausible(m, h, x, s, f, cancelled) || !failed && f.status == s.Status && f.attempt == s.Attempt && same(f.output, s.Output) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// alone works out what becomes of a node at a place with an input. Budgets are
-// left as they are.
-func (m *model) alone(n *node, place string, input any) *fate {
+// alone works out what becomes of a node at a place with an input, once so much
+// of a budget is spent. The budget is left as it is.
+func (m *model) alone(n *node, place string, input any, spent int64) *fate {
 	w := &walk{graph: &graph{nodes: []node{*n}}, place: strings.TrimSuffix(place, n.ID), fates: []fate{{place: place, begun: true, input: input}}}
-	spent := m.spent
-	m.attempts(w, 0)
+	all := m.spent
 	m.spent = spent
+	m.attempts(w, 0)
+	m.spent = all
 	return &w.fates[0]
 }
 

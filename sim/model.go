@@ -167,7 +167,7 @@ func (m *model) through(g *graph, address, place string, input any) *walk {
 		f.ends = any != yes && !f.open && (f.status != blueprint.StepFailed || g.nodes[i].OnError != blueprint.OnErrorStop)
 		w.loose = w.loose || f.maybe || f.loose || f.vague || f.wild || any == maybe
 		unsure = unsure || f.maybe || f.loose || any == maybe
-		w.open, w.quits = w.open || f.open, w.quits || f.quits
+		w.open, w.quits = w.open || f.open && !f.maybe, w.quits || f.quits // what may never begin keeps nothing waiting
 		if !f.halts {
 			continue
 		}

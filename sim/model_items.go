@@ -128,7 +128,7 @@ func (m *model) inherit(w *walk) {
 				m.inherit(inner)
 			}
 		}
-		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || len(one.items) > 0 || n.body != nil {
+		if settled := !one.halts && (one.status == blueprint.StepCompleted || one.status == blueprint.StepFailed); !settled || one.items != nil { // a for-each node goes over its items again
 			continue
 		}
 		kept := *one
