@@ -10,14 +10,14 @@ const nextKey = "key-of-the-next-start"
 
 // judge starts a server on the files that are left, and holds what it has
 // against what was answered before.
-func judge(binary, folder string, known *book) (wrong []string, doubtful int, err error) {
+func (b *bench) judge(folder string, known *book) (wrong []string, doubtful int, err error) {
 	var arguments []string
 	key := known.places.key
 	if key == "" {
 		key = nextKey
 		arguments = []string{"--api-key", key}
 	}
-	s, err := launch(binary, folder, arguments...)
+	s, err := b.launch(folder, arguments...)
 	if err != nil {
 		return nil, 0, err
 	}

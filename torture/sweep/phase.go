@@ -36,16 +36,18 @@ func scenario() []*phase {
 // checkpointWait is longer than the store waits between its checkpoints.
 const checkpointWait = 260 * time.Millisecond
 
-// bench is what one worker plays at: a folder to mount disks in, and one for
-// the files that are left.
+// bench is what one worker plays at: a folder to mount disks in, one for the files
+// that are left, and an address of its own. A server that has ended gives back its
+// port, and the next one of another worker may get it while clients still call.
 type bench struct {
 	binary string
 	mount  string
 	rest   string
+	host   string
 }
 
 func newBench(binary, folder string, number int) (*bench, error) {
-	b := &bench{binary, filepath.Join(folder, fmt.Sprintf("mount-%d", number)), filepath.Join(folder, fmt.Sprintf("left-%d", number))}
+	b := &bench{binary, filepath.Join(folder, fmt.Sprintf("mount-%d", number)), filepath.Join(folder, fmt.Sprintf("left-%d", number)), fmt.Sprintf("127.0.0.%d", 1+number)}
 	return b, errors.Join(os.MkdirAll(b.mount, 0o700), os.MkdirAll(b.rest, 0o700))
 }
 
@@ -66,7 +68,7 @@ func (b *bench) begin(d *disk.Disk, known *book) (*play, error) {
 	if p.mounted, err = disk.Mount(b.mount, d); err != nil {
 		return nil, err
 	}
-	if p.server, err = launch(b.binary, b.mount); err != nil {
+	if p.server, err = b.launch(b.mount); err != nil {
 		return nil, errors.Join(err, p.mounted.Unmount())
 	}
 	return p, nil

@@ -42,10 +42,10 @@ func (t *text) String() string {
 
 // launch starts a server on the database in a folder. It has no folder of its
 // own: this program may serve that one.
-func launch(binary, folder string, more ...string) (s *server, err error) {
+func (b *bench) launch(folder string, more ...string) (s *server, err error) {
 	s = &server{}
-	arguments := append([]string{"serve", "--db", filepath.Join(folder, "blueprintd.db"), "--addr", "127.0.0.1:0", "--rate-limit", "0"}, more...)
-	s.Process, err = harness.Launch(harness.Program{Path: binary, Args: arguments, Errors: &s.log, Ready: readyLines})
+	arguments := append([]string{"serve", "--db", filepath.Join(folder, "blueprintd.db"), "--addr", b.host + ":0", "--rate-limit", "0"}, more...)
+	s.Process, err = harness.Launch(harness.Program{Path: b.binary, Args: arguments, Errors: &s.log, Ready: readyLines})
 	return s, err
 }
 

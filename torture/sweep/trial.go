@@ -277,7 +277,7 @@ func (t *trial) judge(b *bench, image disk.Image, known *book) error {
 	if err := image.Save(folder); err != nil {
 		return err
 	}
-	wrong, doubtful, err := judge(b.binary, folder, known)
+	wrong, doubtful, err := b.judge(folder, known)
 	t.result.wrong = append(t.result.wrong, wrong...)
 	t.result.doubtful = max(t.result.doubtful, doubtful)
 	return err
