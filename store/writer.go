@@ -124,18 +124,10 @@ func (s *Store) commitAlone(j *job) bool {
 		w.mu.Unlock()
 		return false
 	}
-	since := clock.Real{}.Now()
-	w.busySince = since
+	w.busySince = clock.Real{}.Now()
 	w.mu.Unlock()
 	j.done = make(chan struct{})
 	s.process([]*job{j})
-	w.mu.Lock()
-	if w.busySince.Equal(since) { // nobody has taken a batch since
-		if w.busySince = (time.Time{}); len(w.queue) > 0 {
-			w.busySince = clock.Real{}.Now()
-		}
-	}
-	w.mu.Unlock()
 	return true
 }
 
@@ -237,10 +229,19 @@ func (w *writer) next() []*job {
 	for range n {
 		<-w.slots
 	}
-	if w.busySince = (time.Time{}); n > 0 {
+	if n > 0 {
 		w.busySince, w.lonely = clock.Real{}.Now(), n == 1 && len(w.queue) == 0
 	}
 	return batch
+}
+
+// atRest notes that a batch is done. What queued meanwhile waits from now on.
+func (w *writer) atRest() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.busySince = (time.Time{}); len(w.queue) > 0 {
+		w.busySince = clock.Real{}.Now()
+	}
 }
 
 // serve takes jobs until ctx ends or the store fails, then answers what is
@@ -300,6 +301,7 @@ func (s *Store) process(batch []*job) {
 		s.counts.batch(watch.Elapsed(), len(batch), failure)
 		s.endIfLost(failure)
 	}
+	w.atRest()
 	w.connection.Unlock()
 	if failure == nil {
 		s.tell(done)

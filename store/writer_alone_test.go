@@ -52,6 +52,22 @@ func TestAloneIsSeenAtWork(t *testing.T) {
 	check(t, stop())
 }
 
+// Nobody is seen at work once a batch is done, though the writer looks for the
+// next one only when it has the connection again, which a checkpoint may have.
+func TestNobodyIsAtWorkBehindABatch(t *testing.T) {
+	s := open(t, testOptions(t))
+	w := s.writer
+	w.connection.Lock()
+	j := &job{run: func(*transaction) error { return nil }, done: make(chan struct{})}
+	w.queue = []*job{j}
+	w.slots <- struct{}{}
+	s.process(w.next())
+	check(t, j.err)
+	if busy := s.Stats().BusySince; !busy.IsZero() {
+		t.Errorf("all is answered, and somebody at work since %s", busy)
+	}
+}
+
 // Nobody commits by himself in a store that takes no writes, or before it runs.
 func TestAloneOnlyWhileWritesAreTaken(t *testing.T) {
 	never := &job{run: func(*transaction) error { t.Error("it was done"); return nil }}
