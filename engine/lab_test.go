@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,7 +167,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 			return blueprint.Result{Output: blueprintNumber(task.Attempt)}, nil
 		}
 		return blueprint.Result{Calls: []blueprint.Call{{Host: "api", Status: 500}}, Tokens: 2}, &blueprint.Failure{
-			Message: "failed: " + text(task.Config["message"]), Code: "test", Permanent: task.Config["permanent"] == true,
+			Message: "failed: " + text(task.Config["message"]), Code: cmp.Or(text(task.Config["code"]), "test"), Permanent: task.Config["permanent"] == true,
 			NotSent: task.Config["notSent"] == true, RetryAfter: milliseconds(task.Config["retryAfterMs"]),
 		}
 	}

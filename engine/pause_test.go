@@ -333,3 +333,18 @@ func testWait(t *testing.T, lines, want string) {
 		w.expect(w.view(h.ID), want)
 	})
 }
+
+// A run that naps, because a question in an item expires soon, has paused all the
+// same for whoever waits for it.
+func TestPauseInAnItemIsTold(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define(`a each {"items": [1], "nodes": [{"id": "q", "type": "ask", "title": "Q", "config": {"expiresMs": 30000}}]}`))
+		if x := w.wait(h); x.Status != blueprint.StatusPaused || x.AwaitingInput == nil {
+			t.Errorf("it is %s, and awaits %v", x.Status, x.AwaitingInput)
+		}
+		w.advance(time.Minute)
+		if x := w.settle(h.ID); x.Status != blueprint.StatusFailed {
+			t.Errorf("it is %s though nobody answered", x.Status)
+		}
+	})
+}

@@ -158,6 +158,16 @@ type gate chan struct{}
 func (g gate) Lock()   { g <- struct{}{} }
 func (g gate) Unlock() { <-g }
 
+// TryLock takes it if nobody has it.
+func (g gate) TryLock() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
 // newRun makes a run that has not begun and that nobody knows of.
 func (e *Engine) newRun(id string) *run {
 	r := &run{engine: e, id: id, flushing: make(gate, 1)}

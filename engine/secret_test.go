@@ -22,7 +22,7 @@ const secretLines = `
 	a echo {"value": {"plain": "Bearer {{token}}", "{{token}}": 1, "b64": "{{= toBase64(token) }}"}}
 	l log {"message": "uses {{token}}", "data": {"x": "{{token}}"}}
 	h act {"host": "{{token}}.example"}
-	f fail {"message": "{{token}}"} | {"onError": "continue"}
+	f fail {"message": "{{token}}", "code": "{{token}}"} | {"onError": "continue"}
 	w wait {"ms": 1000}
 	q ask {"prompt": "is it {{token}}?"}
 	r respond {"body": {"t": "{{token}}"}, "header": "{{token}}"}

@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// leave gives back a unit of a run; the last one brings it to rest.
+func (e *Engine) leave(r *run) {
+	if r.last() {
+		e.rest(r)
+	}
+}
+
+// last gives back a unit of a run, and tells whether it was the last one.
+func (r *run) last() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.units--
+	return r.units == 0
+}
+
+// leaveHere is leave for a caller who waits for the run. It makes only the first
+// commit of the run, which is tried once, and leaves others to a goroutine.
+func (e *Engine) leaveHere(r *run) {
+	if !r.last() {
+		return
+	}
+	if !r.flushing.TryLock() {
+		go e.rest(r)
+		return
+	}
+	defer r.flushing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.units == 0 && !r.gone {
+		if r.durable && !r.ended && r.broken == nil {
+			go e.rest(r)
+			return
+		}
+		if e.bringToRest(r) {
+			return
+		}
+	}
+}
+
+// release unlocks a run that acquire gave, and hands on the caller's unit to
+// the work that the run can do now, if there is any.
+func (e *Engine) release(r *run) {
+	work := !r.driven && r.startable() && e.mayBegin(r)
+	r.mu.Unlock()
+	if work {
+		e.work(r)
+	} else {
+		e.leave(r)
+	}
+}
+
+// rest is called when nobody works on the run any more. It makes everything
+// durable, tells whoever waits, and drops the run from memory; unless somebody
+// takes it up again meanwhile, who then comes here in turn.
+func (e *Engine) rest(r *run) {
+	r.flushing.Lock()
+	defer r.flushing.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.units == 0 && !r.gone && !e.bringToRest(r) {
+	}
+}
+
+// bringToRest makes the next commit of a run on which nobody works or, when all is
+// on the disk, brings it to rest, and tells whether it is. r.flushing and r.mu are
+// held; r.mu is let go during a commit.
+func (e *Engine) bringToRest(r *run) (rests bool) {
+	commit, err := r.remaining()
+	if commit != nil || err != nil {
+		r.write(commit, err)
+		return false
+	}
+	r.forsake()
+	if r.naps() {
+		r.tellPause()
+		return true
+	}
+	r.putDown()
+	e.changed(r.id)
+	return true
+}
+
+// remaining makes the commit of what is not on the disk yet; nil when there is
+// nothing. r.mu is held.
+func (r *run) remaining() (*blueprint.JournalCommit, error) {
+	switch {
+	case r.broken != nil, r.ended:
+		return nil, nil
+	case r.root.plan.Over():
+		r.ended = true
+		return r.finish()
+	case len(r.pending) > 0, r.status() != r.row.Status:
+		return r.commit()
+	default:
+		return nil, nil
+	}
+}
+
+// putDown tells whoever waits for the run how it stands, and drops it from
+// memory. What a later wake needs is kept. r.mu is held.
+func (r *run) putDown() {
+	if r.ended {
+		r.engine.giveBack(r) // who hears of the end may start the next one at once
+	}
+	if r.broken == nil {
+		if r.respond != nil {
+			r.handle.respond(r.masked(r.respond))
+		}
+		if r.ended || r.row.Status == blueprint.StatusPaused || r.engine.stopping.Load() {
+			r.handle.rest(r.outcome())
+			r.handle = nil
+		}
+		r.arm()
+		r.report()
+	}
+	r.evict()
+}
+
+// tellPause tells whoever waits for a run that naps that it has paused: what it
+// waits for may be a person. r.mu is held.
+func (r *run) tellPause() {
+	if r.handle != nil && r.row.Status == blueprint.StatusPaused {
+		r.handle.rest(viewed{r.view(r.engine.Limits.Record)})
+		r.handle = nil
+	}
+}
+
+// giveBack makes the room that a run took free for others, once it has ended:
+// that of its input, and its place in its lane.
+func (e *Engine) giveBack(r *run) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.vacate(r.id)
+	e.unload(r)
+}
+
+// outcome gives the run as it stands. r.mu is held.
+func (r *run) outcome() standing {
+	if r.handle == nil {
+		return nil
+	}
+	account := r.final
+	if account == nil {
+		account = r.account().mask(r.masker.Load())
+	}
+	return &rested{account, r.row}
+}
+
+// evict drops the run from memory. r.mu is held.
+func (r *run) evict() {
+	e := r.engine
+	r.gone = true
+	defer r.unhold()
+	r.cancel(context.Canceled)
+	if r.late != nil {
+		r.late.Stop()
+	}
+	over := r.ended || r.broken != nil && !r.durable || e.stopping.Load()
+	if over {
+		r.timer.Stop()
+	}
+	if r.left != nil {
+		close(r.left)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !over && (r.timer != nil || r.handle != nil) {
+		e.park(r)
+	}
+	delete(e.runs, r.id)
+	if over {
+		delete(e.families, r.id)
+	}
+	if r.ended || r.broken != nil && !r.durable {
+		e.vacate(r.id)
+	}
+	e.unload(r)
+	e.passTurn(r)
+	if e.stopping.Load() && len(e.runs) == 0 {
+		close(e.quiet)
+	}
+}
+
+// arm sets the timer for the next instant at which a node of the run is due.
+// r.mu is held.
+func (r *run) arm() {
+	var next blueprint.Time
+	if r.count[waiting]+r.count[awaiting] > 0 {
+		r.each(func(n *nodeRun) {
+			if n.due != 0 && (next == 0 || n.due < next) {
+				next = n.due
+			}
+		})
+	}
+	if next != r.timerAt {
+		r.setTimer(next)
+	}
+}
+
+// armNode makes sure that the timer goes off when a node is due, or a for-each
+// node in which it stands. r.mu is held.
+func (r *run) armNode(n *nodeRun) {
+	for ; n != nil; n = n.frame.holder() {
+		r.armFor(n.due)
+	}
+}
+
+// armFor makes sure that the timer goes off by an instant. r.mu is held.
+func (r *run) armFor(due blueprint.Time) {
+	if due != 0 && (r.timerAt == 0 || due < r.timerAt) {
+		r.setTimer(due)
+	}
+}
+
+func (r *run) setTimer(at blueprint.Time) {
+	r.timer.Stop()
+	r.timer, r.timerAt = nil, at
+	if at != 0 && !r.engine.stopping.Load() {
+		e, id := r.engine, r.id // the timer of a run at rest must not keep the run
+		r.timer = e.Clock.At(at.Time(), func() { e.wake(id) })
+	}
+}
