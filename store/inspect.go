@@ -110,6 +110,10 @@ func inspectMissing(path string) error {
 				"the database %s is missing, but what was last written to it is there in %s", path, path+suffix)
 		}
 	}
+	if used(path + ".lock") {
+		return refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to begin anew remove "+path+".lock",
+			"the database %s is missing, though a server has had it: %s is there", path, path+".lock")
+	}
 	return nil
 }
 

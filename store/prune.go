@@ -44,15 +44,14 @@ const (
 // the disk is watched in real time.
 type pruner struct {
 	*Store
-	wakes    chan func()
-	callback sync.WaitGroup
-	// commitsSeen is the store's count after the last step.
-	commitsSeen int64
-	busy        bool     // others wrote between the last two steps
-	toldPruned  [2]int64 // of the counts, how many runs and firings were told of
-	hours       int64    // before it run_hours has only rows that stay
-	limit       limitState
-	doubt       doubt
+	wakes      chan func()
+	callback   sync.WaitGroup
+	jobsSeen   int64    // the store's count after the last step
+	busy       bool     // others have written since the one before it
+	toldPruned [2]int64 // of the counts, how many runs and firings were told of
+	hours      int64    // before it run_hours has only rows that stay
+	limit      limitState
+	doubt      doubt
 }
 
 // newPruner makes the pruner of a store that is about to take writes: it looks

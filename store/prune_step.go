@@ -163,14 +163,14 @@ const (
 // while in any case. Without a disk that they would wait for, or while a virtual
 // clock waits for it, it takes its turn at once.
 func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
-	p.busy = p.commits.Load() != p.commitsSeen
 	if !p.options.Ephemeral && !p.options.VirtualClock {
 		if err := p.standAside(ctx); err != nil {
 			return err
 		}
 	}
 	err := p.submit(ctx, &job{run: f, size: pruneBytes})
-	p.commitsSeen = p.commits.Load()
+	jobs := p.counts.jobs.Value()
+	p.busy, p.jobsSeen = jobs-p.jobsSeen > 1, jobs
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"testing/synctest"
 
 	"blueprintd/blueprint"
 )
@@ -61,4 +62,30 @@ func TestPruneStepsAreSmallBesideOthers(t *testing.T) {
 			t.Errorf("busy %v: %d rows of the ledger are gone, %s left, %s of them old", busy, gone, left, old)
 		}
 	}
+}
+
+// A step sees all that others have written since the one before it, above all
+// while it stood aside for them.
+func TestPruneSeesOthers(t *testing.T) {
+	s := open(t, testOptions(t))
+	synctest.Test(t, func(t *testing.T) {
+		p := &pruner{Store: s}
+		nothing := func(*transaction) error { return nil }
+		step := func(others int) bool {
+			done := make(chan error)
+			go func() { done <- p.step(t.Context(), nothing) }()
+			synctest.Wait() // it stands aside
+			for range others {
+				check(t, s.write(t.Context(), nothing))
+			}
+			check(t, <-done)
+			return p.busy
+		}
+		step(0)
+		for i, others := range []int{0, 1, 0, 3, 1, 0} {
+			if busy := step(others); busy != (others > 0) {
+				t.Errorf("step %d is busy: %v, though others wrote %d times", i, busy, others)
+			}
+		}
+	})
 }
