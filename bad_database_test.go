@@ -173,6 +173,9 @@ var badDatabases = []struct {
 	{name: "gone from its log", says: "is missing, but what was last written", server: true, damage: func(t *testing.T, folder string) error {
 		return removeAll(folder, "my.db")
 	}},
+	{name: "gone with its log", says: "is missing, though a server has had it", server: true, damage: func(t *testing.T, folder string) error {
+		return removeAll(folder, "my.db", "my.db-wal", "my.db-shm")
+	}},
 	{name: "cut short", says: "damaged", damage: func(t *testing.T, folder string) error {
 		plainSQL(t, filepath.Join(folder, "my.db"), "PRAGMA wal_checkpoint(TRUNCATE)")
 		return errors.Join(os.Truncate(filepath.Join(folder, "my.db"), 50_000), removeAll(folder, "my.db-wal", "my.db-shm"))
