@@ -5,6 +5,7 @@ FUZZTIME ?= 60s
 KILLS ?= 100
 SEED ?= 1
 CUTS ?= 500
+FILLS ?= 500
 SEEDS ?= 100000
 PYTHON ?= /usr/bin/python3
 
@@ -72,6 +73,9 @@ sweep-short: ## a part of the points and of the power cuts, in about a minute
 powercut: ## cut the power CUTS times under several clients
 	go run ./torture/sweep -cuts $(CUTS) -seed $(SEED)
 
+diskfull: ## fill up the disk and free it FILLS times under several clients: reads go on, nothing is lost
+	go run ./torture/sweep -full $(FILLS) -seed $(SEED)
+
 torture-selftest: ## put known bugs into the server and show that the torture finds each
 	go run ./torture -selftest -seed $(SEED)
 
@@ -117,4 +121,4 @@ e2e-mail: ## swaks and Postfix, installed by apt, send mail to the binary (Debia
 	DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends swaks libnet-ssleay-perl postfix
 	testdata/e2e/run.sh mail/receive.test.mjs
 
-.PHONY: image oracle e2e-mail e2e-browser web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e
+.PHONY: diskfull image oracle e2e-mail e2e-browser web-check mutants sweep sweep-short powercut sim sim-check release release-check clients unit-score help build test check lint race bench bench-history bench-peers bench-once cross torture torture-selftest overload fuzz e2e

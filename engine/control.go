@@ -26,7 +26,8 @@ type Answer struct {
 // on by itself. Errors: CodeBadRequest when the answer does not fit (the run
 // stays paused) or the node does not exist, CodeForbidden when the caller may
 // not answer this kind of question, CodeConflict when nothing is asked (any
-// more).
+// more), CodeUnavailable when the disk does not take it for some seconds: the run
+// goes on once it does.
 func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	r, err := e.acquire(ctx, a.ExecutionID)
 	if err != nil {
@@ -42,9 +43,7 @@ func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	}
 	if err == nil {
 		r.mu.Unlock()
-		err = r.flush()
-		e.changed(r.id)
-		r.mu.Lock()
+		return e.carryOut(r)
 	}
 	e.release(r)
 	return err
@@ -151,7 +150,8 @@ const cancelWait = 5 * time.Second
 // Cancel ends a run as failed and returns once that is durable; when a node
 // does not let go within seconds, or ctx ends, it returns earlier, and the run
 // ends when the node does. A finished run is CodeConflict. With an error nothing
-// has changed.
+// has changed, but for CodeUnavailable after seconds in which the disk took
+// nothing: then it ends once the disk does.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	r, err := e.acquire(ctx, id)
 	if err != nil {
@@ -164,19 +164,16 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	r.record(&entry{Kind: entryCancel, At: blueprint.TimeOf(e.Clock.Now()), Reason: reason})
 	r.cancel(errCancelled)
 	e.unqueue(r)
-	r.left = make(chan struct{})
+	left := make(chan struct{})
+	r.left = left
 	r.mu.Unlock()
-	err = r.flush()
-	e.changed(id)
-	r.mu.Lock()
-	e.release(r)
-	if err != nil {
+	if err := e.carryOut(r); err != nil {
 		return err
 	}
 	patience := time.NewTimer(cancelWait)
 	defer patience.Stop()
 	select {
-	case <-r.left:
+	case <-left:
 	case <-patience.C:
 	case <-ctx.Done():
 	}

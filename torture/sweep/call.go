@@ -25,10 +25,11 @@ type answer = harness.Answer
 // refused tells whether the server said that it did not do what was asked.
 func refused(a answer) bool { return a.Err == nil && a.Status >= 400 }
 
-// doubtful tells whether the server refused because its disk had failed: it
-// could not know then what became of the writes under way.
+// doubtful tells whether the server refused because its disk had failed, and it
+// could not know what became of the writes under way; or because the disk takes
+// nothing now, and said that the order takes effect later.
 func doubtful(a answer) bool {
-	return refused(a) && bytes.Contains(a.Body, []byte("the database has failed"))
+	return refused(a) && (bytes.Contains(a.Body, []byte("the database has failed")) || bytes.Contains(a.Body, []byte("it takes effect once the disk does")))
 }
 
 // retryAfter is what the server said of when to come back, "" if nothing.
