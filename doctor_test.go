@@ -72,8 +72,11 @@ func TestDoctor(t *testing.T) {
 			return nil
 		}},
 		{"without index", "log", store.Dubious, "no index", func(t *testing.T, folder string) error { return removeAll(folder, "my.db-shm") }},
-		{"missing", "file", store.Broken, "there is no database", func(t *testing.T, folder string) error {
+		{"missing", "file", store.Broken, "though a server has had it", func(t *testing.T, folder string) error {
 			return removeAll(folder, "my.db", "my.db-wal", "my.db-shm")
+		}},
+		{"never there", "file", store.Broken, "there is no database", func(t *testing.T, folder string) error {
+			return removeAll(folder, "my.db", "my.db-wal", "my.db-shm", "my.db.lock")
 		}},
 		{"missing beside its log", "file", store.Broken, "what was last written", func(t *testing.T, folder string) error { return removeAll(folder, "my.db") }},
 		{"a text", "form", store.Broken, "not an SQLite database", func(t *testing.T, folder string) error {
