@@ -64,6 +64,9 @@ var accountRows = []row{
 	{name: "collaborator.remove", grid: administered, input: func(x *target, column string) object {
 		return object{"blueprintId": x.blueprint, "userId": x.guests[column].ID}
 	}},
+	{name: "collaborator.remove", how: "oneself", spoils: true, input: func(x *target, column string) object {
+		return object{"blueprintId": x.blueprint, "userId": x.people[column].ID}
+	}, grid: administered.with("ours", "fff .. nnn n").with("public", "nnn .. nnn n").with("theirs", "nff ff fff f")},
 
 	{name: "category.list", grid: membership, input: byOrganization},
 	{name: "category.list", how: "at home", grid: everybody, input: nothing},

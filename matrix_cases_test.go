@@ -268,13 +268,13 @@ var matrix = []row{
 		return object{"executionId": x.run, "fromNodeId": "choose"}
 	}},
 
-	{name: "blueprintTriggers.list", grid: seen, input: byBlueprint},
+	{name: "blueprintTriggers.list", grid: managedSeen, input: byBlueprint},
 	{name: "blueprintTriggers.listAll", fresh: true, input: nothing, grid: grid{
 		"ours": "--- ss sss s", "public": "--- ss sss s", "theirs": "s-- -- --- -", "deleted": "--- -- --- -",
 	}},
 	{name: "blueprintTriggers.listAll", how: "of an organization", fresh: true, input: func(x *target, _ string) object { return object{"organizationId": x.organization} },
 		grid: membership.with("ours", "fff ff sss s").with("theirs", "sff ff fff f")},
-	{name: "blueprintTriggers.getDetails", grid: seen, input: byWebhook},
+	{name: "blueprintTriggers.getDetails", grid: managedSeen, input: byWebhook},
 	{name: "blueprintTriggers.getWebhookUrl", grid: managedSeen, input: byWebhook},
 	{name: "blueprintTriggers.history", grid: managed, input: byWebhook},
 	{name: "blueprintTriggers.preview", grid: anybody, input: func(*target, string) object { return object{"cron": "0 0 * * *"} }},

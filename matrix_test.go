@@ -29,6 +29,7 @@ type target struct {
 	private      string            // connection of the owner
 	category     string            // of the organization
 	guests       map[string]person // by column: somebody whom its person may add
+	people       map[string]person // by column
 	marks        []string
 	secrets      []string
 }
@@ -119,7 +120,7 @@ func (*world) must(t testing.TB, err error) {
 // target makes a new target of a kind.
 func (w *world) target(t *testing.T, kind string) *target {
 	t.Helper()
-	x := &target{kind: kind, guests: w.guests}
+	x := &target{kind: kind, guests: w.guests, people: w.people}
 	switch kind {
 	case "none":
 		return x

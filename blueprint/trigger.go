@@ -50,17 +50,6 @@ func (t *Trigger) IsOpen() bool {
 // SecretTriggerConfig are the config keys that only managers may read.
 var SecretTriggerConfig = []string{"secret", "signingSecret", "previousSecret", "previousSigningSecret"}
 
-// Redacted gives the config to somebody who may not manage the blueprint:
-// without secrets, and without the address of an email trigger, which is all
-// that it takes to have it run.
-func (t *Trigger) Redacted() map[string]any {
-	config := RedactConfig(t.Config)
-	if _, given := config["address"]; given && t.Type == TriggerEmail {
-		config["address"] = nil
-	}
-	return config
-}
-
 // Source is where a firing came from.
 type Source string
 

@@ -1,8 +1,7 @@
 package blueprint
 
-// ListedTrigger is a trigger in a list over several blueprints, as one user sees
-// it. Who may not manage its blueprint sees neither why it is paused nor what it
-// did.
+// ListedTrigger is a trigger in a list over several blueprints, for a user who can
+// manage them: CanManage is true.
 type ListedTrigger struct {
 	ID             string         `json:"id"`
 	BlueprintID    string         `json:"blueprint_id"`

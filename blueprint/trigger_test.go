@@ -28,19 +28,3 @@ func TestTriggerIsOpen(t *testing.T) {
 		}
 	}
 }
-
-func TestTriggerRedacted(t *testing.T) {
-	for _, c := range []struct {
-		kind            blueprint.TriggerType
-		config, visible string
-	}{
-		{"email", `{"address": "a@b", "requireAuth": true}`, `{"address": null, "requireAuth": true}`},
-		{"email", `{}`, `{}`},
-		{"webhook", `{"address": "a@b", "previousSecret": "s"}`, `{"address": "a@b", "previousSecret": null}`},
-	} {
-		trigger := blueprint.Trigger{Type: c.kind, Config: object(t, c.config)}
-		if got := trigger.Redacted(); !blueprint.Equal(got, object(t, c.visible)) || !blueprint.Equal(trigger.Config, object(t, c.config)) {
-			t.Errorf("%s %s: %v", c.kind, c.config, got)
-		}
-	}
-}

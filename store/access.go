@@ -19,18 +19,18 @@ const accessLevel = `CASE
 	WHEN b.visibility = 'public' THEN 1
 	ELSE 0 END`
 
-// needs tells what is missing for an action: nothing, or CodeForbidden.
-func needs(have, need blueprint.Access, id string) error {
+// needs returns CodeForbidden when an access level is lower than needed.
+func needs(have, need blueprint.Access) error {
 	if have >= need && have != blueprint.AccessNone {
 		return nil
 	}
 	switch need {
 	case blueprint.AccessManage:
-		return forbidden("only who can manage blueprint %s may do this", id)
+		return forbidden("this needs the right to manage the blueprint")
 	case blueprint.AccessAdmin, blueprint.AccessOwner:
-		return forbidden("only the creator of blueprint %s and its admins may do this", id)
+		return forbidden("only the blueprint's creator and its admins may do this")
 	}
-	return forbidden("blueprint %s is not yours to see", id)
+	return forbidden("you have no access to this blueprint")
 }
 
 // accessTo gives the level of a user on a blueprint that is not deleted and its
@@ -46,7 +46,7 @@ func accessTo(q *session, userID, id string, need blueprint.Access) (grant, erro
 	if err != nil {
 		return g, err
 	}
-	return g, needs(g.access, need, id)
+	return g, needs(g.access, need)
 }
 
 // grant is a user's level on a blueprint and the version it now has.

@@ -77,7 +77,7 @@ func TestAccess(t *testing.T) {
 					{"Rate", blueprint.AccessView, func() error { _, err := s.Rate(ctx, who, b.ID, 3); return err }},
 					{"Favorite", blueprint.AccessView, func() error { _, err := s.Favorite(ctx, who, b.ID, true); return err }},
 					{"ExecutionLogs", blueprint.AccessView, func() error { _, err := s.ExecutionLogs(ctx, who, b.ID, 20, 0); return err }},
-					{"ListTriggers", blueprint.AccessView, func() error { _, err := s.ListTriggers(ctx, who, b.ID); return err }},
+					{"ListTriggers", blueprint.AccessManage, func() error { _, err := s.ListTriggers(ctx, who, b.ID); return err }},
 					{"Versions", blueprint.AccessManage, func() error { _, err := s.Versions(ctx, who, b.ID); return err }},
 					{"GetTrigger", blueprint.AccessManage, func() error { _, err := s.GetTrigger(ctx, who, trigger.ID); return err }},
 					{"CreateTrigger", blueprint.AccessManage, func() error {

@@ -83,7 +83,7 @@ func homeOf(t *transaction, principal blueprint.Principal, organizationID string
 	}
 	member, err := isMember(t.session, principal, organizationID)
 	if err == nil && !member {
-		return "", forbidden("organization_id: you are not a member of organization %s", organizationID)
+		return "", forbidden("organization_id: you are not a member of this organization")
 	}
 	return organizationID, err
 }
@@ -136,7 +136,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if patch.Visibility != nil {
 			need = blueprint.AccessAdmin
 		}
-		if err := needs(row.access, need, id); err != nil {
+		if err := needs(row.access, need); err != nil {
 			return err
 		}
 		before, settled := row.Blueprint, false

@@ -67,7 +67,7 @@ func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		if err := needs(row.access, blueprint.AccessView, id); err != nil {
+		if err := needs(row.access, blueprint.AccessView); err != nil {
 			return err
 		}
 		details.Blueprint = row.seen()

@@ -93,7 +93,7 @@ func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principa
 			return err
 		}
 		if !member {
-			return forbidden("category %s is not yours", id)
+			return forbidden("you are not a member of the category's organization")
 		}
 		if _, err := t.exec("DELETE FROM blueprint_categories WHERE category_id = ?", id); err != nil {
 			return err

@@ -75,12 +75,17 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 	return member, err
 }
 
-// DropCollaborator takes a collaborator off a blueprint. It needs AccessAdmin:
-// CodeNotFound, which a user who is none is too, or CodeForbidden.
+// DropCollaborator removes a collaborator from a blueprint. It needs AccessAdmin,
+// except for removing oneself: CodeForbidden. CodeNotFound for an unknown
+// blueprint and for a user who is not a collaborator.
 func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, userID string) (err error) {
 	defer wrap(&err, "take collaborator %s off blueprint %s for user %s", userID, blueprintID, principal.UserID)
+	need := blueprint.AccessAdmin
+	if userID == principal.UserID {
+		need = blueprint.AccessView
+	}
 	return s.write(ctx, func(t *transaction) error {
-		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessAdmin); err != nil {
+		if _, err := accessTo(t.session, principal.UserID, blueprintID, need); err != nil {
 			return err
 		}
 		before, err := collaboration(t.session, blueprintID, userID)

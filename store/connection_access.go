@@ -83,9 +83,9 @@ func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprin
 	case level >= need:
 		return c, nil
 	case need == connectionChange && level == connectionUse:
-		return blueprint.Connection{}, forbidden("only the creator of connection %s and the admins of its organization may do this", id)
+		return blueprint.Connection{}, forbidden("only the connection's creator and the admins of its organization may do this")
 	}
-	return blueprint.Connection{}, forbidden("connection %s is not yours", id)
+	return blueprint.Connection{}, forbidden("you have no access to this connection")
 }
 
 // mayUse is CodeNotFound unless a user may use a connection: to runs what they

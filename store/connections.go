@@ -73,7 +73,7 @@ func tooManyConnections(count int, err error) error {
 func memberOf(q *session, principal blueprint.Principal, organizationID string) error {
 	member, err := isMember(q, principal, organizationID)
 	if err == nil && !member {
-		return forbidden("organizationId: you are not a member of organization %s", organizationID)
+		return forbidden("organizationId: you are not a member of this organization")
 	}
 	return err
 }

@@ -194,10 +194,18 @@ func wrap(err *error, format string, args ...any) {
 	}
 }
 
-func notFound(what, id string) error {
+// phrase is constant text. A string variable does not convert to it implicitly,
+// so an error text of this type holds nothing that was read from the database.
+type phrase string
+
+// notFound returns a CodeNotFound error. The id must be one that the caller sent:
+// the error reaches callers who may not see what is stored.
+func notFound(what phrase, id string) error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "%s %s not found", what, id)
 }
 
-func forbidden(format string, args ...any) error {
-	return blueprint.Errorf(blueprint.CodeForbidden, format, args...)
+// forbidden returns a CodeForbidden error. It takes no arguments besides its text,
+// so that a refusal names no id, title or address to a stranger.
+func forbidden(text phrase) error {
+	return blueprint.Errorf(blueprint.CodeForbidden, "%s", text)
 }

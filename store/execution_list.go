@@ -55,7 +55,7 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 			return err
 		}
 		if !member {
-			return forbidden("organizationId: you are not a member of organization %s", *organizationID)
+			return forbidden("organizationId: you are not a member of this organization")
 		}
 		const where = `WHERE e.organization_id = ?1
 			AND (e.user_id = ?4 OR EXISTS (SELECT 1 FROM blueprints b WHERE b.id = e.blueprint_id AND b.deleted_at IS NULL))`

@@ -98,7 +98,7 @@ func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err 
 	case duplicate(err):
 		return 0, blueprint.Errorf(blueprint.CodeConflict, "there is an execution %s already", r.ID)
 	case err == nil && seq == 0:
-		return 0, notFound("blueprint", r.BlueprintID)
+		return 0, blueprint.Errorf(blueprint.CodeNotFound, "the blueprint does not exist or was deleted")
 	}
 	return seq, err
 }

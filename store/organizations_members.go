@@ -33,16 +33,16 @@ func administers(q *session, principal blueprint.Principal, organizationID strin
 	case role == "":
 		err = memberOf(q, principal, organizationID)
 	case role == blueprint.RoleMember:
-		err = forbidden("only the admins and owners of organization %s may do this", organizationID)
+		err = forbidden("only the organization's admins and owners may do this")
 	}
 	return role, err
 }
 
 // mayTouch is CodeForbidden when somebody with one role may not give another
 // one, or change who has it: admins and owners are the owners' business.
-func mayTouch(own, other, organizationID string) error {
+func mayTouch(own, other string) error {
 	if own != blueprint.RoleOwner && (other == blueprint.RoleAdmin || other == blueprint.RoleOwner) {
-		return forbidden("only the owners of organization %s decide who its admins and owners are", organizationID)
+		return forbidden("only the organization's owners can add, change or remove its admins and owners")
 	}
 	return nil
 }
@@ -80,7 +80,7 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 		if err != nil {
 			return err
 		}
-		if err := mayTouch(own, role, organizationID); err != nil {
+		if err := mayTouch(own, role); err != nil {
 			return err
 		}
 		if err := joinable(t, organizationID); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 		if err != nil {
 			return err
 		}
-		if err := mayTouch(own, before, organizationID); err != nil {
+		if err := mayTouch(own, before); err != nil {
 			return err
 		}
 		if member.Role = role; before == role {
@@ -134,7 +134,7 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 			if err != nil {
 				return err
 			}
-			if err := mayTouch(own, before, organizationID); err != nil {
+			if err := mayTouch(own, before); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 )
 
 // own gives the id of the oldest row that a query finds; CodeNotFound for none.
-func (s *Store) own(ctx context.Context, what, name, query string, args ...any) (id string, err error) {
+func (s *Store) own(ctx context.Context, what phrase, name, query string, args ...any) (id string, err error) {
 	defer wrap(&err, "look for %s", what)
 	err = s.read(ctx, func(q *session) error {
 		err := q.row(query, args, &id)

@@ -17,37 +17,33 @@ const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, 
 const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
 	LEFT JOIN firings f ON f.seq = (SELECT max(l.seq) FROM firings l WHERE l.trigger_id = t.id) `
 
-func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.ListedTrigger, err error) {
+func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.ListedTrigger, access blueprint.Access, err error) {
 	var (
 		pausedAt blueprint.Time
 		last     blueprint.LastFiring
-		access   blueprint.Access
 	)
 	trigger, err := s.scanTrigger(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &one.PausedReason, &pausedAt,
 		&last.ID, &last.ReceivedAt, &last.Decision, &last.Reason, &last.ExecutionID, &access)
 	if err != nil {
-		return one, err
+		return one, access, err
 	}
 	one.ID, one.BlueprintID, one.Type, one.Config, one.IsActive, one.CreatedBy = trigger.ID, trigger.BlueprintID, trigger.Type, trigger.Config, trigger.IsActive, trigger.CreatedBy
 	one.CanManage = access >= blueprint.AccessManage
-	if !one.CanManage {
-		one.Config, one.PausedReason = trigger.Redacted(), nil
-		return one, nil
-	}
 	one.RetryAt = retryAt(&trigger, pausedAt)
 	if last.ID != "" {
 		one.LastFiring = &last
 	}
-	return one, nil
+	return one, access, nil
 }
 
-// ListAllTriggers gives one page of the triggers of the principal's own and
-// shared blueprints, the newest first, and how many there are in all, with their
-// secrets. CodeForbidden for an organization that the principal is not a member
+// ListAllTriggers returns one page of the triggers of the blueprints that the
+// principal can manage, newest first, with their secrets, and the number of all of
+// them. A blueprint that the principal can only see is left out: the id of a
+// webhook trigger is its address. CodeForbidden for an organization that the principal is not a member
 // of, known or not.
 func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Principal, filter blueprint.TriggerFilter) (list []blueprint.ListedTrigger, total int, err error) {
 	defer wrap(&err, "triggers for user %s", principal.UserID)
-	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + `
+	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + accessLevel + ` >= 2
 		AND (?2 = '' OR b.organization_id = ?2) AND (?3 = '' OR t.type = ?3) AND (?4 IS NULL OR t.is_active = ?4)`
 	found := within + ` AND (?5 = '' OR instr(b.title_fold, ?5) > 0 OR instr(upper(coalesce(t.address, '')), ?5) > 0 OR t.seq IN (SELECT value FROM json_each(?6)))`
 	query := listedTrigger + " FROM (SELECT t.seq" + found + " ORDER BY t.created_at DESC, t.seq DESC LIMIT ?7 OFFSET ?8) p CROSS JOIN triggers t ON t.seq = p.seq" +
@@ -70,7 +66,7 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		return q.each(query, append(args, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
-			one, err := s.scanListedTrigger(scan)
+			one, _, err := s.scanListedTrigger(scan)
 			list = append(list, one)
 			return err
 		})
@@ -97,28 +93,24 @@ func labelled(q *session, within string, args []any, search string) (string, err
 	return "[" + strings.Join(places, ",") + "]", err
 }
 
-// TriggerDetails gives a trigger to who may see its blueprint: CodeNotFound, or
-// CodeForbidden. Who may not manage it gets secrets and the address of a mailbox
-// as null, and nothing of what it did.
+// TriggerDetails returns a trigger. It needs AccessManage on its blueprint:
+// CodeNotFound, or CodeForbidden.
 func (s *Store) TriggerDetails(ctx context.Context, principal blueprint.Principal, id string) (one blueprint.ListedTrigger, err error) {
 	defer wrap(&err, "details of trigger %s for user %s", id, principal.UserID)
 	const query = listedTrigger + " FROM triggers t" + listedTables + "WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL"
 	err = s.read(ctx, func(q *session) error {
-		var of string
-		err := q.row("SELECT blueprint_id FROM triggers WHERE id = ? AND deleted_at IS NULL", []any{id}, &of)
-		if err == nil {
-			if _, err := accessTo(q, principal.UserID, of, blueprint.AccessView); err != nil {
-				if blueprint.CodeOf(err) == blueprint.CodeNotFound {
-					return notFound("trigger", id)
-				}
-				return err
-			}
-			one, err = s.scanListedTrigger(func(into ...any) error { return q.row(query, []any{principal.UserID, id}, into...) })
-		}
+		var access blueprint.Access
+		one, access, err = s.scanListedTrigger(func(into ...any) error { return q.row(query, []any{principal.UserID, id}, into...) })
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("trigger", id)
 		}
+		if err == nil {
+			err = needs(access, blueprint.AccessManage)
+		}
 		return err
 	})
-	return one, err
+	if err != nil {
+		return blueprint.ListedTrigger{}, err
+	}
+	return one, nil
 }

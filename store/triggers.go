@@ -58,7 +58,7 @@ func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id str
 		return trigger, notFound("trigger", id)
 	}
 	if err == nil {
-		err = needs(access, blueprint.AccessManage, trigger.BlueprintID)
+		err = needs(access, blueprint.AccessManage)
 	}
 	if err != nil {
 		return blueprint.Trigger{}, err
@@ -66,15 +66,14 @@ func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id str
 	return trigger, nil
 }
 
-// ListTriggers lists the triggers of a blueprint, oldest first, to who may see
-// it: CodeNotFound, or CodeForbidden. Who may not manage it gets secrets and
-// the addresses of mailboxes as null.
+// ListTriggers returns the triggers of a blueprint, oldest first. It needs
+// AccessManage, because the id of a webhook trigger is its address: CodeNotFound,
+// or CodeForbidden.
 func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal, blueprintID string) (list []blueprint.Trigger, err error) {
 	defer wrap(&err, "triggers of blueprint %s for user %s", blueprintID, principal.UserID)
 	list = []blueprint.Trigger{}
 	err = s.read(ctx, func(q *session) error {
-		granted, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessView)
-		if err != nil {
+		if _, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessManage); err != nil {
 			return err
 		}
 		query := "SELECT " + triggerColumns + ", coalesce(t.edited, 'null') FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL ORDER BY t.seq"
@@ -84,9 +83,7 @@ func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal,
 			if err != nil {
 				return err
 			}
-			if granted.access < blueprint.AccessManage {
-				trigger.Config = trigger.Redacted()
-			} else if err := json.Unmarshal(edited, &trigger.Edited); err != nil {
+			if err := json.Unmarshal(edited, &trigger.Edited); err != nil {
 				return fmt.Errorf("what was edited of trigger %s: %w", trigger.ID, err)
 			}
 			list = append(list, trigger)
