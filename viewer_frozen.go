@@ -42,7 +42,10 @@ func (r frozenRunner) Gist(context.Context, *blueprint.StoredExecution) (*string
 	if asked := r.file.Run.AwaitingInput; asked != nil {
 		kind = &asked.Kind
 	}
-	return r.file.Run.Telemetry.ErrorSummary, kind
+	if summary := r.file.Run.Telemetry.ErrorSummary; summary != "" {
+		return &summary, kind
+	}
+	return nil, kind
 }
 
 // Recording gives the run with what the file has of its exchanges.

@@ -120,12 +120,12 @@ type Telemetry struct {
 	RequiredLogin                 bool         `json:"requiredLogin"`
 	OAuthFlowsTriggered           bool         `json:"oauthFlowsTriggered"`
 	AuthenticationMethodsUsed     []string     `json:"authenticationMethodsUsed"`
-	PrimaryAIProviderConnectionID *string      `json:"primaryAiProviderConnectionId"`
+	PrimaryAIProviderConnectionID string       `json:"primaryAiProviderConnectionId"`
 	AIProvidersUsedCount          int          `json:"aiProvidersUsedCount"`
 	HasErrors                     bool         `json:"hasErrors"`
 	ErrorCount                    int          `json:"errorCount"`
 	CriticalErrors                bool         `json:"criticalErrors"`
-	ErrorSummary                  *string      `json:"errorSummary"`
+	ErrorSummary                  string       `json:"errorSummary"`
 }
 
 // NewTelemetry is the telemetry of a run that did nothing; its lists are empty,

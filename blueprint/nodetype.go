@@ -151,10 +151,13 @@ type Result struct {
 	Calls []Call
 	// Tokens counts the language model tokens that were used.
 	Tokens int64
-	// MCPServers are the names by which the MCP servers that were asked call
-	// themselves.
-	MCPServers []string
+	// MCPServers are the MCP servers that were asked.
+	MCPServers []MCPServer
 }
+
+// MCPServer is an MCP server by the name that it gives itself. Address tells
+// servers of one name apart; it is not shown.
+type MCPServer struct{ Name, Address string }
 
 // Wait is a pause until an instant, after which the node completes with its
 // input as output.

@@ -201,7 +201,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	now := r.engine.Clock.Now()
 	e := &entry{
 		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
-		Servers: result.MCPServers, Uses: a.uses, weight: a.weight,
+		Servers: serversOf(result.MCPServers), Uses: a.uses, weight: a.weight,
 	}
 	a.exchanges(e)
 	var pause *blueprint.Pause

@@ -26,7 +26,7 @@ func TestCancelRunningNode(t *testing.T) {
 		x := w.wait(h)
 		w.expect(x, want)
 		w.expect(w.view(h.ID), want)
-		if tele := x.Telemetry; *tele.ErrorSummary != "cancelled: too slow" || !tele.HasErrors || !tele.CriticalErrors || x.Failure.Code != "cancelled" {
+		if tele := x.Telemetry; tele.ErrorSummary != "cancelled: too slow" || !tele.HasErrors || !tele.CriticalErrors || x.Failure.Code != "cancelled" {
 			t.Errorf("telemetry %+v", tele)
 		}
 		if len(w.actions()) != 0 {
@@ -65,8 +65,8 @@ func testCancelAtRest(t *testing.T, lines, want string) {
 		}
 		x := w.view(h.ID)
 		w.expect(x, want)
-		if *x.Telemetry.ErrorSummary != "cancelled" {
-			t.Errorf("summary %q", *x.Telemetry.ErrorSummary)
+		if x.Telemetry.ErrorSummary != "cancelled" {
+			t.Errorf("summary %q", x.Telemetry.ErrorSummary)
 		}
 		w.advance(time.Hour)
 		w.expect(w.view(h.ID), want)

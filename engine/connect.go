@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"slices"
 
@@ -74,8 +76,23 @@ func (r *run) hide(values []string) {
 	r.keeper.Store(secret.NewMasker(hidden))
 }
 
+// server is an MCP server that a node asked, as the record keeps it.
+type server struct {
+	Name string `json:"n"`
+	At   string `json:"at"` // a digest of its address, which may hold a secret
+}
+
+func serversOf(list []blueprint.MCPServer) []server {
+	var out []server
+	for _, one := range list {
+		sum := sha256.Sum256([]byte(one.Address))
+		out = append(out, server{one.Name, hex.EncodeToString(sum[:8])})
+	}
+	return out
+}
+
 // note keeps which services a node used.
-func (n *nodeRun) note(uses []use, servers []string) {
+func (n *nodeRun) note(uses []use, servers []server) {
 	for _, u := range uses {
 		if !slices.Contains(n.uses, u) {
 			n.uses = append(n.uses, u)

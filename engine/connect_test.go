@@ -110,7 +110,11 @@ func TestSignIn(t *testing.T) {
 		if err := w.SignedIn(w.Context(), x.ID, "b"); err != nil { // nobody did: it asks again
 			t.Fatal(err)
 		}
-		w.expect(w.settle(x.ID), `paused: a=completed b=paused`)
+		x = w.settle(x.ID)
+		w.expect(x, `paused: a=completed b=paused`)
+		if !x.Telemetry.RequiredLogin || !x.Telemetry.OAuthFlowsTriggered { // whether or not it is ever given
+			t.Errorf("telemetry of a run that asks for a sign-in: %+v", x.Telemetry)
+		}
 		w.reboot()
 		c.asking["login"] = false
 		if err := errors.Join(w.SignedIn(w.Context(), x.ID, "b"), w.SignedIn(w.Context(), x.ID, "b"), w.SignedIn(w.Context(), x.ID, "a"), w.SignedIn(w.Context(), "exec_none", "a")); err != nil {
@@ -122,6 +126,30 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("telemetry %+v", x.Telemetry)
 		}
 	})
+}
+
+// Distinct servers are told apart by their addresses, whatever their names.
+func TestServersAreCountedByAddress(t *testing.T) {
+	for _, test := range []struct {
+		servers, names string
+		count          int
+	}{
+		{`[]`, "", 0},
+		{`["files https://a.example/mcp"]`, "files", 1},
+		{`["files https://a.example/mcp", "files https://b.example/mcp"]`, "files", 2},
+		{`["files https://a.example/mcp", "files https://a.example/mcp"]`, "files", 1},
+		{`["files https://a.example/mcp", "shop https://a.example/mcp"]`, "files shop", 1},
+	} {
+		testWith(t, nil, func(w *world) {
+			x := w.run(w.define(`a servers {"servers": ` + test.servers + "}\nb servers {\"servers\": " + test.servers + "}"))
+			if got := x.Telemetry; got.MCPServerCount != test.count || strings.Join(got.MCPServerNames, " ") != test.names || got.UsedMCPServers != (test.count > 0) {
+				t.Errorf("%s: %d of the names %v", test.servers, got.MCPServerCount, got.MCPServerNames)
+			}
+			if got := x.Telemetry; got.ErrorSummary != "" || got.PrimaryAIProviderConnectionID != "" || got.RequiredLogin || got.OAuthFlowsTriggered {
+				t.Errorf("%s: %+v", test.servers, got)
+			}
+		})
+	}
 }
 
 func TestBudget(t *testing.T) {
@@ -154,7 +182,7 @@ func TestBudget(t *testing.T) {
 			if x.Telemetry.TotalTokensUsed != test.tokens || x.Failure != nil && x.Failure.Code != "budget_exceeded" {
 				t.Errorf("%s: %d tokens, failure %+v", test.name, x.Telemetry.TotalTokensUsed, x.Failure)
 			}
-			if test.name == "none" && (x.Telemetry.AIProvidersUsedCount != 2 || *x.Telemetry.PrimaryAIProviderConnectionID != "ai2") {
+			if test.name == "none" && (x.Telemetry.AIProvidersUsedCount != 2 || x.Telemetry.PrimaryAIProviderConnectionID != "ai2") {
 				t.Errorf("telemetry %+v", x.Telemetry)
 			}
 		})

@@ -42,7 +42,7 @@ type entry struct {
 	Models    int64                `json:"models,omitempty"` // calls to language models
 	Clean     bool                 `json:"clean,omitempty"`  // it failed before anything was sent
 	Acted     bool                 `json:"acted,omitempty"`  // the run that it waited for did what must not be done twice
-	Servers   []string             `json:"mcp,omitempty"`    // MCP servers, by their own names
+	Servers   []server             `json:"mcp,omitempty"`    // MCP servers that were asked
 	Uses      []use                `json:"uses,omitempty"`   // connections that were opened
 	Stop      bool                 `json:"stop,omitempty"`   // the run ends here
 	Item      bool                 `json:"item,omitempty"`   // not the run, only the item that the node belongs to

@@ -162,7 +162,7 @@ func testOnError(t *testing.T, lines, want, wantOutputs string) {
 			t.Errorf("outputs %s, want %s", got, wantOutputs)
 		}
 		failed := x.Status == blueprint.StatusFailed
-		if x.FailedSteps != 1 || x.Telemetry.ErrorCount != 1 || !x.Telemetry.HasErrors || x.Telemetry.CriticalErrors != failed || x.Telemetry.ErrorSummary == nil {
+		if x.FailedSteps != 1 || x.Telemetry.ErrorCount != 1 || !x.Telemetry.HasErrors || x.Telemetry.CriticalErrors != failed || x.Telemetry.ErrorSummary == "" {
 			t.Errorf("%d failed steps, telemetry %+v", x.FailedSteps, x.Telemetry)
 		}
 		if !failed && x.Progress != 100 {
@@ -182,7 +182,7 @@ func TestCounts(t *testing.T) {
 		if x.TotalSteps != 4 || x.CompletedSteps != 1 || x.FailedSteps != 1 || x.Progress != 50 {
 			t.Errorf("%d steps, %d completed, %d failed, progress %d", x.TotalSteps, x.CompletedSteps, x.FailedSteps, x.Progress)
 		}
-		if got := *x.Telemetry.ErrorSummary; got != "c: failed: " {
+		if got := x.Telemetry.ErrorSummary; got != "c: failed: " {
 			t.Errorf("summary %q", got)
 		}
 	})
@@ -272,7 +272,7 @@ func TestFirstFailureInMapOrder(t *testing.T) {
 			}
 			x := w.wait(h)
 			w.expect(x, `failed: a=failed(failed: a) b=failed(failed: b) end=pending !a:failed: a`)
-			if got := *x.Telemetry.ErrorSummary; got != "a: failed: a; b: failed: b" {
+			if got := x.Telemetry.ErrorSummary; got != "a: failed: a; b: failed: b" {
 				t.Errorf("summary %q", got)
 			}
 		})
@@ -340,7 +340,7 @@ func TestErrorSummaryIsShort(t *testing.T) {
 		for i := range 5 {
 			lines += fmt.Sprintf("n%d fail {} | {\"onError\": \"continue\"}\n", i)
 		}
-		if got := *w.run(w.define(lines)).Telemetry.ErrorSummary; got != "n0: failed: ; n1: failed: ; n2: failed:  (and 2 more)" {
+		if got := w.run(w.define(lines)).Telemetry.ErrorSummary; got != "n0: failed: ; n1: failed: ; n2: failed:  (and 2 more)" {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -45,6 +46,7 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	r.pending = append([]*entry(nil), r.pending[taken:]...)
 	if commit.Row.Status.Terminal() {
 		r.row = commit.Row
+		r.logEnd()
 	}
 	r.tally(commit)
 	if commit.New {
@@ -56,6 +58,21 @@ func (r *run) write(commit *blueprint.JournalCommit, err error) {
 	if len(r.pending) > 0 {
 		r.soon(Soon)
 	}
+}
+
+// logEnd writes one line to the server's log for a run that has failed. A run
+// that was cancelled is no fault, and so no warning. r.mu is held.
+func (r *run) logEnd() {
+	failure := r.final.failure(r.row.Status)
+	if failure == nil {
+		return
+	}
+	level := slog.LevelWarn
+	if r.canceled != nil {
+		level = slog.LevelInfo
+	}
+	r.engine.Logger.Log(context.Background(), level, "run failed",
+		"execution", r.id, "blueprint", r.row.BlueprintID, "node", failure.NodeID, "code", failure.Code, "error", failure.Message)
 }
 
 // refused takes note that the disk did not take the run. r.mu is held.

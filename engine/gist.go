@@ -46,5 +46,8 @@ func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution)
 	}
 	x := &blueprint.Execution{Failure: s.failure(row.Status)}
 	x.Status = row.Status
-	return s.telemetry(x).ErrorSummary, nil
+	if summary := s.telemetry(x).ErrorSummary; summary != "" {
+		return &summary, nil
+	}
+	return nil, nil
 }

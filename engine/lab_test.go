@@ -190,7 +190,17 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		if err != nil {
 			return blueprint.Result{}, err
 		}
-		return blueprint.Result{Output: map[string]any{"key": open.Config["key"]}, MCPServers: []string{"server " + open.Secrets[0]}}, nil
+		return blueprint.Result{Output: map[string]any{"key": open.Config["key"]}, MCPServers: []blueprint.MCPServer{{Name: "server " + open.Secrets[0]}}}, nil
+	})
+	// servers asks MCP servers, each given as "name address".
+	add("servers", blueprint.EffectOnce, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		var result blueprint.Result
+		servers, _ := task.Config["servers"].([]any)
+		for _, one := range servers {
+			name, address, _ := strings.Cut(text(one), " ")
+			result.MCPServers = append(result.MCPServers, blueprint.MCPServer{Name: name, Address: address})
+		}
+		return result, nil
 	})
 	// model makes config.calls calls, of which each takes config.tokens; its
 	// state counts those made before a pause.

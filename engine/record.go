@@ -55,7 +55,7 @@ type step struct {
 	Models    int64                `json:"models,omitempty"`
 	Acted     bool                 `json:"acted,omitempty"`
 	Uses      []use                `json:"uses,omitempty"`
-	Servers   []string             `json:"mcp,omitempty"`
+	Servers   []server             `json:"mcp,omitempty"`
 	SignIn    bool                 `json:"signIn,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
@@ -171,7 +171,7 @@ func (s *stored) mask(m *secret.Masker) *stored {
 		at.Items, _ = m.Value(at.Items).([]any)
 		at.Servers = slices.Clone(at.Servers)
 		for j := range at.Servers {
-			at.Servers[j] = m.Text(at.Servers[j])
+			at.Servers[j].Name = m.Text(at.Servers[j].Name)
 		}
 		at.Calls = slices.Clone(at.Calls)
 		for j := range at.Calls {

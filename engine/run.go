@@ -55,7 +55,7 @@ type nodeRun struct {
 	models    int64             // calls to language models
 	acted     bool              // it did, or may have done, what must not be done twice
 	uses      []use             // connections
-	servers   []string          // MCP servers
+	servers   []server          // MCP servers
 	child     string            // the run that it waits for, or waited for
 	call      *blueprint.SubRun // what that is of
 	carried   any               // the state of a pause, for when the node runs again

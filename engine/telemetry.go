@@ -54,9 +54,9 @@ func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 		if more := len(problems) - 3; more > 0 {
 			summary += fmt.Sprintf(" (and %d more)", more)
 		}
-		t.ErrorSummary = &summary
+		t.ErrorSummary = summary
 	} else if x.Failure != nil {
-		t.ErrorSummary = &x.Failure.Message
+		t.ErrorSummary = x.Failure.Message
 	}
 	return t
 }
@@ -64,6 +64,7 @@ func (s *stored) telemetry(x *blueprint.Execution) blueprint.Telemetry {
 // services sums up which connections the nodes used.
 func (s *stored) services(t *blueprint.Telemetry) {
 	tokens := map[string]int64{} // by connection to a provider of language models
+	addresses := map[string]bool{}
 	for i := range s.Steps {
 		at := &s.Steps[i]
 		for _, u := range at.Uses {
@@ -76,18 +77,20 @@ func (s *stored) services(t *blueprint.Telemetry) {
 			}
 		}
 		for _, server := range at.Servers {
-			if !slices.Contains(t.MCPServerNames, server) {
-				t.MCPServerNames = append(t.MCPServerNames, server)
+			addresses[server.At] = true
+			if !slices.Contains(t.MCPServerNames, server.Name) {
+				t.MCPServerNames = append(t.MCPServerNames, server.Name)
 			}
 		}
+		t.RequiredLogin = t.RequiredLogin || at.SignIn
 		t.OAuthFlowsTriggered = t.OAuthFlowsTriggered || at.SignIn
 	}
 	slices.Sort(t.AuthenticationMethodsUsed)
-	t.MCPServerCount, t.UsedMCPServers = len(t.MCPServerNames), len(t.MCPServerNames) > 0
+	t.MCPServerCount, t.UsedMCPServers = len(addresses), len(addresses) > 0
 	t.AIProvidersUsedCount = len(tokens)
 	for _, connection := range slices.Sorted(maps.Keys(tokens)) {
-		if primary := t.PrimaryAIProviderConnectionID; tokens[connection] > 0 && (primary == nil || tokens[connection] > tokens[*primary]) {
-			t.PrimaryAIProviderConnectionID = &connection
+		if primary := t.PrimaryAIProviderConnectionID; primary == "" || tokens[connection] > tokens[primary] {
+			t.PrimaryAIProviderConnectionID = connection
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (c *Client) Open(ctx context.Context, connection *blueprint.OpenConnection)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{client: c, connection: connection, host: address.Host, timeout: timeout}
+	s := &Session{client: c, connection: connection, host: address.Host, address: normalAddress(address), timeout: timeout}
 	s.ctx, s.end = context.WithCancel(context.WithoutCancel(ctx))
 	transport := &recording{s, &sdk.StreamableClientTransport{
 		Endpoint: address.String(), HTTPClient: s.httpClient(), MaxRetries: 2, DisableStandaloneSSE: true, MaxEventSize: int(c.maxAnswer),

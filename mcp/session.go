@@ -3,6 +3,8 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +20,7 @@ type Session struct {
 	client     *Client
 	connection *blueprint.OpenConnection
 	host       string
+	address    string // as Address returns it
 	timeout    time.Duration
 	ctx        context.Context // of everything that the session sends; ends with it
 	end        context.CancelFunc
@@ -33,6 +36,24 @@ func (s *Session) Server() string {
 		name = Shorten(result.ServerInfo.Name)
 	}
 	return cmp.Or(name, s.host)
+}
+
+// Address returns the address of the server without a fragment, in a form that
+// is the same for every spelling of it: two connections to one address reach one
+// server.
+func (s *Session) Address() string { return s.address }
+
+// normalAddress is an address as Session.Address returns it.
+func normalAddress(u *url.URL) string {
+	n := *u
+	n.Host = strings.ToLower(n.Host)
+	if port := n.Port(); n.Scheme == "https" && port == "443" || n.Scheme == "http" && port == "80" {
+		n.Host = strings.TrimSuffix(n.Host, ":"+port)
+	}
+	if n.Path == "" {
+		n.Path = "/"
+	}
+	return n.String()
 }
 
 // maxName is how many characters the name of a server or a tool is shown with.

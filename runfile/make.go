@@ -32,10 +32,7 @@ func Make(s Source) *File {
 		failure.Message = secret.RedactText(failure.Message)
 		f.Run.Error = &failure
 	}
-	if summary := x.Telemetry.ErrorSummary; summary != nil {
-		text := secret.RedactText(*summary)
-		f.Run.Telemetry.ErrorSummary = &text
-	}
+	f.Run.Telemetry.ErrorSummary = secret.RedactText(x.Telemetry.ErrorSummary)
 	if from := s.Recording.Trigger; from != nil {
 		f.Run.Trigger = &Trigger{from.ID, from.Type, object(new(secret.Redactor), headersOf(from.Headers))}
 	}
@@ -69,10 +66,7 @@ func (f *File) mask(m *secret.Masker) {
 	if x.Error != nil {
 		x.Error.Message = m.Text(x.Error.Message)
 	}
-	if summary := x.Telemetry.ErrorSummary; summary != nil {
-		text := m.Text(*summary)
-		x.Telemetry.ErrorSummary = &text
-	}
+	x.Telemetry.ErrorSummary = m.Text(x.Telemetry.ErrorSummary)
 	for i := range x.Steps {
 		at := &x.Steps[i]
 		at.Input, at.Output = m.Value(at.Input), m.Value(at.Output)

@@ -68,7 +68,7 @@ func (w *world) counts(h *history, x *blueprint.Execution) {
 		w.fail("I8: %s counts %d completed and %d failed of %d; its steps are %d and %d of %d", h.name, x.CompletedSteps, x.FailedSteps, x.TotalSteps, completed, failed, own)
 	}
 	t := &x.Telemetry
-	if t.ErrorCount != failures || t.CriticalErrors != (x.Status == blueprint.StatusFailed) || t.HasErrors != (failures > 0 || x.Status == blueprint.StatusFailed) || t.HasErrors != (t.ErrorSummary != nil) {
+	if t.ErrorCount != failures || t.CriticalErrors != (x.Status == blueprint.StatusFailed) || t.HasErrors != (failures > 0 || x.Status == blueprint.StatusFailed) || t.HasErrors != (t.ErrorSummary != "") {
 		w.fail("I8: %s is %s with %d failed steps; its telemetry tells of %d errors, critical %v, any %v", h.name, x.Status, failures, t.ErrorCount, t.CriticalErrors, t.HasErrors)
 	}
 }

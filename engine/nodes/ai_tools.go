@@ -120,13 +120,13 @@ func inputSchema(own map[string]any) map[string]any {
 	return out
 }
 
-// servers names the servers, as they call themselves.
-func (b *toolbox) servers() []string {
-	var names []string
+// servers lists the servers, one for each session.
+func (b *toolbox) servers() []blueprint.MCPServer {
+	var list []blueprint.MCPServer
 	for _, session := range b.sessions {
-		names = append(names, session.Server())
+		list = append(list, blueprint.MCPServer{Name: session.Server(), Address: session.Address()})
 	}
-	return names
+	return list
 }
 
 func (b *toolbox) close() {

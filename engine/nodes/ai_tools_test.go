@@ -20,7 +20,7 @@ func TestTools(t *testing.T) {
 	if err != nil || asJSON(t, output) != `{"steps":2,"text":"Done.","toolCalls":8,"usage":{"inputTokens":20,"outputTokens":4}}` {
 		t.Fatalf("got %v, %v", output, err)
 	}
-	if !slices.Equal(result.MCPServers, []string{"Workshop", "Shed"}) || result.Tokens != 24 {
+	if len(result.MCPServers) != 2 || result.MCPServers[0].Name != "Workshop" || result.MCPServers[1].Name != "Shed" || result.MCPServers[0].Address == result.MCPServers[1].Address || result.Tokens != 24 {
 		t.Errorf("got %+v", result)
 	}
 	if want := []string{`Workshop.echo{"n":1}`, `Workshop.fail{}`, `Workshop.refuse{}`, `Workshop.we ird{}`, `Shed.echo{"n":2}`}; !slices.Equal(w.called, want) {

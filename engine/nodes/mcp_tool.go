@@ -49,7 +49,7 @@ func mcpTool(d Dependencies) *blueprint.NodeType {
 				return blueprint.Result{}, err
 			}
 			defer session.Close()
-			result := blueprint.Result{MCPServers: []string{session.Server()}}
+			result := blueprint.Result{MCPServers: []blueprint.MCPServer{{Name: session.Server(), Address: session.Address()}}}
 			result.Output, err = callTool(ctx, session, c)
 			return result, err
 		},

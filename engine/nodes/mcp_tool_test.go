@@ -89,7 +89,7 @@ func TestMCPTool(t *testing.T) {
 				t.Errorf("failure %+v", failure)
 			}
 			asked := test.open.Config["url"] != nil
-			if asked != (len(result.MCPServers) == 1 && result.MCPServers[0] == "Shed") {
+			if asked != (len(result.MCPServers) == 1 && result.MCPServers[0].Name == "Shed") {
 				t.Errorf("servers %v", result.MCPServers)
 			}
 		})

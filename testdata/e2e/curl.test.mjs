@@ -157,7 +157,7 @@ describe('with curl', () => {
         [record.status, record.totalTokensUsed, record.usedMcpServers, record.mcpServerCount, record.mcpServerNames, record.reachedOutForData, record.externalDataSourcesCount],
         ['completed', 0, false, 0, [], false, 0],
       );
-      assert.deepEqual([record.dataSourcesSummary, record.authenticationMethodsUsed, record.primaryAiProviderConnectionId, record.errorSummary], [[], [], null, null]);
+      assert.deepEqual([record.dataSourcesSummary, record.authenticationMethodsUsed, record.primaryAiProviderConnectionId, record.errorSummary], [[], [], '', '']);
     }
     assert.deepEqual(answer.logs.map(({ inputVariables }) => inputVariables.greeting), ['Hello', 'Good morning'], 'most recent first');
     assert.deepEqual(await query('execution.listRecentExecutions', { limit: 50 }), answer);

@@ -152,12 +152,12 @@ const tables = {
     requiredLogin                 boolean
     oauthFlowsTriggered           boolean
     authenticationMethodsUsed     strings
-    primaryAiProviderConnectionId string|null
+    primaryAiProviderConnectionId string
     aiProvidersUsedCount          count
     hasErrors                     boolean
     errorCount                    count
     criticalErrors                boolean
-    errorSummary                  string|null
+    errorSummary                  string
     inputVariables                object
     outputSummary                 object
     executionMetadata             object
