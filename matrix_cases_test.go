@@ -293,6 +293,18 @@ var matrix = []row{
 	}},
 	{name: "blueprintTriggers.rotateSecret", grid: managed, input: byWebhook, spoils: true},
 
+	{name: "mcpTool.list", input: nothing, fresh: true, grid: grid{
+		"ours": "--- tt ttt t", "public": "--- tt ttt t", "theirs": "t-- -- --- -", "deleted": "--- -- --- -",
+	}},
+	// The creator's own is enabled already; they name the webhook, which is no tool.
+	{name: "mcpTool.enable", grid: executed.with("ours", "fff .. ... b").with("public", "... .. ... b").with("theirs", "bff ff fff f"), input: func(x *target, column string) object {
+		if x.people[column].ID == x.owner.ID {
+			return byWebhook(x, column)
+		}
+		return object{"triggerId": x.api}
+	}},
+	{name: "mcpTool.disable", grid: executed, input: func(x *target, _ string) object { return object{"triggerId": x.api} }},
+
 	{name: "apiKey.list", input: nothing, grid: grid{"ours": "--- -- --- x", "theirs": "x-- -- --- -"}},
 	{name: "apiKey.create", grid: anybody, input: func(*target, string) object { return object{"name": "made"} }},
 	{name: "apiKey.revoke", spoils: true, input: func(x *target, _ string) object { return object{"id": x.key} }, grid: grid{

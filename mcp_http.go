@@ -17,7 +17,7 @@ import (
 // mcpRoute answers /mcp. A browser says in Origin which page it acts for; that
 // of a stranger is refused, also when its name has been made to lead here.
 func (s *server) mcpRoute() http.Handler {
-	handler := mcp.NewHandler(mcpDesk{s.store, s.triggers}, version, s.options.maxBody, s.options.logger)
+	handler := mcp.NewHandler(mcpDesk{s.store, s.triggers, runner{s.engine, s.options.syncTimeout}}, version, s.options.maxBody, s.options.logger)
 	guarded := s.rpc.Authenticated(func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		return handler.Serve(w, r, caller.Principal)
 	})
@@ -37,13 +37,14 @@ func (s *server) allowsOrigin(origin string) bool {
 	return err == nil && strings.EqualFold(origin, own.Scheme+"://"+own.Host) || slices.Contains(s.options.origins, "*") || slices.Contains(s.options.origins, origin)
 }
 
-// mcpDesk shows the api triggers as tools.
+// mcpDesk offers api triggers as tools.
 type mcpDesk struct {
 	store    *store.Store
 	triggers *triggers.Service
+	runner   rpc.Runner
 }
 
-// Published lists the triggers that somebody may fire, of published blueprints.
+// Published returns the tools of a user.
 func (d mcpDesk) Published(ctx context.Context, principal blueprint.Principal, most int) ([]mcp.Published, error) {
 	callables, err := d.store.Callables(ctx, principal, most)
 	if err != nil {
@@ -52,26 +53,65 @@ func (d mcpDesk) Published(ctx context.Context, principal blueprint.Principal, m
 	list := make([]mcp.Published, len(callables))
 	for i, c := range callables {
 		label, _ := c.Trigger.Config["label"].(string)
-		list[i] = mcp.Published{ID: c.Trigger.ID, Label: label, Title: c.Title, Description: c.Description, InputSchema: c.Trigger.Config["inputSchema"]}
+		list[i] = mcp.Published{
+			ID: c.Trigger.ID, BlueprintID: c.Trigger.BlueprintID, Name: c.Name, Fires: c.CanManage,
+			Label: label, Title: c.Title, Description: c.Description, InputSchema: c.Trigger.Config["inputSchema"],
+		}
 	}
 	return list, nil
 }
 
-// Call fires a trigger and waits for its run.
-func (d mcpDesk) Call(ctx context.Context, principal blueprint.Principal, id string, arguments any, request *http.Request) (*mcp.Outcome, error) {
-	called, err := d.triggers.Call(ctx, principal, id, arguments, request)
+// Call starts a run and waits for it: a firing of the trigger for who can manage
+// its blueprint. Anybody else runs the blueprint under their own authority, as
+// with blueprint.execute.
+func (d mcpDesk) Call(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
+	call := d.fire
+	if !tool.Fires {
+		call = d.execute
+	}
+	outcome, err := call(ctx, principal, tool, arguments, request)
 	if err != nil {
 		return nil, err
 	}
 	d.store.NoteAction(ctx, &blueprint.AuditEntry{
-		ActorID: principal.UserID, Action: "mcp.call", TargetType: "trigger", TargetID: id, Via: blueprint.ViaAPI, Detail: map[string]any{"executionId": called.ExecutionID},
+		ActorID: principal.UserID, Action: "mcp.call", TargetType: "trigger", TargetID: tool.ID, Via: blueprint.ViaAPI, Detail: map[string]any{"executionId": outcome.ExecutionID},
 	})
-	outcome := &mcp.Outcome{ExecutionID: called.ExecutionID, Status: blueprint.StatusRunning}
-	switch execution := called.Execution; {
-	case called.Paused:
-		outcome.Status = blueprint.StatusPaused
-	case execution != nil:
+	return outcome, nil
+}
+
+func (d mcpDesk) fire(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, request *http.Request) (*mcp.Outcome, error) {
+	called, err := d.triggers.Call(ctx, principal, tool.ID, arguments, request)
+	if err != nil {
+		return nil, err
+	}
+	if called.Paused {
+		return &mcp.Outcome{ExecutionID: called.ExecutionID, Status: blueprint.StatusPaused}, nil
+	}
+	return outcomeOf(called.ExecutionID, called.Execution), nil
+}
+
+func (d mcpDesk) execute(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, _ *http.Request) (*mcp.Outcome, error) {
+	if err := triggers.CheckInput(tool.InputSchema, arguments); err != nil {
+		return nil, err
+	}
+	definition, access, err := d.store.Definition(ctx, principal, tool.BlueprintID)
+	if err != nil {
+		return nil, err
+	}
+	id, execution, err := d.runner.Execute(ctx, &blueprint.StartRequest{
+		Definition: definition, Principal: principal, CanManage: access >= blueprint.AccessManage, InputData: arguments,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return outcomeOf(id, execution), nil
+}
+
+// outcomeOf describes a run that may not have ended.
+func outcomeOf(id string, execution *blueprint.Execution) *mcp.Outcome {
+	outcome := &mcp.Outcome{ExecutionID: id, Status: blueprint.StatusRunning}
+	if execution != nil {
 		outcome.Status, outcome.Output, outcome.Failure = execution.Status, execution.Output, execution.Failure
 	}
-	return outcome, nil
+	return outcome
 }

@@ -81,7 +81,6 @@ func TestToolsOfBlueprints(t *testing.T) {
 	}
 	ada.until(t, id, blueprint.StatusPaused)
 
-	// Who may manage a blueprint may call it; the run is still its creator's.
 	ada.ok(t, "blueprint.update", object{"id": greetID, "status": "draft"})
 	if got := encoded(t, ada.tool(t, "tools/call", object{"name": "say-hello"})); !strings.Contains(got, `unknown tool \"say-hello\"; there is doomed, patient`) {
 		t.Errorf("got %s", got)
@@ -110,5 +109,70 @@ func TestMCPIsGuarded(t *testing.T) {
 	}
 	if answer := s.root.send(t, http.MethodOptions, "/mcp", "", "Origin", "https://friend.example", "Access-Control-Request-Method", "POST"); answer.status != http.StatusNoContent {
 		t.Errorf("preflight: %d", answer.status)
+	}
+}
+
+// TestToolsOfOthers enables an api trigger as a collaborator and as somebody who
+// only sees the blueprint: the collaborator's call fires the trigger, the other
+// one runs the blueprint under their own authority.
+func TestToolsOfOthers(t *testing.T) {
+	s := newService(t)
+	ada, ben, cid := s.user(t, "ada"), s.user(t, "ben"), s.user(t, "cid")
+	config := object{"label": "Greet", "inputSchema": decoded(t, `{"type": "object", "required": ["name"]}`)}
+	id, triggerID := ada.published(t, "Greetings", config, node("t", "transform", object{"expression": `inputData.name`}))
+	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": "ben@example.org", "role": "editor"})
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	ben.published(t, "Greet", object{}, node("t", "template", object{"text": "ben's"}))
+	name := "greet_by_" + ada.ID[:8]
+	listed := func(p person) string { return encoded(t, p.ok(t, "mcpTool.list", object{})) }
+	for _, p := range []person{ben, cid} {
+		if got := encoded(t, p.tool(t, "tools/list", object{})["tools"]); strings.Contains(got, "Greetings") {
+			t.Errorf("offered without consent: %s", got)
+		}
+		if got := encoded(t, p.tool(t, "tools/call", object{"name": name, "arguments": object{"name": "x"}})); !strings.Contains(got, "-32602") {
+			t.Errorf("called without consent: %s", got)
+		}
+	}
+	row := func(name string, enabled bool) string {
+		return encoded(t, object{"triggerId": triggerID, "name": name, "ownerId": ada.ID, "enabled": enabled})
+	}
+	if got := listed(ada); got != "["+row("greet", true)+"]" {
+		t.Errorf("ada's list: %s", got)
+	}
+	if got := listed(ben); !strings.Contains(got, row(name, false)) || !strings.Contains(got, `"name":"greet"`) {
+		t.Errorf("ben's list: %s", got)
+	}
+	if got := listed(cid); got != "[]" {
+		t.Errorf("cid's list: %s", got)
+	}
+	for _, p := range []person{ben, cid} {
+		if got := encoded(t, p.ok(t, "mcpTool.enable", object{"triggerId": triggerID})); got != `{"success":true}` {
+			t.Errorf("enable: %s", got)
+		}
+		if got := listed(p); !strings.Contains(got, row(name, true)) {
+			t.Errorf("enabled: %s", got)
+		}
+		if got := encoded(t, p.tool(t, "tools/call", object{"name": name, "arguments": object{}})); !strings.Contains(got, "arguments.name: required") {
+			t.Errorf("bad arguments: %s", got)
+		}
+		if got := p.tool(t, "tools/call", object{"name": name, "arguments": object{"name": "x"}}); at(got, "structuredContent.output") != "x" {
+			t.Errorf("called: %v", got)
+		}
+	}
+	var users []string
+	runs := at(ada.ok(t, "execution.listRuns", object{"blueprintId": id}), "runs").([]any)
+	for _, run := range runs {
+		users = append(users, at(run, "userId").(string))
+	}
+	if strings.Join(users, " ") != cid.ID+" "+ada.ID {
+		t.Errorf("the runs are of %q, want cid's own and the one that ben fired", users)
+	}
+	for _, p := range []person{ben, cid} {
+		if got := encoded(t, p.ok(t, "mcpTool.disable", object{"triggerId": triggerID})); got != `{"success":true}` {
+			t.Errorf("disable: %s", got)
+		}
+		if got := encoded(t, p.tool(t, "tools/list", object{})["tools"]); strings.Contains(got, name) {
+			t.Errorf("still offered: %s", got)
+		}
 	}
 }

@@ -262,6 +262,19 @@ CREATE INDEX triggers_failing ON triggers (failures) WHERE failures > 0;
 CREATE INDEX triggers_paused ON triggers (id) WHERE paused_reason IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX triggers_changed ON triggers (changed) WHERE type = 'scheduled';
 
+-- The api triggers that a user is offered on /mcp, under names that only that user
+-- changes: their own, from creation on, and those of others that they enabled.
+CREATE TABLE mcp_tools (
+  user_id    TEXT NOT NULL REFERENCES users (id),
+  trigger_id TEXT NOT NULL REFERENCES triggers (id),
+  name       TEXT NOT NULL CHECK (name <> ''),
+  enabled    INTEGER NOT NULL CHECK (enabled IN (0, 1)), -- 0 only for one's own
+  PRIMARY KEY (user_id, trigger_id),
+  UNIQUE (user_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX mcp_tools_trigger ON mcp_tools (trigger_id);
+
 -- The ledger: one row for every activation of a trigger, whatever became of it.
 CREATE TABLE firings (
   seq          INTEGER PRIMARY KEY,

@@ -22,7 +22,7 @@ type Desk interface {
 	// Call starts a run and waits for it, for as long as one may wait for an
 	// answer. A *blueprint.Error says why no run was started; the paths of its
 	// issues begin with "inputData". The context is that of request.
-	Call(ctx context.Context, principal blueprint.Principal, id string, arguments any, request *http.Request) (*Outcome, error)
+	Call(ctx context.Context, principal blueprint.Principal, tool *Published, arguments any, request *http.Request) (*Outcome, error)
 }
 
 // Outcome is what became of a run.

@@ -22,7 +22,7 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 	if err != nil {
 		return nil, err
 	}
-	index := slices.IndexFunc(offers, func(o offer) bool { return o.name == params.Name })
+	index := slices.IndexFunc(offers, func(o offer) bool { return o.Name == params.Name })
 	if index < 0 {
 		return nil, unknownTool(params.Name, offers)
 	}
@@ -33,7 +33,7 @@ func (h *Handler) call(who caller, params *sdk.CallToolParamsRaw) (sdk.Result, e
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the arguments must be an object"}
 		}
 	}
-	outcome, err := h.desk.Call(who.request.Context(), who.principal, offers[index].ID, arguments, who.request)
+	outcome, err := h.desk.Call(who.request.Context(), who.principal, &offers[index].Published, arguments, who.request)
 	var refused *blueprint.Error
 	switch {
 	case errors.As(err, &refused) && refused.Code == blueprint.CodeNotFound: // deleted a moment ago
@@ -55,7 +55,7 @@ func unknownTool(name string, offers []offer) error {
 	if len(offers) > 0 {
 		names := make([]string, 0, maxNamed)
 		for _, o := range offers[:min(len(offers), maxNamed)] {
-			names = append(names, o.name)
+			names = append(names, o.Name)
 		}
 		there = "there is " + strings.Join(names, ", ")
 		if len(offers) > maxNamed {

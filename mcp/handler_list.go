@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,13 +14,14 @@ const (
 	maxPublished = 10_000
 	// pageSize is how many stand in one page of the list.
 	pageSize = 500
-	// maxSlug is how many characters the name of a tool has.
-	maxSlug = 64
 )
 
 // Published is something that a caller may call: an api trigger.
 type Published struct {
 	ID          string
+	BlueprintID string
+	Name        string // unique among those of the caller
+	Fires       bool   // a call fires the trigger, as its creator; else it runs the blueprint as the caller
 	Label       string // of the trigger; may be ""
 	Title       string // of its blueprint
 	Description string
@@ -31,21 +31,19 @@ type Published struct {
 // offer is a tool as callers see it.
 type offer struct {
 	Published
-	name   string
 	schema map[string]any
 }
 
-// offers lists the tools of a caller under their names.
+// offers returns the tools of a caller.
 func (h *Handler) offers(who caller) ([]offer, error) {
 	published, err := h.desk.Published(who.request.Context(), who.principal, maxPublished)
 	if err != nil {
 		return nil, h.internal("listing tools", err)
 	}
 	list := make([]offer, 0, len(published))
-	taken := map[string]bool{}
 	for _, p := range published {
 		if schema, ok := objectSchema(p.InputSchema); ok {
-			list = append(list, offer{p, freeName(taken, slug(p.Label), slug(p.Title), "blueprint"), schema})
+			list = append(list, offer{p, schema})
 		}
 	}
 	return list, nil
@@ -69,7 +67,7 @@ func (h *Handler) list(who caller, params *sdk.ListToolsParams) (sdk.Result, err
 	from = min(from, len(offers))
 	end := min(from+pageSize, len(offers))
 	for _, o := range offers[from:end] {
-		result.Tools = append(result.Tools, &sdk.Tool{Name: o.name, Title: firstOf(o.Label, o.Title), Description: o.Description, InputSchema: o.schema})
+		result.Tools = append(result.Tools, &sdk.Tool{Name: o.Name, Title: firstOf(o.Label, o.Title), Description: o.Description, InputSchema: o.schema})
 	}
 	if end < len(offers) {
 		result.NextCursor = strconv.Itoa(end)
@@ -97,19 +95,6 @@ func objectSchema(schema any) (map[string]any, bool) {
 	return nil, false
 }
 
-// freeName gives the first of the names that is not empty, with a number behind
-// it when it is taken, and takes it.
-func freeName(taken map[string]bool, names ...string) string {
-	base := firstOf(names...)
-	name := base
-	for i := 2; taken[name]; i++ {
-		suffix := "-" + strconv.Itoa(i)
-		name = base[:min(len(base), maxSlug-len(suffix))] + suffix
-	}
-	taken[name] = true
-	return name
-}
-
 func firstOf(texts ...string) string {
 	for _, text := range texts {
 		if text != "" {
@@ -117,12 +102,4 @@ func firstOf(texts ...string) string {
 		}
 	}
 	return ""
-}
-
-// slug writes a title with the characters that every client takes in a name:
-// lower-case letters, digits and dashes.
-func slug(title string) string {
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9') })
-	name := strings.Join(words, "-")
-	return strings.TrimRight(name[:min(len(name), maxSlug)], "-")
 }

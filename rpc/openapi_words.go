@@ -35,6 +35,7 @@ var routerWords = map[string]string{
 	"collaborator":      "Who else works on a blueprint.",
 	"connection":        "Credentials and addresses of other services.",
 	"execution":         "Runs: starting, following, answering and ending them.",
+	"mcpTool":           "Which api triggers /mcp offers to the caller.",
 	"node":              "The types of nodes.",
 	"organization":      "Organizations and their members.",
 	"server":            "The server itself.",
@@ -128,6 +129,10 @@ var procedureWords = map[string]words{
 	"execution.resume":                      {"Answer a run that waits for input", `{"executionId": ` + thePaused + `, "input": {"approved": true}}`},
 	"execution.retry":                       {"Run again what did not complete", `{"executionId": ` + theFailed + `}`},
 	"execution.subscribe":                   {"Follow a run by server-sent events", runExample},
+
+	"mcpTool.list":    {"List the caller's tools, and the api triggers of others that they could enable as tools", ``},
+	"mcpTool.enable":  {"Offer another user's api trigger to the caller on /mcp", `{"triggerId": ` + theTrigger + `}`},
+	"mcpTool.disable": {"Stop offering an api trigger to the caller on /mcp", `{"triggerId": ` + theTrigger + `}`},
 
 	"node.types": {"List the types of nodes, with the schemas of their configs", ``},
 

@@ -48,6 +48,7 @@ type Store interface {
 	categoryStore
 	opinionStore
 	auditStore
+	toolStore
 }
 
 // Runner runs executions. Execute gives the record of a run that ended or
@@ -103,7 +104,7 @@ type Triggers interface {
 func (s *Service) Procedures() []Procedure {
 	var all []Procedure
 	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
-		s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit()} {
+		s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
 		all = append(all, part...)
 	}
 	if s.Frozen != nil {

@@ -176,6 +176,9 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 				return err
 			}
 		}
+		if err := s.renameOwnTools(t, principal, id, before.Title, row.Title); err != nil {
+			return err
+		}
 		updated = row.Blueprint
 		if err := s.audit(ctx, t, subject{"blueprint", id, updated.OrganizationID, changesOf(&before, &updated)}); err != nil {
 			return err
@@ -268,6 +271,9 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		if _, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE blueprint_id = ? AND deleted_at IS NULL", now, id); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM mcp_tools WHERE trigger_id IN (SELECT id FROM triggers WHERE blueprint_id = ?)", id); err != nil {
 			return err
 		}
 		unfinished = nil

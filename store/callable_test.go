@@ -41,13 +41,18 @@ func TestCallables(t *testing.T) {
 		trigger(ann, hidden, blueprint.TriggerAPI)
 		second := trigger(ann, shown, blueprint.TriggerAPI)
 		want(ann, first.ID, second.ID)
-		want(ben) // who may see it, and not fire
+		want(ben)
 		check(t, s.SetCollaborator(ctx, shown.ID, ben.UserID, blueprint.RoleEditor))
 		bens := trigger(ben, shown, blueprint.TriggerAPI)
-		want(ben, first.ID, second.ID, bens.ID)
+		want(ben, bens.ID) // others' triggers only once they are enabled
+		want(ann, first.ID, second.ID)
+		check(t, s.EnableTool(ctx, ben, second.ID))
+		check(t, s.EnableTool(ctx, ann, bens.ID))
+		want(ben, second.ID, bens.ID)
 		want(ann, first.ID, second.ID, bens.ID)
 		want(cid)
 		check(t, s.RemoveCollaborator(ctx, shown.ID, ben.UserID))
+		want(ben, second.ID)           // who may only see it runs it as themselves
 		want(ann, first.ID, second.ID) // what nobody stands for any more fires for nobody
 		if list := must(s.Callables(ctx, ann, 1))(t); len(list) != 1 {
 			t.Errorf("%d are listed", len(list))

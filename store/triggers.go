@@ -132,6 +132,15 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 		if _, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, active, principal.UserID, now, now, listensTo(&trigger), textOrNull(address)); err != nil {
 			return err
 		}
+		if kind == blueprint.TriggerAPI {
+			var title string
+			if err := t.row("SELECT title FROM blueprints WHERE id = ?", []any{blueprintID}, &title); err != nil {
+				return err
+			}
+			if _, err := addTool(t, principal.UserID, trigger.ID, toolName(&trigger, title, principal.UserID)); err != nil {
+				return err
+			}
+		}
 		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "trigger", id: trigger.ID, detail: map[string]any{"blueprintId": blueprintID, "type": kind}})
 	})
 	return trigger, err
@@ -192,6 +201,15 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 		if _, err := t.exec(update, plain, sealed, trigger.IsActive, listensTo(&trigger), id); err != nil {
 			return err
 		}
+		if trigger.CreatedBy == principal.UserID && trigger.Type == blueprint.TriggerAPI {
+			var title string
+			if err := t.row("SELECT title FROM blueprints WHERE id = ?", []any{trigger.BlueprintID}, &title); err != nil {
+				return err
+			}
+			if err := renameOwnTool(t, principal, id, toolName(&before, title, principal.UserID), toolName(&trigger, title, principal.UserID)); err != nil {
+				return err
+			}
+		}
 		if err := s.auditOfBlueprint(ctx, t, trigger.BlueprintID, subject{kind: "trigger", id: id, detail: changesOfTrigger(&before, &trigger)}); err != nil {
 			return err
 		}
@@ -223,6 +241,9 @@ func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal
 		}
 		t.changed()
 		if _, err := t.exec("UPDATE triggers SET deleted_at = ?, changed = "+nextGeneration+" WHERE id = ?", now, id); err != nil {
+			return err
+		}
+		if _, err := t.exec("DELETE FROM mcp_tools WHERE trigger_id = ?", id); err != nil {
 			return err
 		}
 		return s.auditOfBlueprint(ctx, t, trigger.BlueprintID, subject{kind: "trigger", id: id, detail: map[string]any{"blueprintId": trigger.BlueprintID, "type": trigger.Type}})

@@ -164,7 +164,28 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 		s.compiled[id] = known
 		s.mu.Unlock()
 	}
-	issues := known.schema.Validate(input)
+	return breaches(known.schema, input)
+}
+
+// CheckInput returns CodeBadRequest, with issues under "inputData", for an input
+// that breaks the inputSchema of an api trigger; a nil schema takes any.
+func CheckInput(source, input any) error {
+	if source == nil {
+		return nil
+	}
+	compiled, err := schema.Compile(source)
+	if err != nil {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err)
+	}
+	if refused := breaches(compiled, input); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+// breaches lists what of an input breaks a schema; nil when nothing does.
+func breaches(compiled *schema.Schema, input any) *blueprint.Error {
+	issues := compiled.Validate(input)
 	if len(issues) == 0 {
 		return nil
 	}

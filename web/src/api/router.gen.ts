@@ -90,6 +90,11 @@ type Procedures = {
     retry: Mutation<{ executionId: string; fromNodeId?: string }, { success: boolean; executionId: string }>
     subscribe: Subscription<{ executionId: string }, { id: string; status: 'running' | 'completed' | 'failed' | 'paused' | 'not_found'; progress: number; startTime: string | null; endTime: string | null; totalSteps: number; completedSteps: number; failedSteps: number; steps: { nodeId: string; nodeType: string; title: string; status: 'pending' | 'running' | 'completed' | 'failed' | 'skipped' | 'paused'; startTime: string | null; endTime: string | null; durationMs: number | null; attempt: number; input: unknown; output: unknown; error?: { message: string; code?: string }; tokensUsed?: number }[]; logs: { timestamp: string; level: string; nodeId: string | null; message: string; data?: unknown }[]; currentStep: string | null; awaitingInput: { nodeId: string; kind: 'human' | 'approval' | 'oauth' | 'unknown-outcome' | 'budget'; prompt: string; schema?: unknown; options?: string[]; url?: string; requestedAt: string; expiresAt?: string } | null; awaitingInputs?: { nodeId: string; kind: 'human' | 'approval' | 'oauth' | 'unknown-outcome' | 'budget'; prompt: string; schema?: unknown; options?: string[]; url?: string; requestedAt: string; expiresAt?: string }[] }>
   }
+  mcpTool: {
+    disable: Mutation<{ triggerId: string }, { success: boolean }>
+    enable: Mutation<{ triggerId: string }, { success: boolean }>
+    list: Query<void, { triggerId: string; name: string; ownerId: string; enabled: boolean }[]>
+  }
   node: {
     types: Query<void, { type: string; title: string; description: string; category: 'flow' | 'data' | 'people' | 'services' | 'events'; configSchema: Record<string, unknown>; handles: string[]; effect: 'pure' | 'idempotent' | 'once'; example: Record<string, unknown>; expressions: string[] }[]>
   }

@@ -1,0 +1,217 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+
+	"blueprintd/blueprint"
+)
+
+// mostTools is the maximum number of tools in one list.
+const mostTools = 10_000
+
+// Tools returns the tools of a user, oldest trigger first: their own api triggers,
+// those of others that they enabled, and those of others that they could enable
+// because they can manage the blueprint.
+func (s *Store) Tools(ctx context.Context, principal blueprint.Principal) (list []blueprint.Tool, err error) {
+	defer wrap(&err, "tools of user %s", principal.UserID)
+	query := "SELECT " + triggerColumns + ", b.title, coalesce(m.name, ''), coalesce(m.enabled, 0) FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id" + `
+		LEFT JOIN mcp_tools m ON m.user_id = ?1 AND m.trigger_id = t.id
+		WHERE t.type = 'api' AND t.deleted_at IS NULL AND b.deleted_at IS NULL AND (
+			t.id IN (SELECT trigger_id FROM mcp_tools WHERE user_id = ?1) AND ` + accessLevel + ` >= 1
+			OR ` + summarized[blueprint.ScopeAll] + " AND " + accessLevel + " >= 2) ORDER BY t.seq LIMIT ?2"
+	list = []blueprint.Tool{}
+	err = s.read(ctx, func(q *session) error {
+		return q.each(query, []any{principal.UserID, mostTools}, func(scan func(...any) error) error {
+			var one blueprint.Tool
+			var title string
+			trigger, err := s.scanTrigger(scan, &title, &one.Name, &one.Enabled)
+			if err != nil {
+				return err
+			}
+			one.TriggerID, one.OwnerID = trigger.ID, trigger.CreatedBy
+			if one.Name == "" {
+				one.Name, err = freeToolName(q, principal.UserID, toolName(&trigger, title, principal.UserID))
+			}
+			list = append(list, one)
+			return err
+		})
+	})
+	return list, err
+}
+
+// EnableTool offers an api trigger to the principal on /mcp, from now on under the
+// name that it has now; enabling it again changes nothing. It needs AccessView on
+// the blueprint: CodeNotFound, or CodeForbidden. CodeBadRequest for a trigger of
+// another type.
+func (s *Store) EnableTool(ctx context.Context, principal blueprint.Principal, triggerID string) (err error) {
+	defer wrap(&err, "enable tool %s for user %s", triggerID, principal.UserID)
+	return s.write(ctx, func(t *transaction) error {
+		trigger, title, err := s.startable(t.session, principal, triggerID)
+		if err != nil {
+			return err
+		}
+		name, enabled, err := toolOf(t.session, principal.UserID, triggerID)
+		if err != nil {
+			return err
+		}
+		if enabled {
+			t.unchanged(ctx)
+			return nil
+		}
+		if name == "" {
+			if name, err = addTool(t, principal.UserID, triggerID, toolName(&trigger, title, principal.UserID)); err != nil {
+				return err
+			}
+		} else if err := setTool(t, principal.UserID, triggerID, true); err != nil {
+			return err
+		}
+		return s.auditOfUser(ctx, t, principal.UserID, subject{kind: "trigger", id: triggerID, detail: map[string]any{"name": name}})
+	})
+}
+
+// DisableTool stops offering an api trigger to the principal on /mcp; one that is
+// not offered stays as it is. The principal's own trigger keeps its name. Errors
+// are those of EnableTool, except that an enabled tool can be disabled after the
+// principal lost access.
+func (s *Store) DisableTool(ctx context.Context, principal blueprint.Principal, triggerID string) (err error) {
+	defer wrap(&err, "disable tool %s for user %s", triggerID, principal.UserID)
+	return s.write(ctx, func(t *transaction) error {
+		name, enabled, err := toolOf(t.session, principal.UserID, triggerID)
+		if err != nil {
+			return err
+		}
+		if name == "" {
+			if _, _, err := s.startable(t.session, principal, triggerID); err != nil {
+				return err
+			}
+		}
+		if !enabled {
+			t.unchanged(ctx)
+			return nil
+		}
+		if err := setTool(t, principal.UserID, triggerID, false); err != nil {
+			return err
+		}
+		return s.auditOfUser(ctx, t, principal.UserID, subject{kind: "trigger", id: triggerID, detail: map[string]any{"name": name}})
+	})
+}
+
+// startable returns an api trigger whose blueprint the principal can start, and
+// the blueprint's title.
+func (s *Store) startable(q *session, principal blueprint.Principal, id string) (trigger blueprint.Trigger, title string, err error) {
+	var access blueprint.Access
+	const query = "SELECT " + triggerColumns + ", b.title, " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+	trigger, err = s.scanTrigger(func(into ...any) error { return q.row(query, []any{principal.UserID, id}, into...) }, &title, &access)
+	if errors.Is(err, sql.ErrNoRows) {
+		return trigger, "", notFound("trigger", id)
+	}
+	if err == nil {
+		err = needs(access, blueprint.AccessView)
+	}
+	switch {
+	case err != nil || trigger.Type == blueprint.TriggerAPI:
+	case access < blueprint.AccessManage:
+		err = notFound("trigger", id)
+	default:
+		err = blueprint.Errorf(blueprint.CodeBadRequest, "triggerId: only api triggers are tools")
+	}
+	return trigger, title, err
+}
+
+// toolName is blueprint.ToolName of a trigger as a user sees it.
+func toolName(trigger *blueprint.Trigger, title, userID string) string {
+	label, _ := trigger.Config["label"].(string)
+	owner := trigger.CreatedBy
+	if owner == userID {
+		owner = ""
+	}
+	return blueprint.ToolName(label, title, owner)
+}
+
+// freeToolName returns a name with the number that keeps it apart from the other
+// names of a user's tools.
+func freeToolName(q *session, userID, name string) (free string, err error) {
+	var taken bool
+	var numbered int
+	const query = `SELECT EXISTS (SELECT 1 FROM mcp_tools WHERE user_id = ?1 AND name = ?2),
+		(SELECT count(*) FROM mcp_tools WHERE user_id = ?1 AND name > ?2 || '-' AND name < ?2 || '.')`
+	if err := q.row(query, []any{userID, name}, &taken, &numbered); err != nil || !taken {
+		return name, err
+	}
+	for number := numbered + 2; ; number++ {
+		suffix := "-" + strconv.Itoa(number)
+		free = name[:min(len(name), blueprint.MaxToolName-len(suffix))] + suffix
+		if err := q.row("SELECT EXISTS (SELECT 1 FROM mcp_tools WHERE user_id = ? AND name = ?)", []any{userID, free}, &taken); err != nil || !taken {
+			return free, err
+		}
+	}
+}
+
+func toolOf(q *session, userID, triggerID string) (name string, enabled bool, err error) {
+	err = q.row("SELECT name, enabled FROM mcp_tools WHERE user_id = ? AND trigger_id = ?", []any{userID, triggerID}, &name, &enabled)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return name, enabled, err
+}
+
+func addTool(t *transaction, userID, triggerID, wanted string) (name string, err error) {
+	if name, err = freeToolName(t.session, userID, wanted); err != nil {
+		return "", err
+	}
+	_, err = t.exec("INSERT INTO mcp_tools (user_id, trigger_id, name, enabled) VALUES (?, ?, ?, 1)", userID, triggerID, name)
+	return name, err
+}
+
+// setTool switches a tool on or off. Another user's trigger that is switched off
+// gives its name back.
+func setTool(t *transaction, userID, triggerID string, enabled bool) error {
+	_, err := t.exec("UPDATE mcp_tools SET enabled = ? WHERE user_id = ? AND trigger_id = ?", enabled, userID, triggerID)
+	if err == nil && !enabled {
+		_, err = t.exec(`DELETE FROM mcp_tools WHERE user_id = ?1 AND trigger_id = ?2
+			AND (SELECT created_by FROM triggers WHERE id = ?2) <> ?1`, userID, triggerID)
+	}
+	return err
+}
+
+// renameOwnTool gives a changed trigger of the principal's own another tool name
+// when its slug has changed. Changes by anybody else leave the name as it is.
+func renameOwnTool(t *transaction, principal blueprint.Principal, triggerID, before, after string) error {
+	if before == after {
+		return nil
+	}
+	name, enabled, err := toolOf(t.session, principal.UserID, triggerID)
+	if err != nil || name == "" {
+		return err
+	}
+	if _, err := t.exec("DELETE FROM mcp_tools WHERE user_id = ? AND trigger_id = ?", principal.UserID, triggerID); err != nil {
+		return err
+	}
+	if _, err := addTool(t, principal.UserID, triggerID, after); err != nil || enabled {
+		return err
+	}
+	return setTool(t, principal.UserID, triggerID, false)
+}
+
+// renameOwnTools is renameOwnTool for the triggers without a label of a blueprint
+// that the principal has given another title.
+func (s *Store) renameOwnTools(t *transaction, principal blueprint.Principal, blueprintID, before, after string) error {
+	if before == after {
+		return nil
+	}
+	var own []blueprint.Trigger
+	const query = "SELECT " + triggerColumns + ` FROM triggers t WHERE t.blueprint_id = ? AND t.deleted_at IS NULL AND t.type = 'api' AND t.created_by = ? ORDER BY t.seq`
+	err := t.each(query, []any{blueprintID, principal.UserID}, func(scan func(...any) error) error {
+		trigger, err := s.scanTrigger(scan)
+		own = append(own, trigger)
+		return err
+	})
+	for i := 0; err == nil && i < len(own); i++ {
+		err = renameOwnTool(t, principal, own[i].ID, toolName(&own[i], before, principal.UserID), toolName(&own[i], after, principal.UserID))
+	}
+	return err
+}
