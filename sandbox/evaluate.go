@@ -108,21 +108,19 @@ func (m *machine) script(q *request, prelude, values []byte) *answer {
 	if _, err := start.Call(quickjs.UndefinedValue, script, unsafe.String(unsafe.SliceData(values), len(values)), float64(q.Now), q.Still, float64(q.Seed>>32), float64(uint32(q.Seed))); err != nil {
 		return m.failed()
 	}
-	for inTime := true; ; {
-		if inTime = m.patience(); !inTime {
-			break
-		}
+	for m.patience() {
 		// An error of a job is that of a promise which the script did not wait for.
 		if n, _ := m.ExecutePendingJobs(); n == 0 {
-			break
+			return m.report(start, false)
 		}
 	}
-	return m.report(start)
+	return m.report(start, true)
 }
 
-// report asks the prelude what came of the script.
-func (m *machine) report(start quickjs.Value) *answer {
-	late := m.left() <= tick
+// report returns what the prelude says of the script. A script is late when its
+// time ended before its last promise reaction: what it returned by then does not
+// count, since the interrupt itself may have ended a chain of promises.
+func (m *machine) report(start quickjs.Value, late bool) *answer {
 	m.SetEvalTimeout(grace / 4)
 	told, err := start.Call(quickjs.UndefinedValue, quickjs.Undefined{})
 	text, ok := told.(string)
@@ -135,7 +133,7 @@ func (m *machine) report(start quickjs.Value) *answer {
 		return &answer{Fault: faultCrash}
 	}
 	switch {
-	case late && (!r.Ended || r.Thrown != nil): // being interrupted is an error that has many forms
+	case late:
 		a.Fault = faultTimeout
 	case r.Thrown != nil && r.Thrown.Name == "InternalError" && r.Thrown.Message == "out of memory":
 		a.Fault = faultMemory

@@ -70,7 +70,7 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 	case !told.Ended && a.Heavy:
 		return out, s.memory() // there was none left to tell of the error
 	case !told.Ended:
-		return out, &blueprint.Failure{Code: CodeScript, Message: "the script waits for something that can never happen: a promise that nothing settles"}
+		return out, &blueprint.Failure{Code: CodeTimeout, Message: fmt.Sprintf("the script waits for a promise that never settles, which outlasts its %d ms", s.Timeout.Milliseconds())}
 	}
 	value, err := blueprint.Decode(told.Output)
 	if err != nil {

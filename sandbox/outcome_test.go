@@ -19,7 +19,7 @@ func TestAnswers(t *testing.T) {
 		log  int
 	}{
 		{answer{Report: json.RawMessage(`{"ended":true,"output":[1]}`)}, "[1]", 0},
-		{answer{}, "script_error: the script waits *", 0},
+		{answer{}, "timeout: the script waits *", 0},
 		{answer{Report: json.RawMessage(`[]`)}, "sandbox_failed: *", 0},
 		{answer{Report: json.RawMessage(`{"ended":true}`)}, "script_error: the result cannot be used: *", 0},
 		{answer{Report: json.RawMessage(`{"ended":true,"output":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`)}, "script_error: the result cannot be used: *", 0},
