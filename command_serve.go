@@ -45,6 +45,7 @@ func commandServe() *cli.Command {
 			&cli.IntFlag{Name: "max-queued", Value: 10_000, Usage: "how many runs may wait for their turn; one more is refused with 503"},
 			&cli.IntFlag{Name: "max-connections", Value: 12_000, Usage: "how many connections may be open, and requests under way; one more is refused with 503"},
 			&cli.StringSliceFlag{Name: "cors-origin", Usage: "let pages of this `ORIGIN` call the interface; may be repeated"},
+			memoryLimitFlag(),
 			minFreeFlag(),
 			text("metrics-addr", "", "serve /metrics, /healthz and /readyz on `HOST:PORT` of their own, to all who reach it; without it they are on --addr, metrics for this machine alone"),
 			text("log-format", "text", "the `FORMAT` of the log: text or json"),
@@ -88,6 +89,8 @@ type options struct {
 	maxRunning     int
 	maxQueued      int
 	maxConnections int
+	memoryLimit    int64         // bytes; 0 = what the system allows
+	admissionWait  time.Duration // 0 = the default
 	readTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
 	origins        []string
 	trustedProxies rpc.Proxies
@@ -111,7 +114,7 @@ func serve(ctx context.Context, o options) error {
 	defer stopReading()
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	limitMemory()
+	limitMemory(o.memoryLimit)
 	defer runtime.KeepAlive(ballast())
 	s, err := newServer(ctx, o)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -47,7 +47,7 @@ func serveOptions(c *cli.Context) (o options, err error) {
 		return o, err
 	}
 	o.allowNetworkFS = c.Bool("allow-network-fs")
-	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, chooseSandbox, checkReadyFile, chooseEnd, chooseSeedIDs, chooseSeed} {
+	for _, check := range []func(*cli.Context, *options) error{chooseLog, parseMinFree, chooseMemory, checkPlace, checkKey, checkPublicURL, chooseProxies, checkOrigins, checkLimits, chooseHistory, chooseMail, chooseTLS, chooseSandbox, checkReadyFile, chooseEnd, chooseSeedIDs, chooseSeed} {
 		if err := check(c, &o); err != nil {
 			return o, err
 		}

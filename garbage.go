@@ -12,20 +12,6 @@ const (
 	ballastPiece = 1 << 20
 )
 
-// memoryGoal is how much memory the collector tries to do with: close to it, it
-// works more often instead of letting garbage gather. What the server
-// holds for its clients has bounds that keep well below; a server that has more
-// alive than this spends up to half of its time on collecting, and is better
-// off with a GOMEMLIMIT of its own.
-const memoryGoal = 400 << 20
-
-// limitMemory sets the goal, unless GOMEMLIMIT does.
-func limitMemory() {
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(memoryGoal)
-	}
-}
-
 // ballast makes the collector think that a small server is a larger one. With
 // a few megabytes alive it would otherwise collect a hundred times a second
 // under load and spend a fifth of the server's time on it. The memory is never

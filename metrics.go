@@ -61,7 +61,8 @@ func (s *server) writeServer(p *metrics.Page) {
 	gauge(p, "connections_open", "Connections that are open.", s.doors.Open())
 	counter(p, "connections_refused_total", "Connections that were refused because too many were open.", s.doors.Refused())
 	s.writeCertificate(p)
-	gauge(p, "request_body_bytes_held", "Bytes of request bodies in memory.", s.bodies.Held())
+	gauge(p, "request_body_bytes_held", "Bytes, about, of request bodies in memory with the values in them.", s.bodies.Held())
+	gauge(p, "request_bodies_waiting", "Requests that wait for memory for their bodies.", s.bodies.Waiting())
 }
 
 func writeRuns(p *metrics.Page, stats engine.Stats) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -34,12 +35,9 @@ import (
 	"blueprintd/triggers"
 )
 
-// leastBodies is how many bytes of request bodies may be in memory at once, or
-// four of the largest.
-const leastBodies = 64 << 20
-
-// mostAnswers is how many bytes of large answers may wait for their readers.
-const mostAnswers = 128 << 20
+// admissionWait is how long a request waits for memory, in real time, before it
+// is refused.
+const admissionWait = 10 * time.Second
 
 // server is everything that serve runs, wired.
 type server struct {
@@ -103,6 +101,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 			}
 		}
 	}()
+	shares, wait := sharesOf(memoryLimit(o.memoryLimit)), cmp.Or(o.admissionWait, admissionWait)
 	allow, err := prefixes("allow-net", "--allow-net", o.allowNet)
 	if err != nil {
 		return nil, err
@@ -137,7 +136,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
 		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.sealer, Logger: o.logger, Turn: s.turn(),
-		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Connections: s.connections,
+		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.inputs, math.MaxInt))}, InputWait: wait, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
 		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
 	})
@@ -157,8 +156,8 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.doors = front.NewConnections(s.listener, o.maxConnections)
 	s.doors.Dispersed = debug.FreeOSMemory
 	s.doors.Alone = o.untilEOF != nil
-	s.bodies = front.NewBodies(max(leastBodies, 4*o.maxBody))
-	s.http = s.newHTTP(s.repeatable(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(mostAnswers, s.draining).Handler(s.routes()))))))
+	s.bodies = front.NewBodies(front.BodyLimits{Arriving: shares.arriving, Decoded: shares.decoded, Largest: o.maxBody, Patience: wait})
+	s.http = s.newHTTP(s.repeatable(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(shares.answers, s.draining).Handler(s.routes()))))))
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -344,7 +343,7 @@ func begun(ctx context.Context, handle *engine.Handle) (string, error) {
 
 // Execute starts a run and waits for it as long as one may wait for an answer.
 func (r runner) Execute(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
-	handle, err := r.Engine.Start(request, engine.AtEnd)
+	handle, err := r.Engine.StartOrWait(ctx, request, engine.AtEnd)
 	if err != nil {
 		return "", nil, err
 	}
@@ -366,7 +365,7 @@ func (r runner) Execute(ctx context.Context, request *blueprint.StartRequest) (s
 
 // Start starts a run and waits until it is durable.
 func (r runner) Start(ctx context.Context, request *blueprint.StartRequest) (string, error) {
-	handle, err := r.Engine.Start(request, engine.Soon)
+	handle, err := r.Engine.StartOrWait(ctx, request, engine.Soon)
 	if err != nil {
 		return "", err
 	}
@@ -391,8 +390,8 @@ func (r runner) Retry(ctx context.Context, stored *blueprint.StoredExecution, fr
 type starter struct{ engine *engine.Engine }
 
 // Start begins a run.
-func (s starter) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
-	handle, err := s.engine.Start(request, engine.Urgency(patience))
+func (s starter) Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+	handle, err := s.engine.StartOrWait(ctx, request, engine.Urgency(patience))
 	if err != nil {
 		return nil, err
 	}

@@ -220,7 +220,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 		return nil, err
 	}
 	b.Taped = old.reusedExchanges(b.Reuse)
-	handle, err := e.launch(e.newID(nil), p, &b, ledger{}, AtOnce)
+	handle, err := e.launch(noWait, e.newID(nil), p, &b, ledger{}, AtOnce)
 	var full *blueprint.LaneFullError
 	if errors.As(err, &full) {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "%s", full.Error())

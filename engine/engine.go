@@ -9,6 +9,8 @@ import (
 	"time"
 	"weak"
 
+	"golang.org/x/sync/semaphore"
+
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
@@ -76,6 +78,9 @@ type Options struct {
 	Turn func(f func())
 	// Limits bound a single run; what is 0 has its default.
 	Limits Limits
+	// InputWait is how long StartOrWait waits for room for a large input; 0 = not
+	// at all. It is real time.
+	InputWait time.Duration
 }
 
 // Engine runs executions. It is safe for concurrent use.
@@ -83,6 +88,8 @@ type Engine struct {
 	Options
 	programs *programs
 	counts   counts
+
+	inputs *semaphore.Weighted // of Limits.Held: room for large inputs of new runs
 
 	ctx context.Context // of everything that runs
 	cut context.CancelCauseFunc
@@ -96,6 +103,7 @@ type Engine struct {
 	runs     map[string]*run    // in memory
 	parked   map[string]*parked // at rest, with a timer or a caller
 	held     int                // memory that the input data of the new ones takes
+	reserved int                // what of that was taken from inputs
 	flows    flows              // who has a turn, and who waits for one, each with a unit
 	lanes    lanes              // the runs of triggers that have not ended
 	families map[string]int     // how many runs each has led to that began with none above it
@@ -120,7 +128,7 @@ func New(options Options) *Engine {
 	options.Limits = options.Limits.orDefaults()
 	options.Drain = cmp.Or(options.Drain, 10*time.Second)
 	e := &Engine{
-		Options: options, programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
+		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
 		flows: flows{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, lanes: newLanes(),
 		runs: map[string]*run{}, parked: map[string]*parked{}, families: map[string]int{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}

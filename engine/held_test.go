@@ -3,6 +3,8 @@ package engine_test
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
@@ -24,6 +26,51 @@ func TestInputInMemoryIsBounded(t *testing.T) {
 		w.code(err, blueprint.CodeUnavailable)
 		close(gate.open)
 		w.wait(first)
+		w.wait(w.startWith(large(), engine.AtOnce))
+	})
+}
+
+// Callers that can wait get room in the order of coming, once runs have ended,
+// and are refused when none does in time.
+func TestInputWaitsForRoom(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held, o.InputWait = 1<<20, 10*time.Second }, func(w *world) {
+		gate := w.hold("a")
+		d := w.define(`a pass`)
+		large := func() *blueprint.StartRequest {
+			r := request(d)
+			r.InputData = strings.Repeat("x", 600<<10)
+			return r
+		}
+		first := w.startWith(large(), engine.AtOnce)
+		<-gate.came
+		_, err := w.StartOrWait(w.Context(), large(), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+
+		const waiting = 8
+		handles := make(chan *engine.Handle, waiting)
+		for range waiting {
+			go func() {
+				handle, err := w.StartOrWait(w.Context(), large(), engine.AtOnce)
+				if err != nil {
+					t.Error(err)
+				}
+				handles <- handle
+			}()
+		}
+		synctest.Wait()
+		w.wait(w.startWith(request(w.define(`b pass`)), engine.AtOnce)) // a small one does not wait
+		if held := w.Stats().Held; held > 1<<20 || len(handles) > 0 {
+			t.Errorf("%d bytes are held, %d were let in", held, len(handles))
+		}
+		close(gate.open)
+		w.wait(first)
+		for range waiting {
+			w.wait(<-handles)
+		}
+		synctest.Wait()
+		if held := w.Stats().Held; held != 0 {
+			t.Errorf("%d bytes are held by nobody", held)
+		}
 		w.wait(w.startWith(large(), engine.AtOnce))
 	})
 }

@@ -89,6 +89,8 @@ func (e *Engine) holdTape(r *run, size int) {
 func (e *Engine) unload(r *run) {
 	if r.counted {
 		r.counted = false
+		e.reserved -= int(r.reserved)
+		e.releaseInput(r)
 		e.free(r.memory)
 	}
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"blueprintd/blueprint"
@@ -38,8 +39,12 @@ func (e *Engine) admit(r *run) (admission, error) {
 	case e.runs[r.id] != nil: // refused by the disk just now, and not put down yet
 		return 0, unavailable("the run is being put down")
 	case child:
+	case r.reserved > 0:
+		if e.held-e.reserved > e.Limits.Held { // by what had not to reserve anything
+			return 0, errNoRoom()
+		}
 	case e.held > 0 && e.held+r.memory > e.room(r.memory):
-		return 0, unavailable("the runs at work hold too much input")
+		return 0, errNoRoom()
 	}
 	atOnce, err := e.mayEnter(r)
 	if err == nil && atOnce && !child {
@@ -50,6 +55,7 @@ func (e *Engine) admit(r *run) (admission, error) {
 	}
 	r.counted = true
 	e.held += r.memory
+	e.reserved += int(r.reserved)
 	e.runs[r.id] = r
 	if e.enter(r, atOnce); !atOnce {
 		return stands, nil
@@ -78,14 +84,53 @@ func (e *Engine) mayQueue(r *run) error {
 }
 
 // room is how much memory all inputs together may take for one more to be taken
-// in. A quarter more is kept for small ones, below a thousandth of it, so that large
-// ones never keep them out.
+// in. A quarter more is kept for small ones, so that large ones never keep them
+// out.
 func (e *Engine) room(memory int) int {
-	if memory > e.Limits.Held/1024 {
+	if e.isLarge(memory) {
 		return e.Limits.Held
 	}
 	return e.Limits.Held + e.Limits.Held/4
 }
+
+// isLarge reports whether an input that takes so much memory may have to wait
+// for room.
+func (e *Engine) isLarge(memory int) bool { return memory > min(e.Limits.Held/1024, 64<<10) }
+
+// admitInput takes room for the input of a new run, if it is large. It waits until
+// ctx ends, at most Options.InputWait, in the order of coming. What is larger
+// than all room is let in alone and counts as all of it, so that small ones are
+// still taken. The runs that others start belong to those that
+// were let in, and reserve nothing.
+func (e *Engine) admitInput(ctx context.Context, r *run) error {
+	if !e.isLarge(r.memory) || r.begin.Parent != "" {
+		return nil
+	}
+	size := int64(min(r.memory, e.Limits.Held))
+	if !e.inputs.TryAcquire(size) {
+		if e.InputWait <= 0 || ctx.Err() != nil {
+			return errNoRoom()
+		}
+		ctx, cancel := context.WithTimeout(ctx, e.InputWait)
+		defer cancel()
+		defer context.AfterFunc(e.ctx, cancel)()
+		if e.inputs.Acquire(ctx, size) != nil {
+			return errNoRoom()
+		}
+	}
+	r.reserved, r.memory = size, int(size)
+	return nil
+}
+
+// releaseInput gives back what admitInput took.
+func (e *Engine) releaseInput(r *run) {
+	if r.reserved > 0 {
+		e.inputs.Release(r.reserved)
+		r.reserved = 0
+	}
+}
+
+func errNoRoom() error { return unavailable("the runs at work hold too much input") }
 
 // work hands a unit of a run to a goroutine that works on it, once the run has
 // its turn. The queue may grow beyond MaxQueued: the run was accepted long ago.

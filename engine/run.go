@@ -96,6 +96,7 @@ type run struct {
 	weight    int              // of begin.InputData
 	memory    int              // that it takes, which counts in engine.held
 	counted   bool             // in engine.held
+	reserved  int64            // of engine.inputs, for its input; guarded by the engine's lock once it is taken in
 	total     int              // weight of all outputs
 	count     [phases]int      // nodes in each phase; that of idle is not kept
 	again     []*nodeRun       // started nodes that are due for another attempt

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"time"
 
 	"blueprintd/blueprint"
@@ -32,6 +34,24 @@ const (
 // CodeTooManyRequests when the trigger or the user has its share of the queue or
 // too many wait in the lane, *blueprint.LaneFullError.
 func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
+	return e.start(noWait, request, urgency)
+}
+
+// StartOrWait is Start for callers that can wait for room: while the inputs of
+// the runs at work leave none for a large one, it waits until ctx ends or
+// Options.InputWait has passed.
+func (e *Engine) StartOrWait(ctx context.Context, request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
+	return e.start(ctx, request, urgency)
+}
+
+// noWait has ended.
+var noWait = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
+func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, urgency Urgency) (*Handle, error) {
 	p, err := e.program(request.Definition, request.AdHoc)
 	if err != nil {
 		return nil, err
@@ -46,7 +66,7 @@ func (e *Engine) Start(request *blueprint.StartRequest, urgency Urgency) (*Handl
 	if request.AdHoc {
 		b.Map = request.Definition.Map.Raw
 	}
-	return e.launch(e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
+	return e.launch(wait, e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
 }
 
 // newID makes the id of a run that nobody waits for: of one that a firing starts
@@ -85,11 +105,16 @@ func (e *Engine) program(definition *blueprint.Definition, adHoc bool) (*program
 
 // launch makes the run of a beginning and sets it to work now or when its turn
 // comes. A run that has to wait for its turn is stored meanwhile: its caller
-// may not wait for so long. One that waits for its lane is put down.
-func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
+// may not wait for so long. One that waits for its lane is put down. Until wait
+// ends, it waits for room for a large input.
+func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l ledger, urgency Urgency) (*Handle, error) {
 	now := e.Clock.Now()
 	r := e.newRun(id)
 	if err := r.setUp(p, b); err != nil {
+		r.cancel(err)
+		return nil, err
+	}
+	if err := e.admitInput(wait, r); err != nil {
 		r.cancel(err)
 		return nil, err
 	}
@@ -118,6 +143,7 @@ func (e *Engine) launch(id string, p *program, b *begin, l ledger, urgency Urgen
 	as, err := e.enlist(r)
 	switch {
 	case err != nil:
+		e.releaseInput(r)
 		r.unhold()
 		r.cancel(err)
 		return nil, err

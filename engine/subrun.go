@@ -147,7 +147,7 @@ func (e *Engine) launchChild(c *call) error {
 		return err
 	}
 	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
-	handle, err := e.launch(c.child, p, b, ledger{}, AtOnce)
+	handle, err := e.launch(noWait, c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err
 	}

@@ -22,8 +22,9 @@ type Limits struct {
 	Record int
 	// Held is for the input data of all new runs in memory together, not as
 	// JSON but by what it takes there, and for what they exchanged when they are
-	// recorded; one more is refused with
-	// CodeUnavailable until some have ended. 0 = 64 MiB.
+	// recorded; one more waits or is refused with CodeUnavailable until some have
+	// ended. Runs that a limit on those of their trigger held back may take as much
+	// again. 0 = 64 MiB.
 	Held int
 	// Family is how many runs one may lead to, itself and through those that it
 	// starts, as long as it goes on and the engine does; 0 = 20,000.

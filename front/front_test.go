@@ -2,6 +2,7 @@ package front
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,7 +11,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"blueprintd/blueprint"
@@ -26,49 +30,170 @@ func refused(t *testing.T, err error) *blueprint.Error {
 	return e
 }
 
-func TestBodiesHaveRoomTogether(t *testing.T) {
-	bodies := NewBodies(100)
-	// The first request holds 60 bytes while a second one tries.
-	second := func(size int) (err error) {
-		bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			_, err = io.ReadAll(r.Body)
-		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", smallBody+size))))
-		return err
-	}
-	bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if _, err := io.ReadAll(r.Body); err != nil {
-			t.Fatal(err)
-		}
-		if held := bodies.Held(); held != 60 {
-			t.Errorf("%d bytes are held, want 60", held)
-		}
-		if err := second(40); err != nil {
-			t.Errorf("a body that fits exactly: %v", err)
-		}
-		refused(t, second(41))
-		if err := second(0); err != nil {
-			t.Errorf("a small body beside a large one: %v", err)
-		}
-	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", smallBody+60))))
-	if held := bodies.Held(); held != 0 {
-		t.Errorf("%d bytes are held when all is answered", held)
-	}
-	if err := second(1000); err != nil {
-		t.Errorf("a body larger than all room, alone: %v", err)
-	}
+// read sends a body through bodies and returns what reading it said, before
+// during is called.
+func (b *Bodies) read(text string, during func(err error)) {
+	b.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		during(err)
+	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text)))
 }
 
-// A list of many small values takes more than its text.
+// texts returns a body of n bytes without values in it.
+func texts(n int) string { return strings.Repeat("x", n) }
+
+// A body waits for those before it, and is read once they are answered.
+func TestBodiesWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		answer := make(chan struct{})
+		results := make(chan error, 16)
+		for range cap(results) {
+			go bodies.read(texts(400<<10), func(err error) {
+				results <- err
+				<-answer
+			})
+		}
+		for left := cap(results); left > 0; left-- {
+			synctest.Wait()
+			if at := len(results); at != 1 || bodies.Held() != 400<<10 || bodies.Waiting() != int64(left-1) {
+				t.Fatalf("%d are read, %d bytes are held, %d wait, want 1, one body and %d", at, bodies.Held(), bodies.Waiting(), left-1)
+			}
+			if err := <-results; err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+			answer <- struct{}{}
+		}
+		synctest.Wait()
+		if bodies.Held() != 0 || bodies.Waiting() != 0 {
+			t.Errorf("%d bytes are held, %d wait when all is answered", bodies.Held(), bodies.Waiting())
+		}
+	})
+}
+
+// Without room within the deadline a body is refused; small and medium ones are
+// read beside a large one that holds all room, and beside one that waits for it.
+func TestBodiesWaitOnlyForSoLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		bodies.read("["+strings.Repeat("0,", 20_000)+"0]", func(err error) { // takes more than all room
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			var late sync.WaitGroup
+			late.Go(func() {
+				bodies.read(texts(700<<10), func(err error) {
+					refused(t, err)
+					if waited := time.Since(began); waited != 10*time.Second {
+						t.Errorf("refused after %s", waited)
+					}
+				})
+			})
+			synctest.Wait()
+			for _, size := range []int{100, smallBody, smallBody + 1, 60 << 10} {
+				bodies.read(texts(size), func(err error) {
+					if err != nil || time.Since(began) != 0 {
+						t.Errorf("a body of %d bytes beside a large one: %v after %s", size, err, time.Since(began))
+					}
+				})
+			}
+			late.Wait()
+		})
+		bodies.read(texts(3<<20), func(err error) {
+			if err != nil {
+				t.Errorf("a body larger than all room, alone: %v", err)
+			}
+		})
+	})
+}
+
+// Bodies that arrive at the same time and together need more than all room are
+// all read: none holds what another needs while it waits.
+func TestBodiesDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 256 << 10, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		var all sync.WaitGroup
+		for range 20 {
+			for _, claimed := range []int64{200 << 10, -1} {
+				all.Go(func() {
+					text := strings.Repeat("0,", 100<<10)
+					r := httptest.NewRequest(http.MethodPost, "/", iotest.HalfReader(strings.NewReader(text)))
+					r.ContentLength = claimed
+					bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						got, err := io.ReadAll(r.Body)
+						if err != nil || string(got) != text {
+							t.Errorf("read %d bytes: %v", len(got), err)
+						}
+						time.Sleep(10 * time.Millisecond)
+					})).ServeHTTP(httptest.NewRecorder(), r)
+				})
+			}
+		}
+		all.Wait()
+	})
+}
+
+// Who goes away, and who has closed the body, holds no room.
+func TestBodiesGiveRoomBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: time.Hour})
+		bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadAll(r.Body); err != nil {
+				t.Fatal(err)
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			gone := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(texts(900<<10))).WithContext(ctx)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					if _, err := io.ReadAll(r.Body); err == nil {
+						t.Error("it was read without room")
+					}
+				})).ServeHTTP(httptest.NewRecorder(), gone)
+			}()
+			synctest.Wait()
+			leave()
+			<-ended
+			if r.Body.Close(); bodies.Held() != 0 {
+				t.Errorf("%d bytes are held once the body is closed", bodies.Held())
+			}
+			bodies.read(texts(900<<10), func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(texts(900<<10))))
+	})
+}
+
+// A list of many small values takes more than its text; a request that only
+// claims to be long, and a body that ends early, takes nothing.
 func TestBodiesWeighWhatTheyBecome(t *testing.T) {
-	bodies := NewBodies(1 << 20)
-	bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if _, err := io.ReadAll(r.Body); err != nil {
-			t.Fatal(err)
+	bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20})
+	bodies.read("["+strings.Repeat("0,", 10_000)+"0]", func(err error) {
+		if held := bodies.Held(); err != nil || held < 10_000*valueSize {
+			t.Errorf("ten thousand zeros take %d bytes, %v", held, err)
 		}
-		if held := bodies.Held(); held < 10_000*valueSize {
-			t.Errorf("ten thousand zeros take %d bytes", held)
+	})
+	hold, letGo := io.Pipe()
+	var claims sync.WaitGroup
+	for range 10 {
+		claims.Go(func() {
+			r := httptest.NewRequest(http.MethodPost, "/", hold)
+			r.ContentLength = 1 << 20
+			bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.ReadAll(r.Body) })).ServeHTTP(httptest.NewRecorder(), r)
+		})
+	}
+	bodies.read(texts(1<<20), func(err error) {
+		if err != nil {
+			t.Errorf("beside ten claims: %v", err)
 		}
-	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader("["+strings.Repeat("0,", 10_000)+"0]")))
+	})
+	letGo.Close()
+	claims.Wait()
 }
 
 func TestOneConnectionMoreIsTurnedAway(t *testing.T) {

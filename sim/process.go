@@ -158,7 +158,7 @@ func (p *process) hasEnded() (ended bool) {
 // starter is the engine as the triggers see it.
 type starter struct{ process *process }
 
-func (s starter) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+func (s starter) Start(_ context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
 	handle, err := s.process.hold(s.process.engine.Start(request, engine.Urgency(patience)))
 	if err != nil {
 		return nil, err

@@ -54,15 +54,15 @@ func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprin
 
 // begin hands an activation to the runner. The run is not durable yet. Where a
 // full lane skips, one that comes again is found out before it could take, for a
-// moment, the place of another.
-func (t *Service) begin(a *activation) (Run, error) {
+// moment, the place of another. It waits for room for a large input until ctx ends.
+func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
 	b, lane := a.binding, laneOf(&a.binding.Trigger)
 	if lane != nil && lane.OnLimit == blueprint.LimitSkip {
 		if first := t.earlier(context.Background(), a); first != nil {
 			return nil, first
 		}
 	}
-	run, err := t.Runner.Start(&blueprint.StartRequest{
+	run, err := t.Runner.Start(ctx, &blueprint.StartRequest{
 		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
@@ -75,7 +75,7 @@ func (t *Service) begin(a *activation) (Run, error) {
 // row. When the key has started a run before, that is recorded, and the error
 // is a *blueprint.DuplicateFiringError. Other errors leave no row.
 func (t *Service) start(ctx context.Context, a *activation) (Run, error) {
-	run, err := t.begin(a)
+	run, err := t.begin(ctx, a)
 	return t.finish(ctx, a, run, err)
 }
 

@@ -74,8 +74,10 @@ func (t *Service) deliver(c *caller, binding *blueprint.Binding, generation int6
 	default:
 		a.patience = soon
 	}
-	run, err := t.begin(a)
+	run, err := t.begin(c.Context(), a)
 	if err == nil && waits {
+		// The run has the input now: its own requests may need the room.
+		_ = c.Body.Close()
 		t.await(c.Context(), run)
 	}
 	run, err = t.finish(c.Context(), a, run, err)

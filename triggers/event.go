@@ -119,12 +119,20 @@ func ofRun(name string) bool {
 	return blueprint.IsCustomEvent(name) || strings.HasPrefix(name, "execution.")
 }
 
+// noWait has ended: ticks and events come again later rather than keep others
+// waiting.
+var noWait = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
+
 // hear starts a batch: first all runs are begun, then they are waited for, so
 // that they share commits. It gives how many there are.
 func (t *Service) hear(ctx context.Context, batch []*activation) (started int, err error) {
 	runs, failures := make([]Run, len(batch)), make([]error, len(batch))
 	for i, a := range batch {
-		runs[i], failures[i] = t.begin(a)
+		runs[i], failures[i] = t.begin(noWait, a)
 	}
 	for i, a := range batch {
 		_, failed := t.finish(ctx, a, runs[i], failures[i])

@@ -277,7 +277,7 @@ func (m *memory) StartedFiring(_ context.Context, id, key string) (*blueprint.Fi
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "no such firing")
 }
 
-func (m *memory) Start(request *blueprint.StartRequest, patience time.Duration) (Run, error) {
+func (m *memory) Start(_ context.Context, request *blueprint.StartRequest, patience time.Duration) (Run, error) {
 	if m.refuseStart != nil {
 		if err := m.refuseStart(request); err != nil {
 			return nil, err

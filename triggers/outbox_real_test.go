@@ -191,11 +191,11 @@ type quits struct {
 	*dying
 }
 
-func (q quits) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+func (q quits) Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
 	if err := q.call(); err != nil {
 		return nil, err
 	}
-	return q.runner.Start(request, patience)
+	return q.runner.Start(ctx, request, patience)
 }
 
 // Wherever a server dies between an event and the last of those who hear it, each

@@ -106,7 +106,7 @@ func (d *dispatcher) listeners(ctx context.Context, e *blueprint.Event, of *unto
 func (d *dispatcher) begins(ctx context.Context, batch []ear) {
 	runs, failures := make([]Run, len(batch)), make([]error, len(batch))
 	for i, one := range batch {
-		runs[i], failures[i] = d.begin(one.activation)
+		runs[i], failures[i] = d.begin(noWait, one.activation)
 	}
 	for i, one := range batch {
 		_, err := d.finish(ctx, one.activation, runs[i], failures[i])

@@ -31,7 +31,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 // runner is the engine as triggers see it.
 type runner struct{ *engine.Engine }
 
-func (r runner) Start(request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
+func (r runner) Start(_ context.Context, request *blueprint.StartRequest, patience time.Duration) (triggers.Run, error) {
 	handle, err := r.Engine.Start(request, engine.Urgency(patience))
 	if err != nil {
 		return nil, err
@@ -579,7 +579,7 @@ func TestCoalescedGoesWithItsFiring(t *testing.T) {
 	source := ids.New(nil)
 	again, lot := started, started
 	again.ID, lot.ID, lot.Decision, lot.Key, lot.ExecutionID = source.ULID(noon), source.ULID(noon), blueprint.DecisionCoalesced, "x", nil
-	run, err := runner{s.engine}.Start(&blueprint.StartRequest{
+	run, err := runner{s.engine}.Start(t.Context(), &blueprint.StartRequest{
 		Definition: binding.Definition, Principal: binding.Principal, Firing: &again, Coalesced: &lot, Cursor: blueprint.TimeOf(noon.AddDate(1, 0, 0)),
 	}, 0)
 	if err != nil {

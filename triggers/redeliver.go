@@ -43,7 +43,7 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	if err != nil {
 		return "", "", err
 	}
-	run, err := t.begin(a)
+	run, err := t.begin(ctx, a)
 	if err := t.repeated(ctx, a, first, run, err); err != nil {
 		if isPassing(err) {
 			t.recordRefused(ctx, a.firing, again(first, shown(err).Message))

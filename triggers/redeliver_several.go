@@ -118,7 +118,7 @@ func (r *repetition) add(ctx context.Context, row int) bool {
 		return r.hasRoom()
 	}
 	one := begun{row: row, first: first, activation: a}
-	one.run, one.err = r.begin(a)
+	one.run, one.err = r.begin(ctx, a)
 	r.batch = append(r.batch, one)
 	if first.Delivery != nil {
 		r.bytes += first.Delivery.Size

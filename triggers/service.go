@@ -72,8 +72,9 @@ type Runner interface {
 	// when the caller would have to wait for a node.
 	// The run is durable within patience, or earlier; 0 is before its first
 	// node starts. CodeBadRequest says that the blueprint cannot run so,
-	// CodeUnavailable that it can later.
-	Start(request *blueprint.StartRequest, patience time.Duration) (Run, error)
+	// CodeUnavailable that it can later. While there is no room for a large input
+	// it waits, at most until ctx ends.
+	Start(ctx context.Context, request *blueprint.StartRequest, patience time.Duration) (Run, error)
 }
 
 // Run is a hold on a run that was started. It is safe for concurrent use.

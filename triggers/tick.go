@@ -149,7 +149,7 @@ func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, bi
 		return pending{}, false
 	}
 	a.events = s.lateEvents(one, now, a)
-	run, err := s.begin(a)
+	run, err := s.begin(noWait, a)
 	if err != nil {
 		s.failed(ctx, one, now, a, err)
 		return pending{}, false

@@ -29,7 +29,7 @@ func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *se
 	p := &server{database: filepath.Join(s.folder, name+".db")}
 	p.Process, err = harness.Launch(harness.Program{
 		Path: s.options.binary, Folder: s.folder, Log: log, Ready: harness.ServerReady,
-		Args: slices.Concat([]string{"serve", "--addr", "127.0.0.1:0", "--db", p.database, "--api-key", apiKey, "--allow-net", "127.0.0.1/32"}, flags),
+		Args: slices.Concat([]string{"serve", "--addr", "127.0.0.1:0", "--db", p.database, "--api-key", apiKey, "--allow-net", "127.0.0.1/32", "--memory-limit", fmt.Sprint(mostMemory)}, flags),
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// memoryShares divides the memory that the server may use among what clients
+// can fill. The rest is for the database's pages, scripts, answers and garbage.
+type memoryShares struct {
+	heap     int64 // the collector's goal
+	arriving int64 // request bodies as they are read
+	decoded  int64 // request bodies that have arrived, as JSON values
+	inputs   int64 // inputs of runs at work
+	answers  int64 // large answers that their readers have not fetched
+}
+
+// sharesOf divides limit bytes.
+func sharesOf(limit int64) memoryShares {
+	return memoryShares{heap: limit / 4 * 3, arriving: limit / 16, decoded: limit / 4, inputs: limit / 8, answers: min(mostAnswers, limit/8)}
+}
+
+// mostAnswers is how many bytes of large answers wait for their readers, however
+// much memory there is.
+const mostAnswers = 128 << 20
+
+// memoryLimit returns how many bytes of memory the server may use: what was
+// chosen, else GOMEMLIMIT, else the limit of the cgroup or the memory of the
+// machine, whichever is less.
+func memoryLimit(chosen int64) int64 {
+	if chosen > 0 {
+		return chosen
+	}
+	if own := ownMemoryLimit(); own > 0 {
+		return own
+	}
+	limit := physicalMemory()
+	if limit <= 0 {
+		limit = unknownMemory
+	}
+	return min(limit, cgroupLimit("/"))
+}
+
+// unknownMemory is assumed where the system does not say how much there is.
+const unknownMemory = 1 << 30
+
+// ownMemoryLimit returns the value of GOMEMLIMIT, which the runtime has read; 0
+// when it is not set or off.
+func ownMemoryLimit() int64 {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		return 0
+	}
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		return limit
+	}
+	return 0
+}
+
+// limitMemory sets the collector's goal: close to it, the collector works more
+// often instead of letting garbage gather. GOMEMLIMIT is the operator's own
+// goal and is left alone, unless --memory-limit is given too.
+func limitMemory(chosen int64) {
+	if chosen > 0 || os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(sharesOf(memoryLimit(chosen)).heap)
+	}
+}
+
+// cgroupLimit returns the least memory limit of the process's cgroup and those
+// above it, version 1 or 2; math.MaxInt64 when there is none. The files are
+// looked up below root.
+func cgroupLimit(root string) int64 {
+	limit := int64(math.MaxInt64)
+	data, err := readFile(path.Join(root, "proc/self/cgroup"), 64<<10)
+	if err != nil {
+		return limit
+	}
+	for line := range strings.Lines(string(data)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3) // number:controllers:path
+		if len(parts) != 3 {
+			continue
+		}
+		folder, file := "sys/fs/cgroup", "memory.max"
+		switch {
+		case parts[1] == "":
+		case contains(parts[1], "memory"):
+			folder, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		default:
+			continue
+		}
+		// In a container the path may be that of the host; its own group is then
+		// the root of what is mounted.
+		for at := path.Join("/", parts[2]); ; at = path.Dir(at) {
+			if text, err := readFile(path.Join(root, folder, at, file), 64); err == nil {
+				if value, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && value > 0 {
+					limit = min(limit, value)
+				}
+			}
+			if at == "/" {
+				break
+			}
+		}
+	}
+	return limit
+}
+
+// contains reports whether a comma-separated list has a name in it.
+func contains(list, name string) bool {
+	for part := range strings.SplitSeq(list, ",") {
+		if part == name {
+			return true
+		}
+	}
+	return false
+}
+
+func memoryLimitFlag() cli.Flag {
+	return &cli.StringFlag{Name: "memory-limit", Usage: "use at most about this many `BYTES` of memory; what clients may fill follows from it (default: GOMEMLIMIT, the cgroup's limit, or all memory of the machine)"}
+}
+
+// chooseMemory reads how much memory the server may use.
+func chooseMemory(c *cli.Context, o *options) (err error) {
+	if !c.IsSet("memory-limit") || c.String("memory-limit") == "" {
+		return nil
+	}
+	if o.memoryLimit, err = parseSize(c.String("memory-limit")); err != nil || o.memoryLimit == 0 {
+		return usage("--memory-limit 512MiB", "%s %s: want a size above 0", given(c, "memory-limit"), c.String("memory-limit"))
+	}
+	return nil
+}
