@@ -50,6 +50,41 @@ type Step struct {
 type StepError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
+	// Exchange is the last call that the node made, masked; nil when it sent
+	// nothing.
+	Exchange *StepExchange `json:"exchange,omitempty"`
+}
+
+// StepExchange is what a node that failed sent last, and what came back.
+type StepExchange struct {
+	Request  StepRequest   `json:"request"`
+	Response *StepResponse `json:"response,omitempty"` // nil when none came
+}
+
+// StepRequest is an HTTP request, with the names of its headers in lower case,
+// or the envelope of a mail. A body is "" when there is none, and a value when it
+// is JSON; of a longer one the first 16 KiB are kept.
+type StepRequest struct {
+	Method  string            `json:"method,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitzero"`
+	Body    any               `json:"body,omitempty"`
+
+	Host    string `json:"host,omitempty"` // of the SMTP server
+	Port    int64  `json:"port,omitempty"`
+	From    string `json:"from,omitempty"`
+	To      string `json:"to,omitempty"` // with commas between
+	Subject string `json:"subject,omitempty"`
+}
+
+// StepResponse is the answer to an HTTP request, or the reply of an SMTP server.
+type StepResponse struct {
+	Status  int               `json:"status,omitempty"`
+	Headers map[string]string `json:"headers,omitzero"`
+	Body    any               `json:"body,omitempty"`
+
+	Code    int    `json:"code,omitempty"` // of SMTP
+	Message string `json:"message,omitempty"`
 }
 
 // LogEntry is one line of a run's log. NodeID is nil for the run as a whole.

@@ -30,6 +30,9 @@ func (r *run) apply(e *entry) {
 		r.halt(r.root, e.At)
 		return
 	}
+	if e.Error != nil {
+		r.evidence += stepHeft(e.Error.Exchange)
+	}
 	n := r.find(e.Node)
 	n.acted = n.acted && !e.Clean || e.Acted
 	switch e.Kind {

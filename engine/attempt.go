@@ -35,6 +35,9 @@ type attempt struct {
 	tokens int64
 	models int64
 	tape   *outbound.Tape // nil unless the run is recorded
+
+	evidence *outbound.Evidence      // nil unless it may reach other services
+	sent     *blueprint.StepExchange // of a failure, once it is gathered
 }
 
 // startNode begins an attempt of a node. r.mu is held.
@@ -209,6 +212,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 		result, err = blueprint.Result{Await: &pause.Await}, nil
 	}
 	if limit := r.engine.Limits.Outputs; err == nil && r.total+a.weight > limit {
+		a.gather()
 		err = &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("with this output, those of the run are larger than %d KiB together", limit>>10), Permanent: true}
 	}
 	switch {

@@ -172,6 +172,9 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 	if err != nil && (errors.Is(err, errStopping) || errors.Is(context.Cause(r.ctx), errStopping)) {
 		return false, nil // cut off, not failed: the next start decides what that means
 	}
+	if err != nil {
+		a.gather()
+	}
 	r.mu.Lock()
 	if r.find(a.address) != a.at { // its for-each node has begun the item anew
 		r.mu.Unlock()

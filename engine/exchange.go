@@ -20,7 +20,42 @@ func (a *attempt) outbound(ctx context.Context) context.Context {
 	if r.begin.Record {
 		ctx, a.tape = outbound.WithTape(ctx, r.engine.Clock.Now)
 	}
+	ctx, a.evidence = outbound.WithEvidence(ctx)
 	return ctx
+}
+
+// maxEvidence bounds what the failed steps of one run keep of their exchanges, in
+// bytes of JSON. Those of later steps are left out.
+const maxEvidence = 4 << 20
+
+// gather takes up the last exchange of a failed attempt: masking takes too long
+// to be done under r.mu.
+func (a *attempt) gather() { a.sent = a.evidence.Exchange(a.run.masker.Load()) }
+
+// proof returns the last exchange of a failed attempt, nil when it sent nothing
+// or the run has no room for it. r.mu is held.
+func (a *attempt) proof() *blueprint.StepExchange {
+	r, x := a.run, a.sent
+	if x == nil || r.evidence+stepHeft(x) <= maxEvidence {
+		return x
+	}
+	if !r.evidenceFull {
+		r.evidenceFull = true
+		a.note("warn", fmt.Sprintf("the failed steps of this run have kept %d MiB of requests and answers; those of later ones are left out", maxEvidence>>20), nil)
+	}
+	return nil
+}
+
+// stepHeft returns about how many bytes of JSON the exchange of a step takes.
+func stepHeft(x *blueprint.StepExchange) int {
+	if x == nil {
+		return 0
+	}
+	whole := blueprint.Exchange{Request: blueprint.ExchangeRequest{URL: x.Request.URL, Headers: x.Request.Headers, Body: x.Request.Body}}
+	if x.Response != nil {
+		whole.Response = &blueprint.ExchangeResponse{Headers: x.Response.Headers, Body: x.Response.Body}
+	}
+	return heft(&whole)
 }
 
 // exchanges puts what was noted of the attempt into its entry, as far as there

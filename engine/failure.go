@@ -54,6 +54,8 @@ func (a *attempt) fail(e *entry, f *blueprint.Failure, now time.Time) {
 	e.Error, e.Clean = stepError(f), f.NotSent
 	if errors.Is(context.Cause(r.ctx), errCancelled) {
 		e.Error = cancelledStep()
+	} else {
+		e.Error.Exchange = a.proof()
 	}
 	if !mayRepeat(a.at, a.number, f) {
 		e.Kind = entryEnd

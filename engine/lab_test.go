@@ -5,13 +5,27 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/outbound"
 )
+
+// parrot is a network that answers with what it was sent.
+type parrot struct{}
+
+func (parrot) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 500, Header: http.Header{}, Body: r.Body}, nil
+}
+
+func (parrot) DialContext(context.Context, string, string) (net.Conn, error) {
+	return nil, net.ErrClosed
+}
 
 // lab is the outside world of the nodes of a test: it remembers what they did
 // and decides what they may do. One lab may serve several engines in turn, as
@@ -201,6 +215,24 @@ func (l *lab) catalogue() blueprint.Catalogue {
 			result.MCPServers = append(result.MCPServers, blueprint.MCPServer{Name: name, Address: address})
 		}
 		return result, nil
+	})
+	// reach sends config.body to a service that answers with it, and fails.
+	add("reach", blueprint.EffectIdempotent, func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
+		if task.Config["send"] != false {
+			request, err := http.NewRequestWithContext(ctx, "POST", "https://api.example.com/", strings.NewReader(text(task.Config["body"])))
+			if err != nil {
+				return blueprint.Result{}, err
+			}
+			response, err := outbound.New(outbound.Options{Instead: parrot{}}).Do(request)
+			if err != nil {
+				return blueprint.Result{}, err
+			}
+			outbound.Drain(response.Body)
+		}
+		if task.Attempt <= number(task.Config["times"]) {
+			return blueprint.Result{}, &blueprint.Failure{Message: "refused", Code: "test"}
+		}
+		return blueprint.Result{Output: "taken"}, nil
 	})
 	// model makes config.calls calls, of which each takes config.tokens; its
 	// state counts those made before a pause.

@@ -178,7 +178,7 @@ func (s *stored) mask(m *secret.Masker) *stored {
 			at.Calls[j].Host = m.Text(at.Calls[j].Host)
 		}
 		if at.Error != nil {
-			at.Error = &blueprint.StepError{Message: m.Text(at.Error.Message), Code: m.Text(at.Error.Code)}
+			at.Error = &blueprint.StepError{Message: m.Text(at.Error.Message), Code: m.Text(at.Error.Code), Exchange: m.StepExchange(at.Error.Exchange)}
 		}
 	}
 	out.Logs = slices.Clone(s.Logs)

@@ -116,6 +116,9 @@ type run struct {
 	stopped   *nodeRun // the node of an item that failed the run at once
 	canceled  *string
 
+	evidence     int  // bytes of JSON that the exchanges of failed attempts took
+	evidenceFull bool // the log says that more of them are left out
+
 	units   int
 	pending []*entry      // applied, not durable
 	durable bool          // the row is on disk

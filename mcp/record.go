@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"blueprintd/outbound"
+
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -84,10 +86,14 @@ type recorder struct {
 
 // Write sends a message and remembers who waits for its answer.
 func (c *recorder) Write(ctx context.Context, message jsonrpc.Message) error {
-	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+	request, ok := message.(*jsonrpc.Request)
+	if ok && request.IsCall() {
 		c.mu.Lock()
 		c.asked[request.ID] = recordOf(ctx)
 		c.mu.Unlock()
+	}
+	if ok && request.Method == "notifications/cancelled" { // of a call that failed
+		ctx = outbound.WithoutEvidence(ctx)
 	}
 	return c.Connection.Write(ctx, message)
 }

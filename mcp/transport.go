@@ -49,7 +49,7 @@ func (t roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 			record.status, record.wait = response.StatusCode, outbound.RetryAfter(response.Header, time.Time{})
 		})
 	}
-	response.Body = &boundedBody{ReadCloser: response.Body, left: s.client.maxAnswer, record: record, release: release}
+	response.Body = &boundedBody{ReadCloser: response.Body, left: s.client.maxAnswer, record: record, failed: response.StatusCode < 200 || response.StatusCode > 299, release: release}
 	return response, nil
 }
 
@@ -77,6 +77,9 @@ func (s *Session) sendOnce(ctx context.Context, request *http.Request, record *r
 	if !record.begin() {
 		return nil, errTooManyTries
 	}
+	if request.Method == http.MethodDelete { // the end of the session
+		ctx = outbound.WithoutEvidence(ctx)
+	}
 	request = request.Clone(outbound.Authorize(ctx, s.connection.Authorize))
 	request.Header.Set("User-Agent", "blueprintd/"+s.client.version)
 	if version, agreed := s.version.Load().(string); agreed && request.Header.Get(versionHeader) == "" {
@@ -91,6 +94,7 @@ type boundedBody struct {
 	io.ReadCloser
 	left    int64
 	record  *record
+	failed  bool // the status is no success
 	release func()
 }
 
@@ -109,5 +113,8 @@ func (b *boundedBody) Read(into []byte) (int, error) {
 // Close ends the answer.
 func (b *boundedBody) Close() error {
 	defer b.release()
+	if b.failed {
+		outbound.Drain(b.ReadCloser)
+	}
 	return b.ReadCloser.Close()
 }

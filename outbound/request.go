@@ -38,8 +38,12 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		closeBody(request)
 		return nil, err
 	}
+	seen := witness(request)
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
-		GotConn: func(httptrace.GotConnInfo) { hop.sent() },
+		GotConn: func(httptrace.GotConnInfo) {
+			hop.sent()
+			seen.left()
+		},
 	})
 	response, err := taped(request.WithContext(ctx), func(copied *http.Request) (*http.Response, error) {
 		sent := sent.WithContext(context.WithValue(ctx, bareKey{}, request))
@@ -50,6 +54,7 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	hop.answered(response.StatusCode)
+	seen.answered(response)
 	response.Request = request // not the copy, which holds credentials
 	return response, nil
 }

@@ -50,10 +50,11 @@ func WithTape(ctx context.Context, now func() time.Time) (context.Context, *Tape
 	return context.WithValue(ctx, tapeKey{}, t), t
 }
 
-// Untaped gives a context like another one, but that nothing under it is noted:
+// Untaped gives a context like another one, but that nothing under it is noted,
+// nor kept as Evidence:
 // for requests that are made to get credentials.
 func Untaped(ctx context.Context) context.Context {
-	return context.WithValue(ctx, tapeKey{}, (*Tape)(nil))
+	return context.WithValue(WithoutEvidence(ctx), tapeKey{}, (*Tape)(nil))
 }
 
 // Note adds an exchange of another protocol than HTTP to the tape of a context,

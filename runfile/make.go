@@ -71,7 +71,7 @@ func (f *File) mask(m *secret.Masker) {
 		at := &x.Steps[i]
 		at.Input, at.Output = m.Value(at.Input), m.Value(at.Output)
 		if at.Error != nil {
-			at.Error.Message = m.Text(at.Error.Message)
+			at.Error.Message, at.Error.Exchange = m.Text(at.Error.Message), m.StepExchange(at.Error.Exchange)
 		}
 	}
 	for i := range x.Logs {
@@ -103,7 +103,7 @@ func redactStatus(x *blueprint.ExecutionStatus) {
 		at := &x.Steps[i]
 		at.Input, at.Output = secret.Redact(at.Input), secret.Redact(at.Output)
 		if at.Error != nil {
-			at.Error = &blueprint.StepError{Message: secret.RedactText(at.Error.Message), Code: at.Error.Code}
+			at.Error = &blueprint.StepError{Message: secret.RedactText(at.Error.Message), Code: at.Error.Code, Exchange: at.Error.Exchange}
 		}
 	}
 	x.Logs = slices.Clone(x.Logs)

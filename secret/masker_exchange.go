@@ -23,6 +23,24 @@ func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {
 	return x
 }
 
+// StepExchange masks the exchange of a failed step. The exchange itself stays as
+// it is.
+func (m *Masker) StepExchange(x *blueprint.StepExchange) *blueprint.StepExchange {
+	if m == nil || x == nil {
+		return x
+	}
+	out := *x
+	at := &out.Request
+	at.URL, at.Headers, at.Body = m.Address(at.URL), m.headers(at.Headers), m.body(at.Body, false)
+	at.Host, at.From, at.To, at.Subject = m.Text(at.Host), m.Text(at.From), m.Text(at.To), m.Text(at.Subject)
+	if x.Response != nil {
+		answer := *x.Response
+		answer.Headers, answer.Body, answer.Message = m.headers(answer.Headers), m.body(answer.Body, false), m.Text(answer.Message)
+		out.Response = &answer
+	}
+	return &out
+}
+
 func (m *Masker) body(body any, cut bool) any {
 	text, ok := body.(string)
 	switch {

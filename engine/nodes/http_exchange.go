@@ -58,6 +58,7 @@ func (x *conversation) fetch(request *http.Request) (*http.Response, map[string]
 	}
 	defer response.Body.Close()
 	if !x.c.expects(response.StatusCode) {
+		outbound.Drain(response.Body)
 		return nil, nil, statusFailure(response, x.c, x.d.Clock.Now())
 	}
 	data, err := outbound.ReadAll(response.Body, x.left)

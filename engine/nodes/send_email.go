@@ -90,8 +90,10 @@ func deliver(ctx context.Context, d Dependencies, task *blueprint.Task, c *email
 		defer cancel()
 	}
 	letter := envelope{from: server.from.Address, to: c.everybody(), international: message.international(), message: message.bytes()}
-	err = server.send(ctx, d.HTTP, letter)
+	t := &talk{smtpServer: server}
+	err = t.send(ctx, d.HTTP, letter)
 	noteMail(ctx, server, message, err)
+	keepMail(ctx, t, message)
 	if err != nil {
 		return result, err
 	}

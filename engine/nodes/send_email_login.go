@@ -31,6 +31,7 @@ func (t *talk) login() error {
 	err := t.client.Auth(proof)
 	var reply *textproto.Error
 	if errors.As(err, &reply) { // its text may repeat what was sent
+		t.refusal = &textproto.Error{Code: reply.Code, Msg: enhanced.FindString(reply.Msg)}
 		failure := t.refuse(codeLogin, "%s refused the username or the password of the connection (%s)", t.host, replyNumber(reply))
 		failure.Permanent = reply.Code >= 500
 		return failure

@@ -2,8 +2,10 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/mail"
+	"net/textproto"
 	"strconv"
 	"strings"
 
@@ -28,6 +30,27 @@ func noteMail(ctx context.Context, server *smtpServer, message *email, err error
 		x.Response = &blueprint.ExchangeResponse{Status: accepted}
 	}
 	outbound.Note(ctx, x)
+}
+
+// keepMail keeps the envelope of a message, once there was a server to talk to,
+// and the reply by which that refused it.
+func keepMail(ctx context.Context, t *talk, message *email) {
+	if t.conn == nil {
+		return
+	}
+	x := &blueprint.StepExchange{Request: blueprint.StepRequest{Host: t.host, Port: t.port, From: addressText(t.from), To: addressTexts(message.to), Subject: message.subject}}
+	if t.refusal != nil {
+		x.Response = &blueprint.StepResponse{Code: t.refusal.Code, Message: shortLine(t.refusal.Msg, outbound.MaxEvidence)}
+	}
+	outbound.KeepMail(ctx, x)
+}
+
+// refusedBy takes note of the reply by which the server refuses the message.
+func (t *talk) refusedBy(err error) {
+	var reply *textproto.Error
+	if errors.As(err, &reply) {
+		t.refusal = reply
+	}
 }
 
 // addressText gives an address as people write it.

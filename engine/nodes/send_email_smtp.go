@@ -29,9 +29,10 @@ type talk struct {
 	*smtpServer
 	conn      net.Conn // nil until there is one
 	client    *smtp.Client
-	encrypted bool        // or about to be
-	silent    atomic.Bool // it has not greeted in time
-	inDoubt   bool        // all of the message was sent, and the server has not answered
+	encrypted bool             // or about to be
+	silent    atomic.Bool      // it has not greeted in time
+	inDoubt   bool             // all of the message was sent, and the server has not answered
+	refusal   *textproto.Error // the reply that ended it, if one did
 }
 
 // goodbye is how long a server may take for it. The message is sent by then.
@@ -39,9 +40,8 @@ const goodbye = 2 * time.Second
 
 // send talks to the server. An error is a *blueprint.Failure, or that of a
 // context that was cancelled.
-func (s *smtpServer) send(ctx context.Context, dialer *outbound.Client, letter envelope) error {
-	t := &talk{smtpServer: s}
-	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(s.host, strconv.FormatInt(s.port, 10)))
+func (t *talk) send(ctx context.Context, dialer *outbound.Client, letter envelope) error {
+	conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(t.host, strconv.FormatInt(t.port, 10)))
 	if err != nil {
 		return t.failure(ctx, err)
 	}
@@ -49,12 +49,13 @@ func (s *smtpServer) send(ctx context.Context, dialer *outbound.Client, letter e
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	for _, step := range []func() error{
-		func() error { return t.greet(ctx, dialer.TLSConfig(s.host)) },
+		func() error { return t.greet(ctx, dialer.TLSConfig(t.host)) },
 		t.login,
 		func() error { return t.address(&letter) },
 		func() error { return t.hand(letter.message) },
 	} {
 		if err := step(); err != nil {
+			t.refusedBy(err)
 			return t.failure(ctx, err)
 		}
 	}
@@ -122,6 +123,7 @@ func (t *talk) address(letter *envelope) error {
 		}
 		if err != nil {
 			rejected.add(one, reply)
+			t.refusedBy(reply)
 			if reply.Code == leaving {
 				break
 			}
