@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/accounts"
 	"blueprintd/blueprint"
+	"blueprintd/clock"
 	"blueprintd/ids"
 	"blueprintd/rpc"
 	"blueprintd/store"
@@ -106,7 +108,9 @@ func commandKey() *cli.Command {
 				Name: "create", Usage: "create a key and print it, this once",
 				Flags: append(databaseFlags(),
 					&cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the user whose key it is"},
-					&cli.StringFlag{Name: "name", Usage: "what the key is for"}),
+					&cli.StringFlag{Name: "name", Usage: "what the key is for"},
+					&cli.StringFlag{Name: "scopes", Value: blueprint.AllScopes().String(), Usage: "what the key may do: any of read, run and write (which include read) and admin (which includes all), as in read,run"},
+					&cli.StringFlag{Name: "expires", Usage: "`WHEN` the key expires: after a time such as 30d or 12h, or at one such as 2027-01-31T12:00:00Z (default: never)"}),
 				Action: keyCreate,
 			},
 			{Name: "list", Usage: "list the keys; their values are not stored", Flags: append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "only those of the user with this `EMAIL`"}, jsonFlag()), Action: keyList},
@@ -119,18 +123,47 @@ func keyCreate(c *cli.Context) error {
 	if c.String("user") == "" || c.String("name") == "" {
 		return usage("blueprintd key create --user ada@example.org --name laptop", "key create needs --user and --name")
 	}
+	scopes, unknown, ok := blueprint.ParseScopes(c.String("scopes"))
+	if !ok {
+		return usage("--scopes read,run", "%s: unknown scope %q; the scopes are %s", given(c, "scopes"), unknown, blueprint.AllScopes())
+	}
+	expires, err := keyExpiry(c)
+	if err != nil {
+		return err
+	}
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		user, err := s.UserByEmail(ctx, c.String("user"))
 		if err != nil {
 			return hinted(err, "blueprintd user list shows who there is")
 		}
 		key := newKey(ids.New(nil))
-		if _, err := s.CreateKey(ctx, user.ID, c.String("name"), key); err != nil {
+		if _, err := s.CreateLimitedKey(ctx, blueprint.NewAPIKey{UserID: user.ID, Name: c.String("name"), Key: key, Scopes: scopes, ExpiresAt: expires}); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintln(c.App.Writer, key)
 		return err
 	})
+}
+
+// keyExpiry reads --expires; 0 is never.
+func keyExpiry(c *cli.Context) (blueprint.Time, error) {
+	if !c.IsSet("expires") {
+		return 0, nil
+	}
+	const hint = "--expires 30d, or --expires 2027-01-31T12:00:00Z"
+	text, now := c.String("expires"), clock.Real{}.Now()
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		after, durationErr := clock.ParseDuration(text)
+		if durationErr != nil {
+			return 0, usage(hint, "%s %s: want a duration such as 30d or an RFC 3339 time", given(c, "expires"), text)
+		}
+		at = now.Add(after)
+	}
+	if !at.After(now) {
+		return 0, usage(hint, "%s %s: must be in the future", given(c, "expires"), text)
+	}
+	return blueprint.TimeOf(at), nil
 }
 
 // newKey makes an API key.
@@ -145,9 +178,9 @@ func keyList(c *cli.Context) error {
 		if c.Bool("json") {
 			return printJSON(c, keys)
 		}
-		rows := [][]string{{"ID", "USER", "NAME", "LAST4", "CREATED", "LAST USED", "REVOKED"}}
+		rows := [][]string{{"ID", "USER", "NAME", "LAST4", "SCOPES", "CREATED", "EXPIRES", "LAST USED", "REVOKED"}}
 		for _, key := range keys {
-			rows = append(rows, []string{key.ID, key.UserEmail, key.Name, key.Last4, key.CreatedAt.String(), orDash(key.LastUsedAt), orDash(key.RevokedAt)})
+			rows = append(rows, []string{key.ID, key.UserEmail, key.Name, key.Last4, key.Scopes.String(), key.CreatedAt.String(), orDash(key.ExpiresAt), orDash(key.LastUsedAt), orDash(key.RevokedAt)})
 		}
 		return printTable(c, rows)
 	})

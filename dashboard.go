@@ -30,9 +30,10 @@ const (
 // sessions tells who is signed in.
 type sessions struct{ store *store.Store }
 
-// Authenticate tells whose session a token is.
-func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Principal, error) {
-	return s.store.AuthenticateSession(ctx, token)
+// Authenticate returns whose session a token is. A session has all scopes.
+func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Admission, error) {
+	principal, err := s.store.AuthenticateSession(ctx, token)
+	return blueprint.Admission{Principal: principal, Scopes: blueprint.AllScopes()}, err
 }
 
 // newDashboard makes what answers the dashboard's calls. The limits of a user
@@ -110,7 +111,7 @@ func (s *server) misnamed(r *http.Request) error {
 
 // fileFor answers /files/{id} to who has an API key, and to who is signed in.
 func (s *server) fileFor() http.Handler {
-	byKey, bySession := s.rpc.Authenticated(s.file), s.dashboard.Authenticated(s.file)
+	byKey, bySession := s.rpc.Authenticated(blueprint.ScopeRead, s.file), s.dashboard.Authenticated(blueprint.ScopeRead, s.file)
 	cookie := rpc.SessionCookie{Name: s.cookieName(), Secure: s.overTLS}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") == "" && cookie.Token(r) != "" {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"blueprintd/blueprint"
 )
 
 // open are all routes that answer without a key, with what they answer then to
@@ -33,6 +35,12 @@ var (
 	}
 	closed = []string{"/mcp", "/v1/triggers/{triggerId}/fire", "/clock", "/clock/advance", "/files/{id}", "/sandbox", "/sandbox/calls", "/sandbox/rules", "/sandbox/expectations", "/sandbox/verify", "/sandbox/send"}
 )
+
+// routeScopes are the scopes that keys need for plain routes of the matrix.
+var routeScopes = map[string]blueprint.KeyScope{
+	"POST /v1/triggers/{triggerId}/fire": blueprint.ScopeRun,
+	"POST /clock/advance":                blueprint.ScopeAdmin,
+}
 
 // TestOpenRoutes finds every route that is mounted and asks it without a key.
 func TestOpenRoutes(t *testing.T) {

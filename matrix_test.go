@@ -77,6 +77,11 @@ func newWorld(t *testing.T) *world {
 		w.guests[name] = w.user(t, guestOf(name))
 	}
 	w.keyless()
+	for scope, name := range limited {
+		made, err := w.store.CreateLimitedKey(t.Context(), blueprint.NewAPIKey{UserID: w.people["creator"].ID, Name: name, Key: "key-of-the-creator-for-" + name, Scopes: blueprint.KeyScopes{scope}})
+		w.must(t, err)
+		w.people[name] = person{service: w.service, User: w.people["creator"].User, authorization: "Bearer key-of-the-creator-for-" + made.Name}
+	}
 	made, err := w.store.CreateOrganization(t.Context(), blueprint.Principal{UserID: w.people["o.owner"].ID}, "mark-of-the-team")
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +111,23 @@ func (w *world) keyless() {
 	} {
 		w.people[name] = person{service: w.service, authorization: authorization}
 	}
+}
+
+// limited are keys of the creator by their one scope.
+var limited = map[blueprint.KeyScope]string{blueprint.ScopeRead: "reading", blueprint.ScopeRun: "running", blueprint.ScopeWrite: "writing"}
+
+// beyond lists the limited keys that a row must refuse, whatever its target.
+func (w *world) beyond(row *row) (names []string) {
+	needed := routeScopes[row.name]
+	if row.path == nil {
+		needed = w.scopes[row.name]
+	}
+	for scope, name := range limited {
+		if needed != scope && needed != blueprint.ScopeRead {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 var keyless = []string{"no key", "malformed key", "unknown key", "revoked"}
@@ -304,6 +326,10 @@ func TestAuthorizationMatrix(t *testing.T) {
 				for _, name := range keyless {
 					cells++
 					w.cell(t, &row, x, name, 'u')
+				}
+				for _, name := range w.beyond(&row) {
+					cells++
+					w.cell(t, &row, x, name, 'f')
 				}
 				for i, name := range columns {
 					cells++

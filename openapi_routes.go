@@ -1,6 +1,10 @@
 package main
 
-import "maps"
+import (
+	"maps"
+
+	"blueprintd/blueprint"
+)
 
 // apiDoc is a JSON object of the description of the interface.
 type apiDoc = map[string]any
@@ -39,25 +43,25 @@ func openAPIPaths() apiDoc {
 			parameters(headerParameter("X-Slack-Signature", "v0=, and the hex HMAC-SHA256 that Slack makes with the signing secret"), headerParameter("X-Slack-Request-Timestamp", "seconds since 1970, at most five minutes away")),
 			answers(apiDoc{"200": answer("received; for url_verification the challenge", apiDoc{})}, "WebhookError", 400, 401, 404, 405, 408, 413, 415, 429, 500, 503))},
 		"/v1/triggers/{triggerId}/fire": apiDoc{"parameters": pathID("triggerId"), "post": operation("fireTrigger", "api trigger", "Start a run by an api trigger",
-			takes(false, apiDoc{}, apiDoc{"name": "Ada"}), apiDoc{"description": "The body is inputData; it is checked against the trigger's inputSchema."},
+			keyScope(blueprint.ScopeRun), takes(false, apiDoc{}, apiDoc{"name": "Ada"}), apiDoc{"description": "The body is inputData; it is checked against the trigger's inputSchema."},
 			parameters(headerParameter("Idempotency-Key", "the same key with the same body gives the first run's ids again")),
 			answers(apiDoc{"200": answer("the run that this Idempotency-Key started before", ref("Fired")), "202": answer("the run is durable", ref("Fired"))},
 				"PlainError", 400, 401, 403, 404, 405, 408, 409, 413, 415, 429, 500, 503))},
 		"/files/{id}": apiDoc{"parameters": pathID("id"), "get": operation("getFile", "files", "Download a file that came with a mail", apiDoc{"responses": apiDoc{
 			"200": apiDoc{"description": "the file", "content": apiDoc{"application/octet-stream": apiDoc{"schema": apiDoc{"type": "string", "contentEncoding": "binary"}}}},
-		}}, answers(nil, "PlainError", 400, 401, 404, 405, 429, 500, 503))},
+		}}, keyScope(blueprint.ScopeRead), answers(nil, "PlainError", 400, 401, 403, 404, 405, 429, 500, 503))},
 		"/mcp": apiDoc{"post": operation("callMCP", "mcp", "Call the server as an MCP server (streamable HTTP, JSON-RPC 2.0)",
-			takes(true, apiDoc{"type": "object"}, apiDoc{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
+			keyScope(blueprint.ScopeRun), takes(true, apiDoc{"type": "object"}, apiDoc{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
 			apiDoc{"description": "The api triggers of published blueprints are its tools: `initialize`, `tools/list` and `tools/call`. A notification is answered with 202."},
 			answers(apiDoc{"200": answer("the answer, in JSON-RPC", apiDoc{"type": "object"}), "202": apiDoc{"description": "a notification was taken"}}, "PlainError", 400, 401, 403, 405, 413, 415, 429, 500, 503))},
 		"/clock/advance": apiDoc{"post": operation("advanceClock", "clock", "Move the virtual clock through every instant at which something is due",
 			apiDoc{"description": "It is finished, for ten minutes at most, when the client hangs up: `by` would move the clock twice if it were sent again."},
-			takes(true, apiDoc{"type": "object", "minProperties": 1, "maxProperties": 1, "properties": apiDoc{
+			keyScope(blueprint.ScopeAdmin), takes(true, apiDoc{"type": "object", "minProperties": 1, "maxProperties": 1, "properties": apiDoc{
 				"by": apiDoc{"type": "string", "description": "a duration as Go writes it, or days: 36h, 90m, 7d"}, "to": apiDoc{"type": "string", "format": "date-time"},
 			}}, apiDoc{"by": "36h"}),
 			answers(apiDoc{"200": answer("how far it came, and how many rows of the ledger were started", ref("ClockAdvanced"))}, "PlainError", 400, 401, 403, 404, 405, 413, 500, 503))},
 		"/clock": apiDoc{"get": operation("getClock", "clock", "Tell where the virtual clock stands, and the next instant at which something of its users is due; left out when nothing is",
-			answers(apiDoc{"200": answer("both", ref("Clock"))}, "PlainError", 401, 404, 405, 500, 503))},
+			keyScope(blueprint.ScopeRead), answers(apiDoc{"200": answer("both", ref("Clock"))}, "PlainError", 401, 403, 404, 405, 500, 503))},
 		"/healthz": apiDoc{"get": operation("getHealth", "health", "Tell whether the process is alive", noKey, apiDoc{"responses": apiDoc{"200": answer("it is", ref("Health"))}}, answers(nil, "PlainError"))},
 		"/readyz": apiDoc{"get": operation("getReadiness", "health", "Tell whether the server takes work", noKey,
 			parameters(apiDoc{"name": "verbose", "in": "query", "allowEmptyValue": true, "description": "details, for who asks on the server's machine", "schema": apiDoc{"type": "string"}}),
@@ -70,6 +74,11 @@ func openAPIPaths() apiDoc {
 	}
 	maps.Copy(paths, sandboxPaths())
 	return paths
+}
+
+// keyScope names the scope that a key needs for an operation.
+func keyScope(scope blueprint.KeyScope) apiDoc {
+	return apiDoc{"security": []any{apiDoc{"key": []any{string(scope)}}}}
 }
 
 // operation puts an operation together of its parts.

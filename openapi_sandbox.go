@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/blueprint"
 	"blueprintd/fakes"
 	"blueprintd/rpc"
 )
@@ -14,28 +15,28 @@ func sandboxPaths() apiDoc {
 	rules := apiDoc{"rules": []any{apiDoc{"match": apiDoc{"host": "api.example.org"}, "times": 1, "answer": apiDoc{"status": 503}}}}
 	expect := apiDoc{"expect": []any{apiDoc{"match": apiDoc{"host": "api.example.org", "method": "POST"}, "times": 1}}}
 	return apiDoc{
-		"/sandbox": apiDoc{"delete": operation("clearSandbox", "sandbox", "Clear the traffic, the rules and what is expected",
+		"/sandbox": apiDoc{"delete": operation("clearSandbox", "sandbox", "Clear the traffic, the rules and what is expected", keyScope(blueprint.ScopeAdmin),
 			answers(apiDoc{"200": answer("all are empty", apiDoc{"type": "object"})}, form, 401, 403, 404, 405, 500, 503))},
-		"/sandbox/calls": apiDoc{"get": operation("listSandboxCalls", "sandbox", "List what outbound nodes asked of the fakes",
+		"/sandbox/calls": apiDoc{"get": operation("listSandboxCalls", "sandbox", "List what outbound nodes asked of the fakes", keyScope(blueprint.ScopeRead),
 			parameters(filter("executionId", "only of this run"), filter("nodeType", "only of nodes of this type"), filter("host", "only to this host"),
 				apiDoc{"name": "limit", "in": "query", "description": "the latest of them", "schema": apiDoc{"type": "integer", "minimum": 1}}),
-			answers(apiDoc{"200": answer("the traffic, oldest first", ref("SandboxCalls"))}, form, 400, 401, 404, 405, 500, 503))},
+			answers(apiDoc{"200": answer("the traffic, oldest first", ref("SandboxCalls"))}, form, 400, 401, 403, 404, 405, 500, 503))},
 		"/sandbox/rules": apiDoc{
-			"get": operation("getSandboxRules", "sandbox", "Get the rules, each with how often it has answered",
+			"get": operation("getSandboxRules", "sandbox", "Get the rules, each with how often it has answered", keyScope(blueprint.ScopeAdmin),
 				answers(apiDoc{"200": answer("the rules", ref("SandboxRules"))}, form, 401, 403, 404, 405, 500, 503)),
-			"put": operation("putSandboxRules", "sandbox", "Replace the rules by which the fakes answer; the first match answers", takes(true, ref("SandboxRules"), rules),
+			"put": operation("putSandboxRules", "sandbox", "Replace the rules by which the fakes answer; the first match answers", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxRules"), rules),
 				answers(apiDoc{"200": answer("the rules hold from now on", ref("SandboxRules"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
 		},
 		"/sandbox/expectations": apiDoc{
-			"get": operation("getSandboxExpectations", "sandbox", "Get what is expected, each with how often it came",
+			"get": operation("getSandboxExpectations", "sandbox", "Get what is expected, each with how often it came", keyScope(blueprint.ScopeAdmin),
 				answers(apiDoc{"200": answer("what is expected", ref("SandboxExpectations"))}, form, 401, 403, 404, 405, 500, 503)),
-			"put": operation("putSandboxExpectations", "sandbox", "Say what has to be asked before the end", takes(true, ref("SandboxExpectations"), expect),
+			"put": operation("putSandboxExpectations", "sandbox", "Say what has to be asked before the end", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxExpectations"), expect),
 				answers(apiDoc{"200": answer("it is expected from now on", ref("SandboxExpectations"))}, form, 400, 401, 403, 404, 405, 413, 500, 503)),
 		},
-		"/sandbox/send": apiDoc{"post": operation("sendSandboxWebhook", "sandbox", "Deliver to a webhook or Slack trigger of this server, signed as its sender signs", takes(true, ref("SandboxSend"),
+		"/sandbox/send": apiDoc{"post": operation("sendSandboxWebhook", "sandbox", "Deliver to a webhook or Slack trigger of this server, signed as its sender signs", keyScope(blueprint.ScopeAdmin), takes(true, ref("SandboxSend"),
 			apiDoc{"webhook": rpc.ExampleIDs["webhook"], "body": apiDoc{"order": 42}}),
 			answers(apiDoc{"200": answer("what was sent, and what came back", ref("SandboxSent"))}, form, 400, 401, 403, 404, 405, 413, 500, 503))},
-		"/sandbox/verify": apiDoc{"post": operation("verifySandbox", "sandbox", "Tell whether all came that was expected",
+		"/sandbox/verify": apiDoc{"post": operation("verifySandbox", "sandbox", "Tell whether all came that was expected", keyScope(blueprint.ScopeAdmin),
 			answers(apiDoc{"200": answer("what did not", ref("SandboxVerdict"))}, form, 401, 403, 404, 405, 500, 503))},
 	}
 }

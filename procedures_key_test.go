@@ -17,7 +17,7 @@ func TestKeys(t *testing.T) {
 	s := newService(t, atNoon)
 	ada, ben := s.user(t, "ada"), s.user(t, "ben")
 	s.advance(t, "1m")
-	const record = `{"id": "<ulid>", "name": %s, "last4": %q, "createdAt": %q, "lastUsedAt": %s, "revokedAt": %s}`
+	const record = `{"id": "<ulid>", "name": %s, "last4": %q, "scopes": ["admin", "read", "run", "write"], "createdAt": %q, "expiresAt": null, "lastUsedAt": %s, "revokedAt": %s}`
 	made := ada.ok(t, "apiKey.create", object{
 		"name": "  laptop ", "key": "chosen-by-the-caller", "id": "x", "last4": "0000", "userId": ben.ID, "user_id": ben.ID, "createdAt": noonText, "revokedAt": noonText, "lastUsedAt": noonText,
 	})

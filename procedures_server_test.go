@@ -23,6 +23,7 @@ type service struct {
 	*server
 	host   string
 	kinds  map[string]rpc.Kind
+	scopes map[string]blueprint.KeyScope
 	client *http.Client
 	root   person        // the first user
 	logs   *lockedBuffer // what the server wrote
@@ -49,11 +50,11 @@ func newService(t testing.TB, change ...func(*options)) *service {
 		t.Fatal(err)
 	}
 	s := &service{
-		server: wired, host: wired.apiHost(), kinds: map[string]rpc.Kind{}, logs: logs,
+		server: wired, host: wired.apiHost(), kinds: map[string]rpc.Kind{}, scopes: map[string]blueprint.KeyScope{}, logs: logs,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 	}
 	for _, procedure := range s.rpc.Procedures() {
-		s.kinds[procedure.Name] = procedure.Kind
+		s.kinds[procedure.Name], s.scopes[procedure.Name] = procedure.Kind, procedure.Scope
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- wired.run(ctx) }()

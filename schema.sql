@@ -113,7 +113,9 @@ CREATE TABLE api_keys (
   name         TEXT NOT NULL,
   hash         BLOB NOT NULL UNIQUE CHECK (length(hash) = 32), -- SHA-256
   last4        TEXT NOT NULL,
+  scopes       TEXT NOT NULL CHECK (scopes <> ''), -- sorted, separated by commas
   created_at   INTEGER NOT NULL,
+  expires_at   INTEGER, -- NULL = never
   last_used_at INTEGER,
   revoked_at   INTEGER
 ) STRICT;

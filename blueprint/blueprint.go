@@ -88,12 +88,23 @@ type BlueprintVersion struct {
 
 // APIKey is the record of a key. The key itself is never stored.
 type APIKey struct {
-	ID         string `json:"id"` // ULID
-	Name       string `json:"name"`
-	Last4      string `json:"last4"`
-	CreatedAt  Time   `json:"createdAt"`
-	LastUsedAt Time   `json:"lastUsedAt"`
-	RevokedAt  Time   `json:"revokedAt"`
+	ID         string    `json:"id"` // ULID
+	Name       string    `json:"name"`
+	Last4      string    `json:"last4"`
+	Scopes     KeyScopes `json:"scopes"`
+	CreatedAt  Time      `json:"createdAt"`
+	ExpiresAt  Time      `json:"expiresAt"`
+	LastUsedAt Time      `json:"lastUsedAt"`
+	RevokedAt  Time      `json:"revokedAt"`
+}
+
+// NewAPIKey is an API key to be stored.
+type NewAPIKey struct {
+	UserID    string
+	Name      string
+	Key       string // is not stored itself
+	Scopes    KeyScopes
+	ExpiresAt Time // 0 = never
 }
 
 // User is an account.

@@ -41,7 +41,7 @@ func Target(value any, now time.Time) (time.Time, error) {
 		} else if !isText {
 			return time.Time{}, errors.New(`by: must be a text such as "3600s"`)
 		}
-		step, err := parseDays(text)
+		step, err := ParseDuration(text)
 		if days, isDays := strings.CutSuffix(text, "d"); isDays && err != nil && days != "" && strings.Trim(days, "0123456789") == "" {
 			return time.Time{}, fmt.Errorf("by: %q is too far; at most %dd at once", shown(text), maxDays)
 		}
@@ -68,8 +68,8 @@ func shown(text string) string {
 // maxDays is the largest number of days at once.
 const maxDays = 36_500
 
-// parseDays reads a Go duration, or a whole number of days as in 7d.
-func parseDays(text string) (time.Duration, error) {
+// ParseDuration reads a Go duration, or a whole number of days as in 7d.
+func ParseDuration(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		n, err := strconv.Atoi(days)
 		if err == nil && n >= 0 && n <= maxDays {

@@ -14,7 +14,7 @@ type auditStore interface {
 }
 
 func (s *Service) audit() []Procedure {
-	return []Procedure{query("auditLog.list", s.auditList)}
+	return []Procedure{query("auditLog.list", scopeAdmin, s.auditList)}
 }
 
 type auditList struct {

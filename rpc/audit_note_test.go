@@ -39,9 +39,9 @@ func TestSignInIsNoted(t *testing.T) {
 	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
 		store := &notes{}
 		s := &Service{Store: store, Connections: elsewhere{}}
-		table := s.audited([]Procedure{mutation("connection.signIn", s.connectionSignIn)})
+		table := s.audited([]Procedure{mutation("connection.signIn", scopeRead, s.connectionSignIn)})
 		id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
-		_, _ = table[0].call(t.Context(), &Caller{Principal: blueprint.Principal{UserID: user}, Via: "api"}, rawInput{value: id, present: true})
+		_, _ = table[0].call(t.Context(), &Caller{Admission: blueprint.Admission{Principal: blueprint.Principal{UserID: user}}, Via: "api"}, rawInput{value: id, present: true})
 		if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
 			t.Errorf("%s: %s, want %s", user, got, want)
 		}
@@ -91,8 +91,10 @@ func TestNoting(t *testing.T) {
 		}, "[]"},
 	} {
 		store := &notes{}
-		table := (&Service{Store: store}).audited([]Procedure{mutation("x.y", c.run), query("x.z", c.run)})
-		caller := func() *Caller { return &Caller{Principal: blueprint.Principal{UserID: "u"}, Via: "api"} }
+		table := (&Service{Store: store}).audited([]Procedure{mutation("x.y", scopeRead, c.run), query("x.z", scopeRead, c.run)})
+		caller := func() *Caller {
+			return &Caller{Admission: blueprint.Admission{Principal: blueprint.Principal{UserID: "u"}}, Via: "api"}
+		}
 		_, _ = table[0].call(t.Context(), caller(), rawInput{})
 		if name != "noted in its transaction" {
 			_, _ = table[1].call(t.Context(), caller(), rawInput{}) // a query never has one

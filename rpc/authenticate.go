@@ -8,11 +8,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Authenticator tells whom a token belongs to. An unknown or revoked token is
-// a *blueprint.Error with CodeUnauthorized. It is asked anew for every request,
-// so that a revoked key fails at the next one.
+// Authenticator returns what a token gives access to. An unknown, revoked or
+// expired token is a *blueprint.Error with CodeUnauthorized. It is called for
+// every request, so that a revoked key fails at the next one.
 type Authenticator interface {
-	Authenticate(ctx context.Context, token string) (blueprint.Principal, error)
+	Authenticate(ctx context.Context, token string) (blueprint.Admission, error)
 }
 
 // BearerToken gives the token of an Authorization header of the scheme
@@ -38,18 +38,26 @@ func (h *Handler) token(r *request) string {
 }
 
 // admit authenticates a token and takes cost calls from its rate limit.
-func (h *Handler) admit(ctx context.Context, token string, cost int) (blueprint.Principal, error) {
+func (h *Handler) admit(ctx context.Context, token string, cost int) (blueprint.Admission, error) {
 	if token == "" {
-		return blueprint.Principal{}, blueprint.Errorf(blueprint.CodeUnauthorized, "%s", h.options.NoToken)
+		return blueprint.Admission{}, blueprint.Errorf(blueprint.CodeUnauthorized, "%s", h.options.NoToken)
 	}
-	principal, err := h.options.Authenticator.Authenticate(ctx, token)
+	access, err := h.options.Authenticator.Authenticate(ctx, token)
 	if err != nil {
-		return blueprint.Principal{}, err
+		return blueprint.Admission{}, err
 	}
 	if cost == 0 || h.options.Limiter == nil {
-		return principal, nil
+		return access, nil
 	}
-	return principal, h.options.Limiter.Take(limitKey(principal), cost)
+	return access, h.options.Limiter.Take(limitKey(access.Principal), cost)
+}
+
+// inScope is CodeForbidden when access does not include a scope.
+func inScope(access blueprint.Admission, scope blueprint.KeyScope) *blueprint.Error {
+	if access.Scopes.Allow(scope) {
+		return nil
+	}
+	return blueprint.Errorf(blueprint.CodeForbidden, "this API key lacks the scope %q; it has %s", scope, access.Scopes)
 }
 
 // limitKey names whose bucket a call empties: the key's, or the user's who

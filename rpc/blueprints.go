@@ -20,14 +20,14 @@ type blueprintStore interface {
 
 func (s *Service) blueprints() []Procedure {
 	return []Procedure{
-		query("blueprint.list", s.blueprintList),
-		query("blueprint.get", s.blueprintGet),
-		query("blueprint.versions", s.blueprintVersions),
-		mutation("blueprint.create", s.blueprintCreate),
-		mutation("blueprint.update", s.blueprintUpdate),
-		mutation("blueprint.delete", s.blueprintDelete),
-		mutation("blueprint.validate", s.blueprintValidate),
-		mutation("blueprint.execute", s.blueprintExecute),
+		query("blueprint.list", scopeRead, s.blueprintList),
+		query("blueprint.get", scopeRead, s.blueprintGet),
+		query("blueprint.versions", scopeRead, s.blueprintVersions),
+		mutation("blueprint.create", scopeWrite, s.blueprintCreate),
+		mutation("blueprint.update", scopeWrite, s.blueprintUpdate),
+		mutation("blueprint.delete", scopeWrite, s.blueprintDelete),
+		mutation("blueprint.validate", scopeRead, s.blueprintValidate),
+		mutation("blueprint.execute", scopeRun, s.blueprintExecute),
 	}
 }
 

@@ -37,8 +37,8 @@ func (r *request) check(c *call) *blueprint.Error {
 }
 
 // prepare does all that comes before the procedures: it checks the calls,
-// authenticates, takes from the rate limit, and reads the inputs. What it
-// refuses has its failure set.
+// authenticates, takes from the rate limit, checks the scope of each call, and
+// reads the inputs. What it refuses has its failure set.
 func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	cost, open := 0, 0
 	r.from = h.originOf(r.Request)
@@ -53,10 +53,10 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 			w.Header().Set("Allow", c.procedure.Kind.method())
 		}
 	}
-	var principal blueprint.Principal
+	var access blueprint.Admission
 	if cost > 0 {
 		var err error
-		if principal, err = h.admit(r.Context(), h.token(r), cost); err != nil {
+		if access, err = h.admit(r.Context(), h.token(r), cost); err != nil {
 			h.deny(r, err)
 		}
 	}
@@ -65,10 +65,13 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 	}
 	ready := false
 	for _, c := range r.calls {
+		if c.failure == nil && !c.procedure.Public {
+			c.failure = inScope(access, c.procedure.Scope)
+		}
 		if c.failure == nil {
 			c.caller = &Caller{RequestID: r.id, Via: h.options.Via, Header: http.Header{}, request: r.Request, from: r.from}
 			if !c.procedure.Public {
-				c.caller.Principal = principal
+				c.caller.Admission = access
 			}
 			ready = true
 		}

@@ -17,10 +17,10 @@ type categoryStore interface {
 
 func (s *Service) categories() []Procedure {
 	return []Procedure{
-		query("category.list", s.categoryList),
-		mutation("category.create", s.categoryCreate),
-		mutation("category.delete", s.categoryDelete),
-		mutation("blueprint.setCategories", s.blueprintSetCategories),
+		query("category.list", scopeRead, s.categoryList),
+		mutation("category.create", scopeWrite, s.categoryCreate),
+		mutation("category.delete", scopeWrite, s.categoryDelete),
+		mutation("blueprint.setCategories", scopeWrite, s.blueprintSetCategories),
 	}
 }
 

@@ -15,9 +15,9 @@ type collaboratorStore interface {
 
 func (s *Service) collaborators() []Procedure {
 	return []Procedure{
-		query("collaborator.list", s.collaboratorList),
-		mutation("collaborator.add", s.collaboratorAdd),
-		mutation("collaborator.remove", s.collaboratorRemove),
+		query("collaborator.list", scopeAdmin, s.collaboratorList),
+		mutation("collaborator.add", scopeAdmin, s.collaboratorAdd),
+		mutation("collaborator.remove", scopeAdmin, s.collaboratorRemove),
 	}
 }
 

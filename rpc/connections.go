@@ -30,12 +30,12 @@ type ConnectionTester interface {
 
 func (s *Service) connections() []Procedure {
 	return []Procedure{
-		query("connection.list", s.connectionList),
-		query("connection.get", s.connectionGet),
-		mutation("connection.create", s.connectionCreate),
-		mutation("connection.update", s.connectionUpdate),
-		mutation("connection.delete", s.connectionDelete),
-		mutation("connection.test", s.connectionTest),
+		query("connection.list", scopeRead, s.connectionList),
+		query("connection.get", scopeRead, s.connectionGet),
+		mutation("connection.create", scopeWrite, s.connectionCreate),
+		mutation("connection.update", scopeWrite, s.connectionUpdate),
+		mutation("connection.delete", scopeWrite, s.connectionDelete),
+		mutation("connection.test", scopeWrite, s.connectionTest),
 	}
 }
 

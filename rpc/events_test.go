@@ -122,7 +122,7 @@ type revocable struct {
 	revoked atomic.Bool
 }
 
-func (k *revocable) Authenticate(ctx context.Context, token string) (blueprint.Principal, error) {
+func (k *revocable) Authenticate(ctx context.Context, token string) (blueprint.Admission, error) {
 	if k.revoked.Load() {
 		token = "revoked"
 	}

@@ -17,18 +17,18 @@ type executionStore interface {
 
 func (s *Service) executions() []Procedure {
 	return []Procedure{
-		mutation("execution.executeBlueprintWithLogging", s.executeWithLogging),
-		query("execution.getExecutionStatus", s.executionStatus),
-		query("execution.getExecutionLogs", s.executionLogs),
-		query("execution.getRecord", s.executionRecord),
-		query("execution.getExchanges", s.executionExchanges),
-		query("execution.export", s.executionExport),
-		query("execution.exportTest", s.executionExportTest),
-		query("execution.listRecentExecutions", s.recentExecutions),
-		mutation("execution.resume", s.executionResume),
-		mutation("execution.cancel", s.executionCancel),
-		mutation("execution.retry", s.executionRetry),
-		subscription("execution.subscribe", s.executionSubscribe),
+		mutation("execution.executeBlueprintWithLogging", scopeRun, s.executeWithLogging),
+		query("execution.getExecutionStatus", scopeRead, s.executionStatus),
+		query("execution.getExecutionLogs", scopeRead, s.executionLogs),
+		query("execution.getRecord", scopeRead, s.executionRecord),
+		query("execution.getExchanges", scopeRead, s.executionExchanges),
+		query("execution.export", scopeRead, s.executionExport),
+		query("execution.exportTest", scopeRead, s.executionExportTest),
+		query("execution.listRecentExecutions", scopeRead, s.recentExecutions),
+		mutation("execution.resume", scopeRun, s.executionResume),
+		mutation("execution.cancel", scopeRun, s.executionCancel),
+		mutation("execution.retry", scopeRun, s.executionRetry),
+		subscription("execution.subscribe", scopeRead, s.executionSubscribe),
 	}
 }
 

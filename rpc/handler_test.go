@@ -53,7 +53,7 @@ func TestDescribe(t *testing.T) {
 		blueprint.Label
 	}
 	s := &testServer{}
-	procedures := append(s.procedures(), mutation("shape.all", func(context.Context, *Caller, struct {
+	procedures := append(s.procedures(), mutation("shape.all", scopeRead, func(context.Context, *Caller, struct {
 		testListInput
 		Node  testNode       `json:"node" check:"required"`
 		Ids   []string       `json:"ids" check:"max=3" each:"uuid"`

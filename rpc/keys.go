@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -10,15 +11,15 @@ import (
 // caller's own is CodeNotFound.
 type keyStore interface {
 	Keys(ctx context.Context, p blueprint.Principal) ([]blueprint.APIKey, error)
-	CreateKey(ctx context.Context, userID, name, key string) (blueprint.APIKey, error)
+	CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey) (blueprint.APIKey, error)
 	RevokeKey(ctx context.Context, p blueprint.Principal, id string) error
 }
 
 func (s *Service) apiKeys() []Procedure {
 	return []Procedure{
-		query("apiKey.list", s.keyList),
-		mutation("apiKey.create", s.keyCreate),
-		mutation("apiKey.revoke", s.keyRevoke),
+		query("apiKey.list", scopeAdmin, s.keyList),
+		mutation("apiKey.create", scopeAdmin, s.keyCreate),
+		mutation("apiKey.revoke", scopeAdmin, s.keyRevoke),
 	}
 }
 
@@ -31,7 +32,10 @@ func (s *Service) keyList(ctx context.Context, caller *Caller, _ struct{}) ([]bl
 }
 
 type keyCreate struct {
-	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
+	Name   string              `json:"name" check:"required,trim,line,min=1,max=200"`
+	Scopes blueprint.KeyScopes `json:"scopes" check:"nullable,min=1" each:"enum=admin|read|run|write"`
+	// ExpiresAt is RFC 3339.
+	ExpiresAt *string `json:"expiresAt" check:"nullable"`
 }
 
 // newKey is the only answer that ever holds a key.
@@ -48,12 +52,39 @@ const KeyPrefix = "bpd_"
 const KeyLength = 43
 
 func (s *Service) keyCreate(ctx context.Context, caller *Caller, in keyCreate) (newKey, error) {
-	key := KeyPrefix + s.IDs.Token(KeyLength)
-	record, err := s.Store.CreateKey(ctx, caller.UserID, in.Name, key)
+	given := blueprint.NewAPIKey{UserID: caller.UserID, Name: in.Name, Key: KeyPrefix + s.IDs.Token(KeyLength), Scopes: blueprint.AllScopes()}
+	if in.Scopes != nil {
+		given.Scopes = in.Scopes.Sorted()
+	}
+	if in.ExpiresAt != nil {
+		at, err := time.Parse(time.RFC3339, *in.ExpiresAt)
+		if err != nil {
+			return newKey{}, blueprint.InvalidInput([]blueprint.Issue{issueAt("must be an RFC 3339 time such as 2026-03-01T12:00:00Z", "expiresAt")})
+		}
+		given.ExpiresAt = max(blueprint.TimeOf(at), 1)
+	}
+	if err := outgrows(caller.Admission, given); err != nil {
+		return newKey{}, err
+	}
+	record, err := s.Store.CreateLimitedKey(ctx, given)
 	if err != nil {
 		return newKey{}, err
 	}
-	return newKey{record, key}, nil
+	return newKey{record, given.Key}, nil
+}
+
+// outgrows is CodeForbidden when a key would allow more, or last longer, than
+// what its maker came with.
+func outgrows(maker blueprint.Admission, given blueprint.NewAPIKey) error {
+	for _, scope := range given.Scopes {
+		if err := inScope(maker, scope); err != nil {
+			return err
+		}
+	}
+	if maker.ExpiresAt != 0 && (given.ExpiresAt == 0 || given.ExpiresAt > maker.ExpiresAt) {
+		return blueprint.Errorf(blueprint.CodeForbidden, "expiresAt: this API key expires at %s and cannot create one that outlives it; set expiresAt to that time or an earlier one", maker.ExpiresAt)
+	}
+	return nil
 }
 
 type keyRevoke struct {

@@ -15,9 +15,9 @@ type toolStore interface {
 
 func (s *Service) mcpTools() []Procedure {
 	return []Procedure{
-		query("mcpTool.list", s.mcpToolList),
-		mutation("mcpTool.enable", s.mcpToolEnable),
-		mutation("mcpTool.disable", s.mcpToolDisable),
+		query("mcpTool.list", scopeWrite, s.mcpToolList),
+		mutation("mcpTool.enable", scopeWrite, s.mcpToolEnable),
+		mutation("mcpTool.disable", scopeWrite, s.mcpToolDisable),
 	}
 }
 

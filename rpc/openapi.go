@@ -40,7 +40,8 @@ func NewOpenAPI(procedures []Procedure) *OpenAPI {
 	d.Components = object{
 		"securitySchemes": object{"key": object{
 			"type": "http", "scheme": "bearer",
-			"description": "An API key: `Authorization: Bearer bpd_...`. The first start of a server shows one; `blueprintd key create` and `apiKey.create` make others.",
+			"description": "An API key: `Authorization: Bearer bpd_...`. The first start of a server shows one; `blueprintd key create` and `apiKey.create` make others. " +
+				"Each operation names the scope that the key needs: `read`, `run` and `write` (which include `read`), or `admin` (which includes all).",
 		}},
 		"schemas": s.components, "responses": errorResponses(),
 	}
@@ -54,7 +55,7 @@ func (s *schemas) operation(p Procedure, router string) object {
 		"operationId": p.Name, "summary": words.summary, "tags": []any{router},
 		"responses": s.responses(p),
 	}
-	if p.Public {
+	if o["security"] = []any{object{"key": []any{string(p.Scope)}}}; p.Public {
 		o["security"] = []any{}
 	}
 	input := s.input(p.Input, rules{}, nil)

@@ -63,7 +63,7 @@ const (
 
 // procedureWords has a line for every procedure.
 var procedureWords = map[string]words{
-	"apiKey.create": {"Make an API key; the answer shows it this once", `{"name": "laptop"}`},
+	"apiKey.create": {"Make an API key; the answer shows it this once", `{"name": "laptop", "scopes": ["read", "run"], "expiresAt": "2099-01-01T00:00:00Z"}`},
 	"apiKey.list":   {"List the caller's API keys, without the keys themselves", ``},
 	"apiKey.revoke": {"Revoke an API key; it fails at the very next request", `{"id": ` + theKey + `}`},
 

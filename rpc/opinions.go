@@ -14,9 +14,9 @@ type opinionStore interface {
 
 func (s *Service) opinions() []Procedure {
 	return []Procedure{
-		mutation("blueprint.rate", s.blueprintRate),
-		mutation("blueprint.favorite", s.blueprintFavorite),
-		mutation("blueprint.unfavorite", s.blueprintUnfavorite),
+		mutation("blueprint.rate", scopeWrite, s.blueprintRate),
+		mutation("blueprint.favorite", scopeWrite, s.blueprintFavorite),
+		mutation("blueprint.unfavorite", scopeWrite, s.blueprintUnfavorite),
 	}
 }
 

@@ -21,13 +21,13 @@ type organizationStore interface {
 
 func (s *Service) organizations() []Procedure {
 	return []Procedure{
-		query("organization.list", s.organizationList),
-		mutation("organization.create", s.organizationCreate),
-		mutation("organization.update", s.organizationUpdate),
-		query("organization.members", s.organizationMembers),
-		mutation("organization.addMember", s.organizationAddMember),
-		mutation("organization.removeMember", s.organizationRemoveMember),
-		mutation("user.update", s.userUpdate),
+		query("organization.list", scopeRead, s.organizationList),
+		mutation("organization.create", scopeAdmin, s.organizationCreate),
+		mutation("organization.update", scopeAdmin, s.organizationUpdate),
+		query("organization.members", scopeAdmin, s.organizationMembers),
+		mutation("organization.addMember", scopeAdmin, s.organizationAddMember),
+		mutation("organization.removeMember", scopeAdmin, s.organizationRemoveMember),
+		mutation("user.update", scopeAdmin, s.userUpdate),
 	}
 }
 

@@ -12,13 +12,17 @@ import (
 type PlainFunc func(w http.ResponseWriter, r *http.Request, caller *Caller) error
 
 // Authenticated guards a plain route with the same keys and the same rate
-// limit as the procedures, one call for each request.
-func (h *Handler) Authenticated(next PlainFunc) http.Handler { return h.guard(next, 1) }
+// limit as the procedures, one call for each request. The key needs a scope.
+func (h *Handler) Authenticated(scope blueprint.KeyScope, next PlainFunc) http.Handler {
+	return h.guard(scope, next, 1)
+}
 
 // AuthenticatedUnlimited guards a plain route with the keys alone.
-func (h *Handler) AuthenticatedUnlimited(next PlainFunc) http.Handler { return h.guard(next, 0) }
+func (h *Handler) AuthenticatedUnlimited(scope blueprint.KeyScope, next PlainFunc) http.Handler {
+	return h.guard(scope, next, 0)
+}
 
-func (h *Handler) guard(next PlainFunc, cost int) http.Handler {
+func (h *Handler) guard(scope blueprint.KeyScope, next PlainFunc, cost int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tracked := &answerTracker{ResponseWriter: w}
 		if h.allowOrigin(tracked, r) {
@@ -30,12 +34,15 @@ func (h *Handler) guard(next PlainFunc, cost int) http.Handler {
 				discardBody(r, 2*h.options.MaxBody)
 				return err
 			}
-			principal, err := h.admit(r.Context(), h.options.Token(r), cost)
+			access, err := h.admit(r.Context(), h.options.Token(r), cost)
+			if refused := inScope(access, scope); err == nil && refused != nil {
+				err = refused
+			}
 			if err != nil {
 				discardBody(r, 2*h.options.MaxBody)
 				return err
 			}
-			caller := &Caller{Principal: principal, RequestID: id, Via: h.options.Via, Header: w.Header(), request: r}
+			caller := &Caller{Admission: access, RequestID: id, Via: h.options.Via, Header: w.Header(), request: r}
 			return next(tracked, r, caller)
 		})
 		if err == nil {

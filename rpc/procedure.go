@@ -26,6 +26,14 @@ func (k Kind) method() string {
 	return http.MethodGet
 }
 
+// The scopes, as tables of procedures name them.
+const (
+	scopeRead  = blueprint.ScopeRead
+	scopeRun   = blueprint.ScopeRun
+	scopeWrite = blueprint.ScopeWrite
+	scopeAdmin = blueprint.ScopeAdmin
+)
+
 // Procedure is one callable operation. Tables of procedures are made with
 // query, mutation and subscription.
 type Procedure struct {
@@ -34,6 +42,8 @@ type Procedure struct {
 	Input  reflect.Type // the struct that the input is decoded into
 	Output reflect.Type // nil for a subscription
 	Public bool         // callable without a key
+	// Scope is what a key needs to call it. Public procedures ask for no key.
+	Scope blueprint.KeyScope
 
 	// call runs a query or a mutation, stream a subscription. Both decode
 	// the input first.
@@ -44,7 +54,7 @@ type Procedure struct {
 // Caller is who calls, carried to every procedure. Each call of a batch has
 // its own.
 type Caller struct {
-	blueprint.Principal
+	blueprint.Admission
 	RequestID string // names the request in the log
 	Via       string // "api" or "dashboard", for the audit log
 
@@ -60,20 +70,20 @@ type Caller struct {
 }
 
 // query makes a procedure that changes nothing.
-func query[In, Out any](name string, run func(context.Context, *Caller, In) (Out, error)) Procedure {
-	return procedureOf(name, Query, run)
+func query[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
+	return procedureOf(name, Query, scope, run)
 }
 
 // mutation makes a procedure that changes something.
-func mutation[In, Out any](name string, run func(context.Context, *Caller, In) (Out, error)) Procedure {
-	return procedureOf(name, Mutation, run)
+func mutation[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
+	return procedureOf(name, Mutation, scope, run)
 }
 
 // procedureOf erases the types of a query or a mutation.
-func procedureOf[In, Out any](name string, kind Kind, run func(context.Context, *Caller, In) (Out, error)) Procedure {
+func procedureOf[In, Out any](name string, kind Kind, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
 	decode := inputDecoder[In](name)
 	return Procedure{
-		Name: name, Kind: kind, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
+		Name: name, Kind: kind, Scope: scope, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
 		call: func(ctx context.Context, caller *Caller, raw rawInput) (any, error) {
 			in, err := decode(raw)
 			if err != nil {
@@ -86,10 +96,10 @@ func procedureOf[In, Out any](name string, kind Kind, run func(context.Context, 
 
 // subscription makes a procedure that sends values until it returns. emit
 // fails once the subscriber is gone; it is safe for concurrent use.
-func subscription[In any](name string, run func(ctx context.Context, caller *Caller, in In, emit func(value any) error) error) Procedure {
+func subscription[In any](name string, scope blueprint.KeyScope, run func(ctx context.Context, caller *Caller, in In, emit func(value any) error) error) Procedure {
 	decode := inputDecoder[In](name)
 	return Procedure{
-		Name: name, Kind: Subscription, Input: reflect.TypeFor[In](),
+		Name: name, Kind: Subscription, Scope: scope, Input: reflect.TypeFor[In](),
 		stream: func(ctx context.Context, caller *Caller, raw rawInput, emit func(value any) error) error {
 			in, err := decode(raw)
 			if err != nil {

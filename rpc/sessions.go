@@ -31,14 +31,14 @@ type Accounts interface {
 // in and out. It stands beside Procedures under the dashboard's own root.
 func (s *Service) SessionProcedures() []Procedure {
 	return s.audited([]Procedure{
-		public(mutation("session.create", s.sessionCreate)),
-		public(query("session.getSetup", s.sessionGetSetup)),
-		public(mutation("session.setup", s.sessionSetup)),
-		query("session.get", s.sessionGet),
-		query("session.list", s.sessionList),
-		mutation("session.revoke", s.sessionRevoke),
-		mutation("session.delete", s.sessionDelete),
-		mutation("session.changePassword", s.sessionChangePassword),
+		public(mutation("session.create", scopeAdmin, s.sessionCreate)),
+		public(query("session.getSetup", scopeRead, s.sessionGetSetup)),
+		public(mutation("session.setup", scopeAdmin, s.sessionSetup)),
+		query("session.get", scopeRead, s.sessionGet),
+		query("session.list", scopeRead, s.sessionList),
+		mutation("session.revoke", scopeAdmin, s.sessionRevoke),
+		mutation("session.delete", scopeAdmin, s.sessionDelete),
+		mutation("session.changePassword", scopeAdmin, s.sessionChangePassword),
 	})
 }
 

@@ -22,16 +22,16 @@ type listingStore interface {
 // listings are the procedures that show many things at once.
 func (s *Service) listings() []Procedure {
 	return []Procedure{
-		query("node.types", s.nodeTypes),
-		query("blueprint.listSummaries", s.blueprintSummaries),
-		query("blueprint.listTags", s.blueprintTags),
-		query("execution.listRuns", s.runList),
-		query("execution.getStatistics", s.runStatistics),
-		query("blueprintTriggers.listAll", s.triggerListAll),
-		query("blueprintTriggers.getDetails", s.triggerDetails),
-		query("connection.listTypes", s.connectionTypes),
-		mutation("connection.signIn", s.connectionSignIn),
-		query("server.getInfo", s.serverInfo),
+		query("node.types", scopeRead, s.nodeTypes),
+		query("blueprint.listSummaries", scopeRead, s.blueprintSummaries),
+		query("blueprint.listTags", scopeRead, s.blueprintTags),
+		query("execution.listRuns", scopeRead, s.runList),
+		query("execution.getStatistics", scopeRead, s.runStatistics),
+		query("blueprintTriggers.listAll", scopeRead, s.triggerListAll),
+		query("blueprintTriggers.getDetails", scopeRead, s.triggerDetails),
+		query("connection.listTypes", scopeRead, s.connectionTypes),
+		mutation("connection.signIn", scopeWrite, s.connectionSignIn),
+		query("server.getInfo", scopeRead, s.serverInfo),
 	}
 }
 

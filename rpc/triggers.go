@@ -21,17 +21,17 @@ type triggerStore interface {
 
 func (s *Service) triggers() []Procedure {
 	return []Procedure{
-		query("blueprintTriggers.list", s.triggerList),
-		query("blueprintTriggers.getWebhookUrl", s.triggerWebhookURL),
-		query("blueprintTriggers.history", s.triggerHistory),
-		query("blueprintTriggers.preview", s.triggerPreview),
-		mutation("blueprintTriggers.create", s.triggerCreate),
-		mutation("blueprintTriggers.update", s.triggerUpdate),
-		mutation("blueprintTriggers.delete", s.triggerDelete),
-		mutation("blueprintTriggers.fire", s.triggerFire),
-		query("blueprintTriggers.explain", s.triggerExplain),
-		mutation("blueprintTriggers.redeliver", s.triggerRedeliver),
-		mutation("blueprintTriggers.rotateSecret", s.triggerRotateSecret),
+		query("blueprintTriggers.list", scopeRead, s.triggerList),
+		query("blueprintTriggers.getWebhookUrl", scopeRead, s.triggerWebhookURL),
+		query("blueprintTriggers.history", scopeRead, s.triggerHistory),
+		query("blueprintTriggers.preview", scopeRead, s.triggerPreview),
+		mutation("blueprintTriggers.create", scopeWrite, s.triggerCreate),
+		mutation("blueprintTriggers.update", scopeWrite, s.triggerUpdate),
+		mutation("blueprintTriggers.delete", scopeWrite, s.triggerDelete),
+		mutation("blueprintTriggers.fire", scopeRun, s.triggerFire),
+		query("blueprintTriggers.explain", scopeRead, s.triggerExplain),
+		mutation("blueprintTriggers.redeliver", scopeRun, s.triggerRedeliver),
+		mutation("blueprintTriggers.rotateSecret", scopeWrite, s.triggerRotateSecret),
 	}
 }
 

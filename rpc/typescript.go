@@ -85,6 +85,7 @@ var unions = map[reflect.Type][]string{
 	reflect.TypeFor[blueprint.AwaitKind]():   {"human", "approval", "oauth", "unknown-outcome", "budget"},
 	reflect.TypeFor[blueprint.TriggerType](): {"manual", "scheduled", "webhook", "email", "slack", "event", "api"},
 	reflect.TypeFor[blueprint.Effect]():      {"pure", "idempotent", "once"},
+	reflect.TypeFor[blueprint.KeyScope]():    {"admin", "read", "run", "write"},
 }
 
 // always are the names of instants that are never null.

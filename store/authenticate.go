@@ -11,10 +11,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// knownKey is what the store remembers of a key that is not revoked.
+// knownKey is what the store remembers of a key that is not revoked. It may
+// have expired.
 type knownKey struct {
-	principal blueprint.Principal
-	use       *keyUse
+	access blueprint.Admission
+	use    *keyUse
 }
 
 // keyUse is when a key was last used, and what of that is in the database.
@@ -50,27 +51,34 @@ func (u *keyUses) last(keyID string) blueprint.Time {
 	return 0
 }
 
-// Authenticate tells whose key a token is. A token that is unknown or revoked,
-// by whichever process and however lately, is CodeUnauthorized. Tokens are
+// Authenticate returns whose key a token is and what the key allows. A token
+// that is unknown, expired or revoked, by whichever process and however lately,
+// is CodeUnauthorized. Tokens are
 // looked up by their hash, so the time it takes says nothing about how much of
 // a token is right.
-func (s *Store) Authenticate(ctx context.Context, token string) (_ blueprint.Principal, err error) {
+func (s *Store) Authenticate(ctx context.Context, token string) (_ blueprint.Admission, err error) {
 	defer wrap(&err, "authenticate")
 	hash := sha256.Sum256([]byte(token))
-	const query = "SELECT user_id, id FROM api_keys WHERE hash = ? AND revoked_at IS NULL"
+	const query = "SELECT user_id, id, scopes, coalesce(expires_at, 0) FROM api_keys WHERE hash = ? AND revoked_at IS NULL"
 	known, err := remember(ctx, s, s.keys, string(hash[:]), func(q *session) (*knownKey, error) {
-		var p blueprint.Principal
-		err := q.row(query, []any{hash[:]}, &p.UserID, &p.KeyID)
+		var a blueprint.Admission
+		var scopes string
+		err := q.row(query, []any{hash[:]}, &a.UserID, &a.KeyID, &scopes, &a.ExpiresAt)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, blueprint.Errorf(blueprint.CodeUnauthorized, "API key invalid or revoked")
 		}
-		return &knownKey{principal: p, use: s.uses.of(p.KeyID)}, err
+		a.Scopes, _, _ = blueprint.ParseScopes(scopes)
+		return &knownKey{access: a, use: s.uses.of(a.KeyID)}, err
 	})
 	if err != nil {
-		return blueprint.Principal{}, err
+		return blueprint.Admission{}, err
 	}
-	known.use.at.Store(s.options.Clock.Now().UnixMilli())
-	return known.principal, nil
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	if until := known.access.ExpiresAt; until != 0 && now >= until {
+		return blueprint.Admission{}, blueprint.Errorf(blueprint.CodeUnauthorized, "API key expired at %s", until)
+	}
+	known.use.at.Store(int64(now))
+	return known.access, nil
 }
 
 // forget drops what ended. It is stored, or never will be.

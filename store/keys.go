@@ -12,27 +12,42 @@ import (
 // shortestKey is how many characters a key has at least.
 const shortestKey = 8
 
-const keyColumns = "k.id, k.name, k.last4, k.created_at, coalesce(k.last_used_at, 0), coalesce(k.revoked_at, 0)"
+const keyColumns = "k.id, k.name, k.last4, k.scopes, k.created_at, coalesce(k.expires_at, 0), coalesce(k.last_used_at, 0), coalesce(k.revoked_at, 0)"
 
 func (s *Store) scanKey(scan func(...any) error, more ...any) (key blueprint.APIKey, err error) {
-	into := []any{&key.ID, &key.Name, &key.Last4, &key.CreatedAt, &key.LastUsedAt, &key.RevokedAt}
+	var scopes string
+	into := []any{&key.ID, &key.Name, &key.Last4, &scopes, &key.CreatedAt, &key.ExpiresAt, &key.LastUsedAt, &key.RevokedAt}
 	err = scan(append(into, more...)...)
+	key.Scopes, _, _ = blueprint.ParseScopes(scopes)
 	key.LastUsedAt = max(key.LastUsedAt, s.uses.last(key.ID))
 	return key, err
 }
 
-// CreateKey stores a key of a user: its SHA-256 and last four characters. A
-// key that the user has already is given as it is; a revoked one, or another
-// user's, is CodeConflict; one of fewer than eight characters CodeBadRequest.
+// CreateKey is CreateLimitedKey for a key with all scopes that never expires.
 func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key blueprint.APIKey, err error) {
+	return s.CreateLimitedKey(ctx, blueprint.NewAPIKey{UserID: userID, Name: name, Key: token, Scopes: blueprint.AllScopes()})
+}
+
+// CreateLimitedKey stores a key of a user: its SHA-256 and last four
+// characters. A key that the user has already is returned as it is; a revoked
+// one, or another user's, is CodeConflict; one of fewer than eight characters,
+// without a scope or with an expiry in the past CodeBadRequest.
+func (s *Store) CreateLimitedKey(ctx context.Context, given blueprint.NewAPIKey) (key blueprint.APIKey, err error) {
+	userID, name, token := given.UserID, given.Name, given.Key
 	defer wrap(&err, "create key for user %s", userID)
 	if len(token) < shortestKey {
 		return key, blueprint.Errorf(blueprint.CodeBadRequest, "a key has at least %d characters", shortestKey)
 	}
 	now := s.options.Clock.Now()
+	switch {
+	case len(given.Scopes) == 0:
+		return key, invalidKey("scopes", "must name a scope")
+	case given.ExpiresAt != 0 && given.ExpiresAt <= blueprint.TimeOf(now):
+		return key, invalidKey("expiresAt", "must be in the future")
+	}
 	hash := sha256.Sum256([]byte(token))
-	made := blueprint.APIKey{ID: s.drawn("key", userID).ULID(now), Name: name, Last4: token[len(token)-4:], CreatedAt: blueprint.TimeOf(now)}
-	const insert = "INSERT INTO api_keys (id, user_id, name, hash, last4, created_at) VALUES (?, ?, ?, ?, ?, ?)"
+	made := blueprint.APIKey{ID: s.drawn("key", userID).ULID(now), Name: name, Last4: token[len(token)-4:], Scopes: given.Scopes, CreatedAt: blueprint.TimeOf(now), ExpiresAt: given.ExpiresAt}
+	const insert = "INSERT INTO api_keys (id, user_id, name, hash, last4, scopes, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 	err = s.write(ctx, func(t *transaction) error {
 		var owner string
 		key, err = s.scanKey(func(into ...any) error {
@@ -53,12 +68,20 @@ func (s *Store) CreateKey(ctx context.Context, userID, name, token string) (key 
 		}
 		t.changed()
 		key = made
-		if _, err := t.exec(insert, key.ID, userID, name, hash[:], key.Last4, key.CreatedAt); err != nil {
+		if _, err := t.exec(insert, key.ID, userID, name, hash[:], key.Last4, key.Scopes.String(), key.CreatedAt, timeOrNull(key.ExpiresAt)); err != nil {
 			return err
 		}
-		return s.auditOfUser(ctx, t, userID, subject{kind: "key", id: key.ID, detail: map[string]any{"name": name, "userId": userID}})
+		detail := map[string]any{"name": name, "userId": userID, "scopes": key.Scopes.String()}
+		if key.ExpiresAt != 0 {
+			detail["expiresAt"] = key.ExpiresAt
+		}
+		return s.auditOfUser(ctx, t, userID, subject{kind: "key", id: key.ID, detail: detail})
 	})
 	return key, err
+}
+
+func invalidKey(field, message string) error {
+	return blueprint.InvalidInput([]blueprint.Issue{{Path: []any{field}, Message: message}})
 }
 
 // Keys lists the keys of the principal, revoked ones included, oldest first.

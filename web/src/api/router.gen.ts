@@ -16,8 +16,8 @@ type Subscription<I, O> = TRPCSubscriptionProcedure<{ input: I; output: AsyncIte
 
 type Procedures = {
   apiKey: {
-    create: Mutation<{ name: string }, { id: string; name: string; last4: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null; key: string }>
-    list: Query<void, { id: string; name: string; last4: string; createdAt: string; lastUsedAt: string | null; revokedAt: string | null }[]>
+    create: Mutation<{ name: string; scopes?: ('admin' | 'read' | 'run' | 'write')[]; expiresAt?: string }, { id: string; name: string; last4: string; scopes: ('admin' | 'read' | 'run' | 'write')[]; createdAt: string; expiresAt: string | null; lastUsedAt: string | null; revokedAt: string | null; key: string }>
+    list: Query<void, { id: string; name: string; last4: string; scopes: ('admin' | 'read' | 'run' | 'write')[]; createdAt: string; expiresAt: string | null; lastUsedAt: string | null; revokedAt: string | null }[]>
     revoke: Mutation<{ id: string }, { success: boolean }>
   }
   auditLog: {
