@@ -21,7 +21,7 @@ func subBlueprint() *blueprint.NodeType {
 		description: "Runs another blueprint and waits until it has ended. The output is that of its run; a run that fails fails the node.",
 		example:     `{"blueprintId": "00000000-0000-4000-8000-000000000000", "variables": {"name": "{{inputData.name ?? null}}"}, "inputData": "{{input}}"}`,
 		check: func(c *blueprintConfig, r *report) {
-			if !r.open(c.BlueprintID) && c.BlueprintID != "" && !blueprint.IsUUID(c.BlueprintID) {
+			if r.given("blueprintId") && !r.open(c.BlueprintID) && !blueprint.IsUUID(c.BlueprintID) {
 				r.issue("must be the id of a blueprint", "blueprintId")
 			}
 		},

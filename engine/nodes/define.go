@@ -63,6 +63,7 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 			if d.check != nil {
 				d.check(c, r)
 			}
+			r.empty(shape)
 			return r.issues
 		},
 		Run: func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {

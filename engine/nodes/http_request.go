@@ -74,7 +74,7 @@ func checkHTTP(c *httpConfig, r *report) {
 			r.warn("is no method that servers commonly know"+hint, "method")
 		}
 	}
-	if c.URL != "" && !r.open(c.URL) {
+	if r.given("url") && !r.open(c.URL) {
 		if _, problem := parseURL(c.URL); problem != "" {
 			r.issue(problem, "url")
 		}

@@ -77,6 +77,22 @@ func (r *report) unknown(s *shape, object map[string]any, key string, path []any
 	r.issues[len(r.issues)-1].Spot.Name = true
 }
 
+// empty warns of required texts that are "" and not wrong for another reason:
+// a form that was never filled in looks so. An empty expression is an issue of
+// whatever compiles it.
+func (r *report) empty(s *shape) {
+	for i := range s.fields {
+		f := &s.fields[i]
+		if !f.required || r.config[f.key] != "" || f.kind == expressionField || f.kind == itemsField {
+			continue
+		}
+		wrong := slices.ContainsFunc(r.issues, func(issue blueprint.Issue) bool { return len(issue.Path) > 0 && issue.Path[0] == f.key })
+		if !wrong {
+			r.warn("is empty", f.key)
+		}
+	}
+}
+
 // field reads one value.
 func (r *report) field(f *field, target reflect.Value, value any, path ...any) {
 	switch f.kind {

@@ -53,6 +53,9 @@ func checkSwitch(c *switchConfig, r *report) {
 		each := &c.Cases[i]
 		r.condition(each.When, "cases", i, "when")
 		compares = compares || each.Equals.Given
+		if object, ok := r.config["cases"].([]any)[i].(map[string]any); ok && object["handle"] == "" {
+			r.warn("is empty, so the case leads on by edges without a sourceHandle alone", "cases", i, "handle")
+		}
 		if each.Equals.Given && each.When != "" {
 			r.issue("must have equals or when, not both", "cases", i)
 		}

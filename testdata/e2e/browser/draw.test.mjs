@@ -86,7 +86,7 @@ test('by mouse', async () => {
   }
   await page.getByRole('button', { name: 'Show everything' }).click();
   await draw(await handle(/template/, ''), await handle(/conditional/));
-  await page.getByRole('dialog', { name: 'From a list to a graph' }).getByRole('button', { name: 'Only this edge' }).click();
+  await page.getByRole('dialog', { name: 'From a sequence to a graph' }).getByRole('button', { name: 'Only this edge' }).click();
   await draw(await handle(/conditional/, 'true'), await handle(/log/));
 
   await card(/template/).click();
@@ -98,7 +98,7 @@ test('by mouse', async () => {
   await message.click();
   await page.keyboard.type('It said {{input.te');
   await page.getByRole('option', { name: /text/ }).first().click();
-  await page.getByRole('button', { name: /^Issues: (Nothing wrong|\d+ warning)/ }).waitFor();
+  await page.getByRole('button', { name: /^Issues: (No problems|\d+ warning)/ }).waitFor();
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await saved();
   assert.deepEqual(inShort(await stored()), drawn);
@@ -157,7 +157,7 @@ test('by keyboard alone', async () => {
     await dialog.waitFor({ state: 'detached' });
   };
   await connect(/, template/, 'condition');
-  const first = page.getByRole('dialog', { name: 'From a list to a graph' });
+  const first = page.getByRole('dialog', { name: 'From a sequence to a graph' });
   await first.getByRole('button', { name: 'Only this edge' }).press('Enter');
   await first.waitFor({ state: 'detached' });
   await connect(/conditional/, 'log', 'true');

@@ -9,8 +9,10 @@ import classes from './forms.module.css'
 import { useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { sentence } from './issues'
+import type { Step } from './path'
 import { TemplateInput } from './template-input'
 import type { FormIssue } from './types'
+import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'
 
 /** A value of any kind: one chooses what it is. */
@@ -45,9 +47,9 @@ export function AnyField(props: ControlProps) {
     case 'text':
       control = <TemplateInput {...said} value={text} onChange={onChange} names={complete} lines rows={1} readOnly={readOnly} placeholder={placeholder} />
       break
-    case 'number': control = <NumberBox {...said} value={value} onChange={onChange} readOnly={readOnly} />; break
+    case 'number': control = <NumberBox {...said} path={props.path} value={value} onChange={onChange} readOnly={readOnly} />; break
     case 'boolean': control = <Checkbox {...said} label="Yes" checked={value === true} disabled={readOnly} onChange={(event) => onChange(event.currentTarget.checked)} />; break
-    case 'json': control = <JsonBox {...said} value={value} onChange={onChange} readOnly={readOnly} />; break
+    case 'json': control = <JsonBox {...said} path={props.path} value={value} onChange={onChange} readOnly={readOnly} />; break
     case 'null': control = <span id={id} className={classes.nothing}>The value null</span>; break
     default: control = readOnly ? <span className={classes.nothing}>Not set</span> : null
   }
@@ -59,18 +61,20 @@ export function AnyField(props: ControlProps) {
   )
 }
 
-type BoxProps = ReturnType<typeof about> & { value: unknown; onChange: (value: unknown) => void; readOnly: boolean }
+type BoxProps = ReturnType<typeof about> & { path: readonly Step[]; value: unknown; onChange: (value: unknown) => void; readOnly: boolean }
 
-function NumberBox({ value, onChange, ...props }: BoxProps) {
-  const [draft, setDraft] = useState(isNumber(value) ? oneLine(value) : '')
+function NumberBox({ path, value, onChange, ...props }: BoxProps) {
+  const before = useKeptText(path)
+  const [draft, setDraft] = useState(before ?? (isNumber(value) ? oneLine(value) : ''))
   const bad = readNumber(draft) === undefined
   const shown = bad || same(readNumber(draft), value) ? draft : oneLine(value)
+  useNotApplied(path, draft, bad ? 'Not applied: not a number' : undefined)
   return (
     <TextInput
       {...props}
       inputMode="decimal"
       value={shown}
-      error={bad ? 'This is no number.' : props['aria-invalid']}
+      error={bad ? 'Not applied: not a number' : props['aria-invalid']}
       onChange={(event) => {
         setDraft(event.currentTarget.value)
         const next = readNumber(event.currentTarget.value)
@@ -80,9 +84,10 @@ function NumberBox({ value, onChange, ...props }: BoxProps) {
   )
 }
 
-/** A JSON value as text. What is no JSON is told, and not handed on; undefined is handed on for an empty text when that may be. */
-export function JsonBox({ value, onChange, readOnly, optional = false, rows = 3, ...props }: BoxProps & { optional?: boolean; rows?: number }) {
-  const [draft, setDraft] = useState(() => (value === undefined ? '' : show(value)))
+/** A JSON value as text. Invalid JSON is marked as not applied and not handed on; undefined is handed on for an empty text when that may be. */
+export function JsonBox({ path, value, onChange, readOnly, optional = false, rows = 3, ...props }: BoxProps & { optional?: boolean; rows?: number }) {
+  const before = useKeptText(path)
+  const [draft, setDraft] = useState(() => before ?? (value === undefined ? '' : show(value)))
   const empty = draft.trim() === ''
   const fault = empty ? undefined : checkJson(draft)
   const means = fault || empty ? undefined : parseJson(draft)
@@ -92,7 +97,8 @@ export function JsonBox({ value, onChange, readOnly, optional = false, rows = 3,
     setKept(value)
     if (!same(means, value)) setDraft(value === undefined ? '' : show(value))
   }
-  const message = fault ? `Line ${fault.line}, column ${fault.column}: ${fault.message}. Not taken over yet.` : empty && !optional ? 'A JSON value is missing. Not taken over yet.' : undefined
+  const message = fault ? `Not applied: invalid JSON (line ${fault.line}, column ${fault.column}: ${fault.message})` : empty && !optional ? 'Not applied: a JSON value is required' : undefined
+  useNotApplied(path, draft, message)
   return (
     <CodeBox
       {...props}

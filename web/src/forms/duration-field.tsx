@@ -5,18 +5,21 @@ import type { ControlProps } from './field-view'
 import classes from './forms.module.css'
 import { useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { useKeptText, useNotApplied } from './unapplied'
 import { oneLine } from './values'
 
 /** A length of time in a unit that one chooses; the value is in milliseconds. */
-export function DurationField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+export function DurationField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
   const [chosen, setUnit] = useState<Unit>()
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useState(useKeptText(path))
   const standard = typeof field.standard === 'number' ? field.standard : undefined
   const unit = chosen ?? unitOf(value ?? standard)
   const stands = draft !== undefined && (msOf(draft, unit) ?? undefined) === value
   const shown = stands ? draft : typeof value === 'number' ? inUnit(value, unit) : value === undefined ? '' : oneLine(value)
-  const found = shown.trim() !== '' && msOf(shown, unit) === undefined ? [{ path: [], message: 'This is no length of time.' }] : issues
+  const bad = shown.trim() !== '' && msOf(shown, unit) === undefined
+  useNotApplied(path, shown, bad ? 'Not applied: not a length of time' : undefined)
+  const found = bad ? [{ path: [], message: 'Not applied: not a length of time' }] : issues
   return (
     <Frame id={id} label={label} required={required} description={field.description?.replace(/, in milliseconds(?=[;.,]|$)/, '').replace('in milliseconds of', 'in')} issues={found} actions={actions}>
       <div className={classes.row}>

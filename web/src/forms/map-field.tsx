@@ -7,7 +7,9 @@ import classes from './forms.module.css'
 import { useFormState } from './form-state'
 import { Frame, Issues } from './frame'
 import { below, split } from './issues'
+import type { Step } from './path'
 import { startOf } from './start'
+import { useNotApplied } from './unapplied'
 import { useFocusAfter } from './use-focus-after'
 import { isObject, renamed, withMember } from './values'
 
@@ -26,7 +28,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
           {keys.map((key, index) => (
             // The position is the row's name: the key itself changes as one types.
             <div key={index} className={classes.pair}>
-              <KeyInput name={key} label={`${label}, key ${index + 1}`} taken={keys} readOnly={readOnly} onRename={(to) => onChange(renamed(object, key, to))} />
+              <KeyInput name={key} path={[...path, `(key ${index + 1})`]} label={`${label}, key ${index + 1}`} taken={keys} readOnly={readOnly} onRename={(to) => onChange(renamed(object, key, to))} />
               <FieldView
                 schema={items}
                 name=""
@@ -45,6 +47,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
             <div className={classes.pair}>
               <KeyInput
                 name=""
+                path={[...path, '(new key)']}
                 label={`${label}, new key`}
                 taken={keys}
                 focus
@@ -82,10 +85,10 @@ function Remove({ label, onClick }: { label: string; onClick: () => void }) {
   )
 }
 
-type KeyProps = { name: string; label: string; taken: string[]; onRename: (to: string) => void; onLeaveEmpty?: () => void; focus?: boolean; readOnly?: boolean }
+type KeyProps = { name: string; path: readonly Step[]; label: string; taken: string[]; onRename: (to: string) => void; onLeaveEmpty?: () => void; focus?: boolean; readOnly?: boolean }
 
 // A key takes effect when one leaves it: half of one could be another's.
-function KeyInput({ name, label, taken, onRename, onLeaveEmpty, focus, readOnly }: KeyProps) {
+function KeyInput({ name, path, label, taken, onRename, onLeaveEmpty, focus, readOnly }: KeyProps) {
   const [draft, setDraft] = useState(name)
   const [known, setKnown] = useState(name)
   const box = useRef<HTMLInputElement>(null)
@@ -97,6 +100,7 @@ function KeyInput({ name, label, taken, onRename, onLeaveEmpty, focus, readOnly 
     if (focus) box.current?.focus()
   }, [focus])
   const twice = draft !== name && taken.includes(draft)
+  useNotApplied(path, draft, twice ? 'Not applied: this key exists already' : undefined)
   const done = () => {
     if (draft === name) {
       if (draft === '') onLeaveEmpty?.()
@@ -121,7 +125,7 @@ function KeyInput({ name, label, taken, onRename, onLeaveEmpty, focus, readOnly 
           if (event.key === 'Escape' && draft !== name) { event.stopPropagation(); setDraft(name) }
         }}
       />
-      <Issues issues={twice ? [{ path: [], message: 'This key is there already.' }] : []} />
+      <Issues issues={twice ? [{ path: [], message: 'Not applied: this key exists already' }] : []} />
     </div>
   )
 }

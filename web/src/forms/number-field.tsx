@@ -3,16 +3,18 @@ import { useState } from 'react'
 import type { ControlProps } from './field-view'
 import { useFormState } from './form-state'
 import { about, Frame } from './frame'
+import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'
 
 /** A number, with as many digits as one types. */
-export function NumberField({ field, id, label, value, onChange, issues, required, actions }: ControlProps) {
+export function NumberField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { readOnly } = useFormState()
-  const [draft, setDraft] = useState<string>()
+  const [draft, setDraft] = useState(useKeptText(path))
   // What was typed stands while it means the value that the page holds; a text that is no number holds none.
   const shown = draft !== undefined && (same(readNumber(draft), value) || value === undefined && readNumber(draft) === undefined) ? draft : isNumber(value) ? oneLine(value) : ''
   const bad = shown.trim() !== '' && readNumber(shown) === undefined
-  const found = bad ? [{ path: [], message: 'This is no number.' }] : issues
+  useNotApplied(path, shown, bad ? 'Not applied: not a number' : undefined)
+  const found = bad ? [{ path: [], message: 'Not applied: not a number' }] : issues
   return (
     <Frame id={id} label={label} required={required} description={describe(field)} issues={found} actions={actions}>
       <TextInput

@@ -23,6 +23,8 @@ export function Behaviour({ node, effect, issues, readOnly, onChange, open: wish
   const id = useId()
   const mine = issues.filter((issue) => behaviourKeys.some((key) => key === issue.path[0]))
   const [open, setOpen] = useState(mine.length > 0)
+  const [opened, setOpened] = useState(open) // then its fields stay: a text that is not applied would be lost with them
+  if (open && !opened) setOpened(true)
   const [seen, setSeen] = useState<object>()
   if (wish !== seen) {
     setSeen(wish)
@@ -48,7 +50,7 @@ export function Behaviour({ node, effect, issues, readOnly, onChange, open: wish
         </UnstyledButton>
       </h3>
       <div id={`${id}-body`} data-under="behaviour" hidden={!open}>
-        {open && <SchemaForm schema={schema} value={value} onChange={change} issues={mine} readOnly={readOnly} />}
+        {opened && <SchemaForm schema={schema} value={value} onChange={change} issues={mine} readOnly={readOnly} />}
       </div>
     </section>
   )

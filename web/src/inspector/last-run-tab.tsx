@@ -1,4 +1,4 @@
-import { Alert, NativeSelect } from '@mantine/core'
+import { Alert, NativeSelect, Skeleton } from '@mantine/core'
 import { useState } from 'react'
 import { Duration, EmptyState, JsonView, StatusBadge, Time } from '../parts'
 import classes from './inspector.module.css'
@@ -10,12 +10,15 @@ type Props = {
   title: string
   /** There is a run at all. */
   there: boolean
+  /** Nobody knows yet whether there is one. */
+  loading?: boolean
 }
 
 /** What went into a node in the last run and what came out. */
-export function LastRunTab({ steps, title, there }: Props) {
+export function LastRunTab({ steps, title, there, loading }: Props) {
   const [chosen, setChosen] = useState<string>()
   const step = steps.find((one) => one.nodeId === chosen) ?? steps.find((one) => one.status === 'failed') ?? steps[0]
+  if (!step && loading) return <Skeleton h={120} aria-label="Loading the last run" />
   if (!step) {
     return <EmptyState title={there ? 'Not part of the last run' : 'No run yet'} text={there ? 'The last run had no step of this node. Run the blueprint to see what goes in and out.' : 'Run the blueprint: what goes into this node and what comes out is shown here, and offered where you type {{.'} />
   }

@@ -3,7 +3,10 @@ import { IconPencil } from '@tabler/icons-react'
 import { type FormEvent, useId, useState } from 'react'
 import { Issues } from '../forms/frame'
 import type { FormIssue } from '../forms/types'
+import { useNotApplied } from '../forms/unapplied'
 import classes from './inspector.module.css'
+
+const idPath = ['id']
 
 type Props = { id: string; taken: readonly string[]; issues: readonly FormIssue[]; onRename?: (id: string) => void }
 
@@ -12,6 +15,7 @@ export function NodeIdRow({ id, taken, issues, onRename }: Props) {
   const [draft, setDraft] = useState<string>()
   const field = useId()
   const fault = draft === undefined || draft === id ? undefined : draft === '' ? 'An id is required.' : taken.includes(draft) ? 'Another node has this id.' : draft.includes(']/') ? 'An id must not contain "]/".' : undefined
+  useNotApplied(idPath, draft ?? id, draft !== undefined && draft !== id ? `Not applied: ${fault ?? 'choose Rename or Cancel'}` : undefined)
   const apply = (event: FormEvent) => {
     event.preventDefault()
     event.stopPropagation()

@@ -4,6 +4,8 @@ import { useEffect, useId, useMemo, useRef, useState } from 'react'
 import { Frame, Issues } from '../forms/frame'
 import { about } from '../forms/frame'
 import { SchemaForm } from '../forms/schema-form'
+import { usePruneUnapplied } from '../forms/unapplied'
+import { UnappliedAt } from '../forms/unapplied-at'
 import { under } from '../forms/issues'
 import { withMember } from '../forms/values'
 import { TypeIcon } from '../graph/icons'
@@ -27,7 +29,8 @@ export function NodeInspector(props: NodeInspectorProps) {
   return <Inspector key={nodeId} {...props} node={node} />
 }
 
-function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly = false, onChange, onRename, onDelete, onDuplicate, onOpenBody, lastRun, around, inputSchema, focus, organizationId, blueprintId }: NodeInspectorProps & { node: MapNode }) {
+function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly = false, onChange, onRename, onDelete, onDuplicate, onOpenBody, lastRun, lastRunLoading, around, inputSchema, focus, organizationId, blueprintId }: NodeInspectorProps & { node: MapNode }) {
+  usePruneUnapplied()
   const [tab, setTab] = useState<string | null>('settings')
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
@@ -49,7 +52,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
 
   useEffect(() => {
     if (!focus) return
-    setTab('settings')
+    setTab(focus.path.length === 0 ? 'json' : 'settings')
     const timer = setTimeout(() => root.current && focusField(root.current, focus.path), 60) // once the tab shows
     return () => clearTimeout(timer)
   }, [focus])
@@ -79,7 +82,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
           <Tabs.Tab value="run">Last run</Tabs.Tab>
           <Tabs.Tab value="json">JSON</Tabs.Tab>
         </Tabs.List>
-        <Tabs.Panel value="settings" pt="sm">
+        <Tabs.Panel value="settings" pt="sm" keepMounted>
           {loop && onOpenBody && (
             <Alert mb="sm" p="xs" color="gray">
               <Group justify="space-between" gap="xs">
@@ -89,14 +92,16 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
             </Alert>
           )}
           <div data-under="config">
+            <UnappliedAt path={configPath}>
             {type
               ? <SchemaForm schema={type.configSchema} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} hide={loop ? bodyKeys : undefined} />
               : <SchemaForm schema={anyObject} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} />}
+            </UnappliedAt>
           </div>
           <Behaviour node={node} effect={type?.effect} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
         </Tabs.Panel>
-        <Tabs.Panel value="run" pt="sm"><LastRunTab steps={steps} title={node.title || node.id} there={lastRun !== undefined} /></Tabs.Panel>
-        <Tabs.Panel value="json" pt="sm"><NodeJsonTab node={node} readOnly={readOnly} onApply={onChange} /></Tabs.Panel>
+        <Tabs.Panel value="run" pt="sm"><LastRunTab steps={steps} title={node.title || node.id} there={lastRun !== undefined} loading={lastRunLoading} /></Tabs.Panel>
+        <Tabs.Panel value="json" pt="sm" keepMounted><NodeJsonTab node={node} readOnly={readOnly} onApply={onChange} /></Tabs.Panel>
       </Tabs>
       {!readOnly && (onDuplicate || onDelete) && (
         <Group gap="xs" className={classes.foot}>
@@ -108,6 +113,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
   )
 }
 
+const configPath = ['config']
 const bodyKeys = ['nodes', 'edges']
 const anyObject = { type: 'object', title: 'Config' }
 

@@ -1,43 +1,39 @@
-import { Button, Group } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useId, useState } from 'react'
 import { show } from '../api/json'
 import { CodeBox } from '../forms/code-box'
+import { useKeptText, useNotApplied } from '../forms/unapplied'
 import { same } from '../forms/values'
 import type { MapNode } from '../graph/map'
 import classes from './inspector.module.css'
 import { readNodeText } from './node-json'
 
-/** The whole node as JSON. It takes effect by a button, once it is a node. */
+const whole: string[] = []
+
+/** The whole node as JSON. It is applied as one types, whenever it is a node. */
 export function NodeJsonTab({ node, readOnly, onApply }: { node: MapNode; readOnly: boolean; onApply: (node: MapNode) => void }) {
   const id = useId()
-  const [draft, setDraft] = useState<string>()
-  const [base, setBase] = useState(node)
-  // Changed elsewhere (by undo, say) while nothing is typed here: show that. With a draft the draft stays.
-  if (base !== node && draft === undefined) setBase(node)
+  const [draft, setDraft] = useState(useKeptText(whole))
+  const read = draft === undefined ? undefined : readNodeText(draft, node.id)
+  // What is typed was applied, so another node comes from elsewhere (from undo, say): show that.
+  if (read && 'node' in read && !same(read.node, node)) setDraft(undefined)
   const text = draft ?? show(node)
-  const read = readNodeText(text, node.id)
-  const changed = draft !== undefined && !('node' in read && same(read.node, node))
-  const stale = draft !== undefined && !same(base, node)
+  const fault = read && 'fault' in read ? read : undefined
+  const message = fault && `Not applied: ${fault.fault}`
+  useNotApplied(whole, text, message)
+  const change = (next: string) => {
+    setDraft(next)
+    const made = readNodeText(next, node.id)
+    if ('node' in made && !same(made.node, node)) onApply(made.node)
+  }
   return (
     <div>
       <label htmlFor={id} className={classes.smallHead}>The node as JSON</label>
       <CodeBox
-        id={id}
-        value={text}
-        readOnly={readOnly}
-        rows={14}
-        errorLine={'fault' in read ? read.line : undefined}
-        message={'fault' in read ? read.fault : stale ? 'The node was changed meanwhile; Apply puts this text in its place.' : undefined}
-        aria-invalid={'fault' in read || undefined}
-        onFormat={'node' in read ? () => setDraft(show(read.node)) : undefined}
-        onChange={setDraft}
+        id={id} value={text} readOnly={readOnly} rows={14} errorLine={fault?.line} message={message} aria-invalid={fault !== undefined || undefined}
+        onFormat={draft !== undefined && !fault ? () => setDraft(undefined) : undefined} onChange={change}
       />
-      {!readOnly && (
-        <Group gap="xs" mt={4}>
-          <Button size="xs" disabled={!changed || 'fault' in read} onClick={() => { if ('node' in read) { onApply(read.node); setDraft(undefined) } }}>Apply</Button>
-          <Button size="xs" variant="default" disabled={draft === undefined} onClick={() => setDraft(undefined)}>Reset</Button>
-        </Group>
-      )}
+      {fault && <Button size="xs" variant="default" mt={4} onClick={() => setDraft(undefined)}>Reset</Button>}
     </div>
   )
 }

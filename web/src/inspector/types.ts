@@ -58,6 +58,8 @@ export type NodeInspectorProps = {
   onOpenBody?: () => void
   /** The last run of this blueprint. */
   lastRun?: LastRun
+  /** The last run is not known yet. */
+  lastRunLoading?: boolean
   /** For a body: the maps around it, the outermost first. */
   around?: readonly Around[]
   /** What comes as inputData, where a trigger says so. */

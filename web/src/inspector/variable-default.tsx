@@ -5,6 +5,7 @@ import { about, Frame } from '../forms/frame'
 import { SchemaForm } from '../forms/schema-form'
 import { SecretInput } from '../forms/secret-input'
 import type { FormIssue, Schema } from '../forms/types'
+import { useNotApplied } from '../forms/unapplied'
 import { readNumber } from '../forms/values'
 import { checkJson } from '../parts/json-check'
 import { secretIsSet, type Variable, type VariableType } from './variables'
@@ -33,11 +34,12 @@ export function VariableDefault({ id, element, variable, issues, readOnly, onCha
 }
 
 function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Props) {
-  // What is typed here stands here until the row closes; what was stored before never does.
+  // What is typed here stands here as long as the row does; what was stored before never does.
   const [typed, setTyped] = useState('')
   const [before] = useState(element.default)
   const set = secretIsSet(element)
   const fault = typed === '' ? undefined : faultOf(typed, variable.type)
+  useNotApplied(noPath, '', fault) // a secret is kept nowhere but here
   const found = fault ? [{ path: [], message: fault }] : issues
   const type = (text: string) => {
     setTyped(text)
@@ -55,11 +57,13 @@ function SecretDefault({ id, element, variable, issues, readOnly, onChange }: Pr
   )
 }
 
+const noPath: string[] = []
+
 function faultOf(text: string, type: VariableType): string | undefined {
-  if (type === 'number' && readNumber(text) === undefined) return 'This is no number.'
-  if (type === 'boolean' && !/^(true|false)$/.test(text.trim())) return 'Type true or false.'
+  if (type === 'number' && readNumber(text) === undefined) return 'Not applied: not a number'
+  if (type === 'boolean' && !/^(true|false)$/.test(text.trim())) return 'Not applied: type true or false'
   const bad = type === 'json' ? checkJson(text) : undefined
-  return bad && `Line ${bad.line}, column ${bad.column}: ${bad.message}.`
+  return bad && `Not applied: invalid JSON (line ${bad.line}, column ${bad.column}: ${bad.message})`
 }
 
 function valueOf(text: string, type: VariableType): unknown {

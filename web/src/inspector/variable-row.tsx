@@ -1,9 +1,10 @@
 import { ActionIcon, Anchor, Badge, Checkbox, NativeSelect, Textarea, TextInput, Tooltip, UnstyledButton } from '@mantine/core'
 import { IconArrowDown, IconArrowUp, IconChevronRight, IconTrash } from '@tabler/icons-react'
-import { useId } from 'react'
+import { useId, useState } from 'react'
 import { about, Frame, Issues } from '../forms/frame'
 import { below, split } from '../forms/issues'
 import type { FormIssue } from '../forms/types'
+import { UnappliedAt } from '../forms/unapplied-at'
 import { isObject, oneLine, withMember } from '../forms/values'
 import type { MapNode } from '../graph/map'
 import classes from './inspector.module.css'
@@ -11,6 +12,8 @@ import { VariableDefault } from './variable-default'
 import { defaultAs, nameFault, secretIsSet, type Variable, type VariableType, variableTypes } from './variables'
 
 type Props = {
+  /** Its position among the variables. */
+  index: number
   /** The variable as it is stored. */
   element: unknown
   variable: Variable
@@ -31,8 +34,10 @@ type Props = {
 }
 
 /** One variable: a line that says what it is, and below it, when opened, its fields. */
-export function VariableRow({ element, variable, others, issues, readOnly, open, onToggle, onChange, onRemove, onMove, first, last, users, onShowNode }: Props) {
+export function VariableRow({ index, element, variable, others, issues, readOnly, open, onToggle, onChange, onRemove, onMove, first, last, users, onShowNode }: Props) {
   const id = useId()
+  const [opened, setOpened] = useState(open) // then its fields stay: a text that is not applied would be lost with them
+  if (open && !opened) setOpened(true)
   const object = isObject(element) ? element : {}
   const set = (key: string, value: unknown) => onChange(withMember(object, key, value))
   const fault = nameFault(variable.name, others)
@@ -72,7 +77,7 @@ export function VariableRow({ element, variable, others, issues, readOnly, open,
         )}
       </div>
       <div id={`${id}-body`} hidden={!open}>
-        {open && (
+        {opened && (
           <div className={classes.variableBody}>
             <div className={classes.two}>
               <Frame id={`${id}-name`} label="Name" required issues={nameIssues}>
@@ -82,7 +87,7 @@ export function VariableRow({ element, variable, others, issues, readOnly, open,
                 <NativeSelect {...about(`${id}-type`, below(issues, 'type'))} data={variableTypes} value={variable.type} disabled={readOnly} onChange={(event) => setType(event.currentTarget.value as VariableType)} />
               </Frame>
             </div>
-            <VariableDefault id={`${id}-default`} element={object} variable={variable} issues={below(issues, 'default')} readOnly={readOnly} onChange={(value) => set('default', value)} />
+            <UnappliedAt path={[index, 'default']}><VariableDefault id={`${id}-default`} element={object} variable={variable} issues={below(issues, 'default')} readOnly={readOnly} onChange={(value) => set('default', value)} /></UnappliedAt>
             <Frame id={`${id}-text`} label="Description" issues={below(issues, 'description')}>
               <Textarea {...about(`${id}-text`, below(issues, 'description'))} value={variable.description} readOnly={readOnly} autosize minRows={1} maxRows={8} onChange={(event) => set('description', event.currentTarget.value || undefined)} />
             </Frame>

@@ -4,6 +4,7 @@ import { useMemo, useRef, useState } from 'react'
 import { Issues } from '../forms/frame'
 import { below, split } from '../forms/issues'
 import type { FormIssue } from '../forms/types'
+import { usePruneUnapplied } from '../forms/unapplied'
 import { moved } from '../forms/values'
 import type { BlueprintMap, MapNode } from '../graph/map'
 import { EmptyState } from '../parts'
@@ -32,6 +33,7 @@ export type VariablesEditorProps = {
 
 /** The variables of a blueprint: what runs are given, and what stands in for what they are not given. */
 export function VariablesEditor({ variables, onChange, issues = [], readOnly = false, map, types, onShowNode, focus }: VariablesEditorProps) {
+  usePruneUnapplied()
   const [open, setOpen] = useState<number | undefined>()
   const [wish, setWish] = useState<object>()
   if (focus && focus !== wish) {
@@ -64,6 +66,7 @@ export function VariablesEditor({ variables, onChange, issues = [], readOnly = f
         <VariableRow
           // The position is its name: the name itself changes as one types.
           key={index}
+          index={index}
           element={variables[index]}
           variable={variable}
           others={names.filter((_, at) => at !== index)}

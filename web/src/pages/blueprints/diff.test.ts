@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeWords } from './change-words'
-import { type Content, diffVersions, fieldChanges, graphDiff } from './diff'
+import { contentVersions, type Content, diffVersions, fieldChanges, graphDiff } from './diff'
 
 const node = (id: string, config: object = {}, more: object = {}) => ({ id, type: 'log', title: id.toUpperCase(), config, ...more })
 const version = (nodes: object[], edges: object[] = [], variables: unknown[] = []): Content => ({ blueprint_map: { nodes, edges }, environment_variables: variables })
@@ -46,4 +46,11 @@ test('the graph shows what was removed', () => {
   assert.deepEqual(map.nodes.map(({ id }) => id), ['a', 'c', 'b'])
   assert.equal(map.edges?.length, 2)
   assert.deepEqual({ ...marks.nodes }, { c: 'added', b: 'removed' })
+})
+
+test('only versions with other content are listed', () => {
+  const made = (version: string, x: number, text: string) => ({ version, blueprint_map: { nodes: [{ id: 'a', type: 'template', title: 'A', config: { text }, position: { x, y: 0 } }] }, environment_variables: [] })
+  const versions = [made('1.3.0', 9, 'b'), made('1.2.1', 5, 'b'), made('1.2.0', 5, 'b'), made('1.1.0', 5, 'a'), made('1.0.0', 0, 'a')]
+  assert.deepEqual(contentVersions(versions).map(({ version, until }) => [version, until]), [['1.2.0', '1.3.0'], ['1.0.0', '1.1.0']])
+  assert.deepEqual(contentVersions([]), [])
 })

@@ -68,6 +68,24 @@ export function fieldChanges(before: unknown, after: unknown, path: (string | nu
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [{ path, before, after }]
 }
 
+/**
+ * Of versions, newest first, those whose nodes, edges or variables differ from the version before: publishing, a new
+ * title or a moved node makes a version number, but nothing that runs otherwise. `until` is the newest version with the
+ * same content.
+ */
+export function contentVersions<V extends Content & { version: string }>(versions: readonly V[]): (V & { until: string })[] {
+  const found: (V & { until: string })[] = []
+  let until: string | undefined
+  for (const [index, version] of versions.entries()) {
+    until ??= version.version
+    const before = versions[index + 1]
+    if (before && isEmpty(diffVersions(before, version))) continue
+    found.push({ ...version, until })
+    until = undefined
+  }
+  return found
+}
+
 /** The newer map with what was removed put back, and what GraphView marks on it. */
 export function graphDiff(before: unknown, after: unknown, diff: VersionDiff): { map: BlueprintMap; marks: GraphDiff } {
   const [old, fresh] = [readMap(before), readMap(after)]

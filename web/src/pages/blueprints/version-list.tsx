@@ -8,27 +8,28 @@ import { useNames } from './use-names'
 import type { Version } from './versions-tab'
 import classes from './versions.module.css'
 
-type Props = { blueprint: Blueprint; versions: Version[]; chosen: string | undefined; onChoose: (version: string) => void }
+type Props = { blueprint: Blueprint; versions: (Version & { until: string })[]; chosen: string | undefined; onChoose: (version: string) => void }
 
 const atOnce = 30
 
-/** All versions, newest first, each with what changed in it. */
+/** Versions, newest first, each with what changed in it. */
 export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {
   const [shown, setShown] = useState(atOnce)
   const name = useNames(blueprint)
   const lines = useMemo(() => versions.slice(0, shown).map((version, index) => {
     const before = versions[index + 1]
-    return before ? changeWords(diffVersions(before, version)) : ['Made']
+    return before ? changeWords(diffVersions(before, version)) : ['Created']
   }), [versions, shown])
   return (
     <div>
       <ol className={classes.list} aria-label="Versions, newest first">
-        {versions.slice(0, shown).map(({ version, createdAt, createdBy }, index) => (
+        {versions.slice(0, shown).map(({ version, until, createdAt, createdBy }, index) => (
           <li key={version}>
             <button type="button" className={classes.version} aria-current={version === chosen || undefined} onClick={() => onChoose(version)}>
               <span className={classes.head}>
                 <Text fw={600} size="sm" component="span">{version}</Text>
-                {index === 0 && <Badge size="sm" variant="filled">Now</Badge>}
+                {until !== version && <Text size="xs" c="dimmed" component="span">to {until}</Text>}
+                {index === 0 && <Badge size="sm" variant="filled">Current</Badge>}
                 <Text size="xs" c="dimmed" component="span" ml="auto"><Time at={createdAt} /></Text>
               </span>
               <span className={classes.what}>{lines[index]!.slice(0, 3).map((line) => <span key={line}>{line}</span>)}</span>

@@ -6,7 +6,7 @@ import { useMemo } from 'react'
 import { api, type Outputs } from '../../api/client'
 import { confirm, EmptyState, ErrorNote, notifyDone, notifyError, useUrlStates } from '../../parts'
 import { changeWords } from './change-words'
-import { diffVersions } from './diff'
+import { contentVersions, diffVersions } from './diff'
 import { noteChange, type Blueprint } from './use-blueprint'
 import { VersionDiffView } from './version-diff'
 import { VersionList } from './version-list'
@@ -21,14 +21,18 @@ export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
   if (!blueprint.can_manage) return <EmptyState title="Versions are for those who manage it" text="Ask somebody who manages this blueprint to add you as a collaborator." />
   if (versions.error && !versions.data) return <ErrorNote error={versions.error} title="The versions could not be read" onRetry={() => void versions.refetch()} />
   if (!versions.data) return <div className={classes.columns} aria-busy="true"><Skeleton h={420} /><Skeleton h={420} /></div>
-  return <Versions blueprint={blueprint} versions={versions.data} />
+  return <Versions blueprint={blueprint} all={versions.data} />
 }
 
-function Versions({ blueprint, versions }: { blueprint: Blueprint; versions: Version[] }) {
+function Versions({ blueprint, all }: { blueprint: Blueprint; all: Version[] }) {
+  const versions = useMemo(() => contentVersions(all), [all])
   const [chosen, set] = useUrlStates({ from: '', to: '' })
   const narrow = useMediaQuery('(max-width: 61.99em)')
-  const to = versions.find(({ version }) => version === chosen.to) ?? (narrow ? undefined : versions[0])
-  const from = versions.find(({ version }) => version === chosen.from) ?? (to && versions[versions.indexOf(to) + 1])
+  // An address may name a number that is not listed: it stands for the version with the same content.
+  const at = (wanted: string) => all.findIndex(({ version }) => version === wanted)
+  const named = (wanted: string) => (at(wanted) < 0 ? undefined : versions.find(({ version }) => at(wanted) <= at(version)))
+  const to = (chosen.to ? named(chosen.to) : undefined) ?? (narrow ? undefined : versions[0])
+  const from = (chosen.from ? named(chosen.from) : undefined) ?? (to && versions[versions.indexOf(to) + 1])
   const restore = useMutation({
     mutationFn: (version: Version) => api.blueprint.update.mutate({
       id: blueprint.id, blueprint_map: (version.blueprint_map ?? { nodes: [] }) as Record<string, unknown>, environment_variables: withStoredSecrets(version, versions[0]),
@@ -36,7 +40,7 @@ function Versions({ blueprint, versions }: { blueprint: Blueprint; versions: Ver
     onSuccess: (after, version) => {
       noteChange(blueprint.id, after)
       set({ from: '', to: '' })
-      notifyDone(after.version === versions[0]?.version ? `It is as ${version.version} was already` : `Version ${after.version} is as ${version.version} was`)
+      notifyDone(after.version === all[0]?.version ? `It is as ${version.version} was already` : `Version ${after.version} is as ${version.version} was`)
     },
     onError: notifyError,
   })
@@ -58,7 +62,7 @@ function Versions({ blueprint, versions }: { blueprint: Blueprint; versions: Ver
           {narrow && <Button variant="subtle" size="compact-md" mb="xs" leftSection={<IconArrowLeft size={16} aria-hidden />} onClick={() => set({ from: '', to: '' })}>All versions</Button>}
           <div className={classes.tools}>
             <NativeSelect label="From" value={from?.version ?? ''} onChange={(event) => set({ from: event.currentTarget.value, to: to.version })} data={[...(from ? [] : [{ value: '', label: 'nothing' }]), ...versions.map(({ version }) => version)]} />
-            <NativeSelect label="To" value={to.version} onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })} data={versions.map(({ version }, index) => ({ value: version, label: index === 0 ? `${version} (now)` : version }))} />
+            <NativeSelect label="To" value={to.version} onChange={(event) => set({ to: event.currentTarget.value, from: from?.version ?? '' })} data={versions.map(({ version }, index) => ({ value: version, label: index === 0 ? `${version} (current)` : version }))} />
             {to !== versions[0] && <Button variant="default" leftSection={<IconRestore size={17} aria-hidden />} loading={restore.isPending} onClick={() => void ask(to)}>Restore {to.version}</Button>}
           </div>
           <Comparison from={from} to={to} />

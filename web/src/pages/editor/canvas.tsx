@@ -115,13 +115,13 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
   }
   return (
     <div
-      ref={frame} className={`${graph.canvas} ${classes.canvas}`} role="group" aria-label="Canvas" data-nested={editor.state.level.length > 0 || undefined} onKeyDown={onKeyDown} onFocus={focused} onDrop={readOnly ? undefined : drop}
+      ref={frame} className={`${graph.canvas} ${classes.canvas}`} role="group" aria-label="Canvas" tabIndex={-1} data-nested={editor.state.level.length > 0 || undefined} onKeyDown={onKeyDown} onFocus={focused} onDrop={readOnly ? undefined : drop}
       onDragOver={(event) => { if (event.dataTransfer.types.includes(DRAGGED)) { event.preventDefault(); event.dataTransfer.dropEffect = 'copy' } }}
     >
       {view && (
         <ReactFlow<CardNode, WireEdge>
           nodes={cards} edges={wires} nodeTypes={nodeTypes} edgeTypes={edgeTypes} defaultEdgeOptions={edgeOptions} defaultViewport={view} minZoom={0.05} maxZoom={1.75} colorMode={scheme}
-          onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} onNodeDragStop={settle} onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
+          onEdgeClick={() => frame.current?.focus({ preventScroll: true })} onSelectionEnd={() => frame.current?.focus({ preventScroll: true })} onNodesChange={onNodesChange} onEdgesChange={onEdgesChange} onNodeDragStop={settle} onSelectionDragStop={(event, nodes) => settle(event, undefined, nodes)}
           onConnect={(wanted) => onConnect(wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)} onConnectEnd={connectEnd} isValidConnection={valid}
           edgesReconnectable={!readOnly} reconnectRadius={14} onReconnectStart={(_event, edge) => { pulled.current = keyOfWire(edge.id) }} onReconnectEnd={() => { pulled.current = undefined }}
           onReconnect={(edge, wanted) => onReconnect(keyOfWire(edge.id), wanted.source, wanted.sourceHandle ?? MAIN, wanted.target)}

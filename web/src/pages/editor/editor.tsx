@@ -2,8 +2,9 @@ import { Alert, Anchor, Button, Drawer, Group, VisuallyHidden } from '@mantine/c
 import { useMediaQuery } from '@mantine/hooks'
 import { IconHistory, IconSchema } from '@tabler/icons-react'
 import { ReactFlowProvider, type Viewport } from '@xyflow/react'
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useSignedIn } from '../../api/session'
+import { UnappliedTexts, useUnappliedTexts } from '../../forms/unapplied'
 import { EmptyState, Time } from '../../parts'
 import { useRun } from '../runs/use-run'
 import { Canvas } from './canvas'
@@ -18,7 +19,9 @@ import { same } from './same'
 import classes from './editor.module.css'
 import { FirstEdgeDialog } from './first-edge-dialog'
 import { HelpDialog } from './help-dialog'
+import { applyFocused } from './apply-focused'
 import { PasteDialog } from './paste-dialog'
+import { refuse } from './refuse'
 import { RenameDialog } from './rename-dialog'
 import { RunStrip } from './run-strip'
 import { statusesAt } from './run-statuses'
@@ -35,6 +38,8 @@ import { useGuard } from './use-guard'
 import { type NodeType, useExpressions } from './use-node-types'
 import { useRestOfWindow } from './use-rest-of-window'
 import { type Blueprint, docOf, useSave } from './use-save'
+import { useStoredRun } from './use-stored-run'
+import { placedTexts } from './unapplied-places'
 import { type Located, problemsAt, useValidation } from './use-validation'
 
 const RunDialog = lazy(() => import('../runs/run-dialog').then((module) => ({ default: module.RunDialog })))
@@ -62,18 +67,24 @@ function Inside({ blueprint, types }: Props) {
   const search = useRef<HTMLInputElement>(null)
   const [views] = useState(() => new Map<string, Viewport>())
   const frame = useRef<HTMLDivElement>(null)
-  const validation = useValidation(editor.doc)
+  const [unapplied] = useState(() => new UnappliedTexts())
+  const texts = useUnappliedTexts(unapplied)
+  const pending = useMemo(() => placedTexts(texts.values(), editor.doc), [texts, editor.doc])
+  const validation = useValidation(editor.doc, pending)
+  const dirty = editor.dirty || pending.length > 0
   const expressions = useExpressions(types)
   const showCatalogue = () => {
     if (folded) setSheet('catalogue')
     else search.current?.focus()
   }
-  const commands = useCommands(editor, types, expressions, showCatalogue)
+  const commands = useCommands(editor, types, expressions, showCatalogue, (id) => pending.some(({ place, path }) => place !== 'variables' && place.nodeId === id && path[0] !== 'id'))
   const saver = useSave(editor, blueprint)
   const draft = useDraft(editor, draftKey(user.id, blueprint.id))
   const live = useRun(executionId)
+  const stored = useStoredRun(blueprint.id)
+  const lastRun = live.run ?? stored.run
   useAddress(editor)
-  useGuard(editor.dirty)
+  useGuard(dirty)
   useRestOfWindow(frame)
   useClipboard({ copy: commands.text, cut: commands.cutText, paste: commands.pasteText })
 
@@ -97,8 +108,19 @@ function Inside({ blueprint, types }: Props) {
     setTab('node')
     if (small) setSheet('panel')
   }
+  const latest = useRef({ pending, validation })
+  useLayoutEffect(() => { latest.current = { pending, validation } })
+  const save = async (): Promise<boolean> => {
+    applyFocused()
+    const [first] = latest.current.pending
+    if (!first || editor.readOnly) return saver.save()
+    const issue = latest.current.validation.issues.find((each) => each.unapplied)
+    refuse('Not saved: a field holds text that is not applied. Fix it, then save again.')
+    if (issue) go(issue)
+    return false
+  }
   const run = async () => {
-    if (await saver.save()) setAsking(true)
+    if (await save()) setAsking(true)
   }
   const pick = (type: NodeType) => {
     commands.addType(type)
@@ -116,7 +138,7 @@ function Inside({ blueprint, types }: Props) {
         then()
       }
       if (event.ctrlKey || event.metaKey) {
-        if (key === 's') act(() => void saver.save())
+        if (key === 's') act(() => void save())
         else if (key === 'enter' && !inDialog && blueprint.can_manage) act(() => void run())
         else if (elsewhere) return
         else if (key === 'z') act(event.shiftKey ? editor.redo : editor.undo)
@@ -146,7 +168,7 @@ function Inside({ blueprint, types }: Props) {
   const catalogue = <Catalogue types={types} onAdd={pick} search={search} where={where} draggable={!folded} />
   const panel = (
     <SidePanel
-      editor={editor} commands={commands} types={types} validation={validation} tab={tab} onTab={setTab} onGo={go} lastRun={live.run ?? undefined} focus={focus} variable={variable}
+      editor={editor} commands={commands} types={types} validation={validation} tab={tab} onTab={setTab} onGo={go} lastRun={lastRun} lastRunLoading={lastRun === undefined && stored.loading} unapplied={unapplied} focus={focus} variable={variable}
       onClose={small ? undefined : closePanel} onShowNode={(node) => { editor.enter(levelOf(node), [node.id]); setTab('node') }}
       organizationId={blueprint.organization_id} blueprintId={blueprint.id}
     />
@@ -154,7 +176,7 @@ function Inside({ blueprint, types }: Props) {
   return (
     <div className={classes.editor} ref={frame}>
       <Toolbar
-        editor={editor} commands={commands} validation={validation} narrow={narrow} folded={folded} saving={saver.saving} onSave={() => void saver.save()}
+        editor={editor} commands={commands} validation={validation} narrow={narrow} folded={folded} saving={saver.saving} dirty={dirty} onSave={() => void save()}
         onRun={() => void run()} onIssues={() => openPanel('issues')} onVariables={() => openPanel('variables')}
       />
       {!folded && !editor.readOnly && <aside className={classes.left} aria-label="Node types">{catalogue}</aside>}
@@ -194,7 +216,7 @@ function Inside({ blueprint, types }: Props) {
       <Drawer opened={sheet === 'panel'} onClose={() => setSheet(undefined)} position={narrow ? 'bottom' : 'right'} size={narrow ? '80%' : 420} title={tab === 'node' ? after?.title || 'Node' : tab === 'variables' ? 'Variables' : 'Issues'}>{small && panel}</Drawer>
       <ConnectDialog map={editor.shown} id={commands.dialog?.kind === 'connect' ? commands.dialog.id : undefined} onClose={commands.close} onConnect={commands.tryConnect} />
       <RenameDialog map={editor.shown} id={commands.dialog?.kind === 'rename' ? commands.dialog.id : undefined} wanted={commands.dialog?.kind === 'rename' ? commands.dialog.to : undefined} expressions={expressions} onClose={commands.close} onRename={commands.renamed} />
-      <FirstEdgeDialog map={editor.shown} edge={commands.dialog?.kind === 'first' ? commands.dialog.edge : undefined} onClose={commands.close} onAnswer={commands.joined} />
+      <FirstEdgeDialog map={editor.shown} inLoop={level.length > 0} edge={commands.dialog?.kind === 'first' ? commands.dialog.edge : undefined} onClose={commands.close} onAnswer={commands.joined} />
       <PasteDialog opened={commands.dialog?.kind === 'paste'} onClose={commands.close} onPaste={commands.pasteText} />
       <HelpDialog opened={commands.dialog?.kind === 'help'} onClose={commands.close} />
       <ConflictDialog theirs={saver.conflict} ours={editor.doc} saving={saver.saving} onOverwrite={() => void saver.overwrite()} onReload={saver.reload} onClose={saver.dismiss} />

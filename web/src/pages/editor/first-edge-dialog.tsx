@@ -1,27 +1,35 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { Button, Group, List, Modal, Stack, Text } from '@mantine/core'
+import { useMemo } from 'react'
 import type { BlueprintMap } from '../../graph/map'
-import { fitsChain } from './operations'
+import { connect, connectInOrder } from './operations'
 
 /** An edge that waits for an answer. */
 export type FirstEdge = { source: string; handle: string; target: string }
 
-type Props = { map: BlueprintMap; edge: FirstEdge | undefined; onClose: () => void; onAnswer: (edge: FirstEdge, chained: boolean) => void }
+type Props = { map: BlueprintMap; inLoop: boolean; edge: FirstEdge | undefined; onClose: () => void; onAnswer: (edge: FirstEdge, map: BlueprintMap) => void }
 
-/** Says, before the first edge of a list of nodes is made, what it changes, and offers to write the order out as edges. */
-export function FirstEdgeDialog({ map, edge, onClose, onAnswer }: Props) {
-  const fits = edge !== undefined && fitsChain(map, edge.source, edge.target)
+/** Says, before the first edge of a sequence is made, what it changes, and offers to keep the order as edges. */
+export function FirstEdgeDialog({ map, inLoop, edge, onClose, onAnswer }: Props) {
+  const kept = useMemo(() => edge && connectInOrder(map, edge.source, edge.handle, edge.target, inLoop), [map, inLoop, edge])
+  const why = kept === undefined ? 'This edge goes against the present order, so the order cannot be kept.' : 'problem' in kept ? `${kept.problem} The order cannot be kept.` : undefined
   return (
-    <Modal opened={edge !== undefined} onClose={onClose} title="From a list to a graph" size="md">
+    <Modal opened={edge !== undefined} onClose={onClose} title="From a sequence to a graph" size="md">
       {edge && (
         <Stack gap="md">
           <Text size="sm">
-            So far the nodes run one after the other, in the order of the list. With the first edge that order no longer counts: only edges say what follows what, and a node that no edge leads to starts at once.
+            So far the nodes run one after the other. With the first edge, only edges say what follows what, and a node that no edge leads to starts at once.
           </Text>
-          {!fits && <Text size="sm">This edge goes against the present order, so both cannot be kept.</Text>}
+          {why && <Text size="sm">{why}</Text>}
+          {kept && 'map' in kept && kept.notes.length > 0 && (
+            <div>
+              <Text size="sm">To keep the order, the edges alone are not enough:</Text>
+              <List size="sm" mt={4}>{kept.notes.map((note) => <List.Item key={note}>{note}</List.Item>)}</List>
+            </div>
+          )}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>Cancel</Button>
-            <Button variant={fits ? 'default' : 'filled'} onClick={() => onAnswer(edge, false)}>Only this edge</Button>
-            {fits && <Button data-autofocus onClick={() => onAnswer(edge, true)}>Keep the order as edges</Button>}
+            <Button variant={why ? 'filled' : 'default'} onClick={() => onAnswer(edge, connect(map, edge.source, edge.handle, edge.target))}>Only this edge</Button>
+            {kept && 'map' in kept && <Button data-autofocus onClick={() => onAnswer(edge, kept.map)}>Keep the order as edges</Button>}
           </Group>
         </Stack>
       )}

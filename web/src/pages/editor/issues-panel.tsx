@@ -9,14 +9,14 @@ import type { Located, Validation } from './use-validation'
 /** Everything that is wrong or doubtful; each leads to where it lies. */
 export function IssuesPanel({ validation, onGo }: { validation: Validation; onGo: (issue: Located) => void }) {
   const { issues, checking, error } = validation
-  if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title="It could not be checked" />
+  if (error !== undefined && issues.length === 0) return <ErrorNote error={error} title="Not checked" />
   if (checking) return <Text size="sm" c="dimmed" p="sm"><Loader size={12} mr={6} />Checking</Text>
-  if (issues.length === 0) return <Alert color="green" icon={<IconCircleCheck size={20} aria-hidden />}>Nothing is wrong. It can run as it is.</Alert>
+  if (issues.length === 0) return <Alert color="green" icon={<IconCircleCheck size={20} aria-hidden />}>No problems</Alert>
   const errors = issues.filter((issue) => issue.severity === 'error')
   const warnings = issues.filter((issue) => issue.severity === 'warning')
   return (
     <>
-      {errors.length > 0 && <Part title={showCount(errors.length, 'error')} text="A step with an error fails when it is reached. Saving is possible." issues={errors} onGo={onGo} />}
+      {errors.length > 0 && <Part title={showCount(errors.length, 'error')} text={errors.some((issue) => issue.unapplied) ? 'Fields that are not applied must be fixed before saving. A step with another error fails when it is reached.' : 'A step with an error fails when it is reached. Saving is possible.'} issues={errors} onGo={onGo} />}
       {warnings.length > 0 && <Part title={showCount(warnings.length, 'warning')} text="Worth a look. Nothing of it keeps the blueprint from being saved or run." issues={warnings} onGo={onGo} />}
     </>
   )

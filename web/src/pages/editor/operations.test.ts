@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BlueprintMap, MapNode } from '../../graph/map'
 import { locate, mapAt, placedAll, withMapAt } from './nested'
-import { addNode, connect, connectProblem, fitsChain, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, toggleDisabled } from './operations'
+import { addNode, connect, connectInOrder, connectProblem, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, toggleDisabled } from './operations'
 
 const node = (id: string, type = 'log', config: object = {}): MapNode => ({ id, type, title: id, config: config as MapNode['config'], position: { x: 0, y: 0 } })
 const ids = (map: BlueprintMap) => map.nodes.map((each) => each.id)
@@ -44,11 +44,18 @@ test('an edge is moved to other ends', () => {
   assert.equal(reconnect(graph, key, 'if', 'true', 'b'), graph)
 })
 
-test('the first edge of a list', () => {
+test('the first edge of a sequence', () => {
   const three = { nodes: [...line.nodes, node('c')] }
-  assert.deepEqual(connect(three, 'a', 'main', 'c', true).edges, [{ source: 'a', target: 'b' }, { source: 'b', target: 'c' }, { source: 'a', target: 'c' }])
-  assert.deepEqual(connect(three, 'a', 'main', 'b', true).edges?.length, 2)
-  assert.equal(fitsChain(three, 'c', 'a'), false)
+  const kept = (map: BlueprintMap, source: string, handle: string, target: string, inLoop = false) => {
+    const made = connectInOrder(map, source, handle, target, inLoop)
+    return made && 'map' in made ? made.map : made
+  }
+  assert.deepEqual(kept(three, 'a', 'main', 'c'), { ...three, edges: [{ source: 'a', target: 'b' }, { source: 'b', target: 'c' }, { source: 'a', target: 'c' }] })
+  assert.equal((kept(three, 'a', 'main', 'b') as BlueprintMap).edges?.length, 2)
+  assert.equal(kept(three, 'c', 'main', 'a'), undefined, 'against the order')
+  const gated = { nodes: [node('ask', 'approval_gate'), node('b'), node('c')] }
+  assert.match((kept(gated, 'b', 'main', 'c', true) as { problem: string }).problem, /rejection/)
+  assert.deepEqual((kept(gated, 'ask', 'rejected', 'c') as BlueprintMap).nodes, gated.nodes, 'the edge says where a rejection leads')
 })
 
 test('removing, moving, switching off', () => {

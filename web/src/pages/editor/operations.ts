@@ -3,6 +3,7 @@ import { behind, freePlace, snap } from '../../graph/layout'
 import { edgeKey, edgesOf, freeId, isSequential, MAIN, normalType, positionOf, type BlueprintMap, type JsonObject, type MapEdge, type MapNode, type Position } from '../../graph/map'
 import { chain, circle, downstream } from '../../graph/order'
 import { heightOf } from '../../graph/sizes'
+import { type Ordered, orderAsEdges, withEdge } from './order-as-edges'
 
 /** What the catalogue says of a type, as far as making a node needs it. */
 export type NewType = { type: string; title: string; configSchema?: unknown }
@@ -54,12 +55,20 @@ export function connectProblem(map: BlueprintMap, source: string, handle: string
   return `That would make a circle, which never ends: ${shown.join(' → ')}. To repeat nodes for a list, use a for-each.`
 }
 
-/** Joins two nodes. With `chained` the order of a map without edges is written out as edges first. */
-export function connect(map: BlueprintMap, source: string, handle: string, target: string, chained = false): BlueprintMap {
+/** Joins two nodes. */
+export function connect(map: BlueprintMap, source: string, handle: string, target: string): BlueprintMap {
+  return { ...map, edges: withEdge(edgesOf(map), edge(source, handle, target)) }
+}
+
+/**
+ * What the first edge of a sequence makes of it when its order is kept, as orderAsEdges describes it; undefined when the
+ * edge goes against the order.
+ */
+export function connectInOrder(map: BlueprintMap, source: string, handle: string, target: string, inLoop: boolean): Ordered | undefined {
+  if (circle(chain(map.nodes.map((node) => node.id)), source, target)) return undefined
   const wanted = edge(source, handle, target)
-  const before = chained && isSequential(map) ? chain(map.nodes.map((node) => node.id)) : edgesOf(map)
-  const key = edgeKey(wanted)
-  return { ...map, edges: before.some((each) => edgeKey(each) === key) ? before : [...before, wanted] }
+  const ordered = orderAsEdges(map, inLoop, { wanted })
+  return 'problem' in ordered ? ordered : { ...ordered, map: { ...ordered.map, edges: withEdge(edgesOf(ordered.map), wanted) } }
 }
 
 /** Why the ends of an edge cannot be these; undefined when they can. */
@@ -76,11 +85,6 @@ export function reconnect(map: BlueprintMap, key: string, source: string, handle
     const { sourceHandle: _, ...rest } = each
     return { ...rest, ...wanted }
   }) }
-}
-
-/** Whether an edge may join a map whose order was the array's, once that order is written out. */
-export function fitsChain(map: BlueprintMap, source: string, target: string): boolean {
-  return !circle(chain(map.nodes.map((node) => node.id)), source, target)
 }
 
 /** Removes nodes with their edges, and edges by their keys. */

@@ -57,8 +57,12 @@ test('lists that run in order', () => {
   assert.equal(copied.ordered, true)
   assert.deepEqual(paste(graph, copied).map.edges?.slice(1), [{ source: 'a_2', target: 'b_2' }], 'in a graph the order becomes edges')
   assert.equal(paste(line, copied).map.edges, undefined)
-  assert.equal(paste(line, clipOf(copyText(graph, new Set(['a', 'b'])))).unchained, true)
-  assert.equal(paste({ nodes: [] }, clipOf(copyText(graph, new Set(['a', 'b'])))).unchained, false)
+  assert.equal(paste(line, clipOf(copyText(graph, new Set(['a', 'b'])))).ordered, true)
+  assert.equal(paste({ nodes: [] }, clipOf(copyText(graph, new Set(['a', 'b'])))).ordered, false)
+  const gate: BlueprintMap = { nodes: [{ ...node('ask'), type: 'approval-gate' }, node('rejected')] }
+  const both = paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))))
+  assert.deepEqual(both.map.edges?.map((edge) => [edge.source, edge.sourceHandle, edge.target]), [['ask', 'approved', 'rejected'], ['ask', 'rejected', 'rejected_2'], ['a', undefined, 'b']], 'a graph joins a sequence')
+  assert.match(paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))), undefined, undefined, true).problem!, /rejection/)
 })
 
 test('a new id that the clip itself has is not taken', () => {

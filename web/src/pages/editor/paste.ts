@@ -1,8 +1,9 @@
 import { parseJson, show } from '../../api/json'
 import { edgesOf, freeId, handleOf, isObject, isSequential, positionOf, type BlueprintMap, type MapEdge, type MapNode, type Position } from '../../graph/map'
-import { chain, circle } from '../../graph/order'
+import { circle } from '../../graph/order'
 import { snap } from '../../graph/layout'
 import { heightOf, WIDTH } from '../../graph/sizes'
+import { orderAsEdges } from './order-as-edges'
 import { rename } from './rename'
 import { knownExpressions, type Expressions } from './references'
 
@@ -63,15 +64,18 @@ export function readClip(text: string): Read {
   return { clip: { nodes, edges: read, ordered: !Array.isArray(value.edges) } }
 }
 
-/** What came of a paste. `renamed`: old id to new, where an id was taken. */
-export type Pasted = { map: BlueprintMap; ids: string[]; renamed: Map<string, string>; /** The order of the list stopped counting. */ unchained: boolean }
+/**
+ * What came of a paste. `renamed`: old id to new, where an id was taken. `ordered`: the order of the map that it was
+ * pasted into is written as edges now. `problem`: why nothing was pasted.
+ */
+export type Pasted = { map: BlueprintMap; ids: string[]; renamed: Map<string, string>; ordered: boolean; problem?: string }
 
 /**
  * Puts a clip into a map: ids that are taken get a number behind, and what names them within the clip follows. `at` is
  * where its upper left corner comes, or below that where there is room; without it, it stands a little beside where it
- * was.
+ * was. Where a sequence and a graph meet, the order of the sequence is written as edges; `inLoop` as for orderAsEdges.
  */
-export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions: Expressions = knownExpressions): Pasted {
+export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions: Expressions = knownExpressions, inLoop = false): Pasted {
   const taken = new Set(map.nodes.map((node) => node.id))
   const own = new Set(clip.nodes.map((node) => node.id))
   const renamed = new Map<string, string>()
@@ -93,20 +97,24 @@ export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions:
     if (!from) return node
     return { ...node, position: { ...(node.position as object), x: from.x + shift.x, y: from.y + shift.y } }
   })
-  const ids = nodes.map((node) => node.id)
-  const before = edgesOf(map)
-  const graph = before.length > 0
-  const added = clip.ordered && graph ? chain(ids) : edgesOf(piece)
-  const edges = [...before, ...added]
-  const whole: BlueprintMap = { ...map, nodes: [...map.nodes, ...nodes] }
+  const clipped: BlueprintMap = { nodes, edges: piece.edges }
+  const joins = !isSequential(map) || !isSequential(clipped)
+  const refused = (problem: string): Pasted => ({ map, ids: [], renamed, ordered: false, problem })
+  const mine = joins ? orderAsEdges(map, inLoop, { taken: nodes.map((node) => node.id) }) : { map }
+  if ('problem' in mine) return refused(mine.problem)
+  const theirs = joins && clip.ordered && nodes.length > 1 ? orderAsEdges(clipped, inLoop, { taken: mine.map.nodes.map((node) => node.id) }) : { map: clipped }
+  if ('problem' in theirs) return refused(theirs.problem)
+  const ids = theirs.map.nodes.map((node) => node.id)
+  const edges = [...edgesOf(mine.map), ...edgesOf(theirs.map)]
+  const whole: BlueprintMap = { ...mine.map, nodes: [...mine.map.nodes, ...theirs.map.nodes] }
   if (edges.length > 0) whole.edges = edges
-  return { map: whole, ids, renamed, unchained: !graph && map.nodes.length > 1 && added.length > 0 }
+  return { map: whole, ids, renamed, ordered: isSequential(map) && map.nodes.length > 1 && joins }
 }
 
 /** The same nodes once more beside themselves, with the edges between them and those that lead into them. */
 export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressions: Expressions = knownExpressions): Pasted {
   const read = readClip(copyText(map, ids))
-  if (!('clip' in read)) return { map, ids: [], renamed: new Map(), unchained: false }
+  if (!('clip' in read)) return { map, ids: [], renamed: new Map(), ordered: false }
   const pasted = paste(map, { ...read.clip, ordered: false }, undefined, expressions)
   if (isSequential(map)) return pasted
   const copies = new Map(pasted.renamed)

@@ -16,6 +16,8 @@ type Props = {
   /** The catalogue is not beside the canvas: a button brings it. */
   folded: boolean
   saving: boolean
+  /** Something shown is not saved. */
+  dirty: boolean
   onSave: () => void
   onRun?: () => void
   onIssues: () => void
@@ -23,8 +25,8 @@ type Props = {
 }
 
 /** The commands of the editor that are always there. */
-export function Toolbar({ editor, commands, validation, narrow, folded, saving, onSave, onRun, onIssues, onVariables }: Props) {
-  const { readOnly, dirty, steps } = editor
+export function Toolbar({ editor, commands, validation, narrow, folded, saving, dirty, onSave, onRun, onIssues, onVariables }: Props) {
+  const { readOnly, steps } = editor
   return (
     <div className={classes.toolbar} role="toolbar" aria-label="Editor">
       {!readOnly && (
@@ -68,13 +70,14 @@ function Tool({ label, off, act, large, children }: { label: string; off: boolea
 
 // The counts as a button: two of them would make a bar too wide for a phone.
 function Status({ validation, narrow, onClick }: { validation: Validation; narrow: boolean; onClick: () => void }) {
-  const { errors, warnings, checking } = validation
+  const { errors, warnings, checking, error } = validation
+  const unknown = checking || error !== undefined && errors + warnings === 0
   const words = [errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : '', warnings > 0 ? `${warnings} ${warnings === 1 ? 'warning' : 'warnings'}` : ''].filter(Boolean)
   const [color, Sign] = errors > 0 ? ['red', IconAlertCircle] as const : warnings > 0 ? ['amber', IconAlertTriangle] as const : ['green', IconCircleCheck] as const
-  const label = checking ? 'Checking' : words.join(', ') || 'Nothing wrong'
-  const short = errors + warnings || 'OK'
+  const label = checking ? 'Checking' : words.join(', ') || (unknown ? 'Not checked' : 'No problems')
+  const short = errors + warnings || (unknown ? '…' : 'OK')
   return (
-    <Badge component="button" type="button" onClick={onClick} color={checking ? 'gray' : color} size="lg" className={classes.status} leftSection={<Sign size={15} aria-hidden />} aria-label={narrow ? `Issues: ${short}, ${label}` : `Issues: ${label}`}>
+    <Badge component="button" type="button" onClick={onClick} color={unknown ? 'gray' : color} size="lg" className={classes.status} leftSection={<Sign size={15} aria-hidden />} aria-label={narrow ? `Issues: ${short}, ${label}` : `Issues: ${label}`}>
       {narrow ? short : label}
     </Badge>
   )

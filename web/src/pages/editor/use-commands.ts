@@ -1,14 +1,14 @@
 import { useReactFlow } from '@xyflow/react'
 import { useRef, useState } from 'react'
 import { layout, snap } from '../../graph/layout'
-import { edgesOf, isSequential, type MapNode, type Position } from '../../graph/map'
+import { type BlueprintMap, edgesOf, isSequential, type MapNode, type Position } from '../../graph/map'
 import { type Room, showsAll, viewWith, zoomOfAll } from '../../graph/view'
 import { motion } from '../../graph/zoom'
 import { notifyDone } from '../../parts'
 import { refuse } from './refuse'
 import type { FirstEdge } from './first-edge-dialog'
 import { hasBody } from './nested'
-import { addNode, connect, connectProblem, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, setNode, toggleDisabled } from './operations'
+import { addNode, connect, connectInOrder, connectProblem, insertInEdge, newNode, nudge, reconnect, reconnectProblem, remove, reorder, setNode, toggleDisabled } from './operations'
 import { copyText, duplicate, paste, readClip } from './paste'
 import { type Expressions, referencesTo } from './references'
 import { idProblem, rename } from './rename'
@@ -21,13 +21,17 @@ export type Dialog = { kind: 'connect'; id: string } | { kind: 'rename'; id: str
 /** Everything that a button or a key can do to the map. */
 export type Commands = ReturnType<typeof useCommands>
 
-/** The commands of the editor. `showCatalogue` brings the catalogue and gives it the focus. */
-export function useCommands(editor: Editor, types: NodeType[], expressions: Expressions, showCatalogue: () => void) {
+/**
+ * The commands of the editor. `showCatalogue` brings the catalogue and gives it the focus; `isUnapplied` says whether a
+ * field of a node shows a text that is not applied.
+ */
+export function useCommands(editor: Editor, types: NodeType[], expressions: Expressions, showCatalogue: () => void, isUnapplied: (id: string) => boolean) {
   const flow = useReactFlow()
   const [dialog, setDialog] = useState<Dialog>()
   const kept = useRef<string>(undefined) // what was copied, where the browser's clipboard is closed to us
   const { shown: map, readOnly, edit, select } = editor
   const { nodes: chosen, edges: chosenEdges } = editor.state
+  const inLoop = editor.state.level.length > 0
   const titled = (id: string) => map.nodes.find((node) => node.id === id)?.title || id
 
   // Brings a node into view, if it is not there yet.
@@ -67,22 +71,23 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
   const tryConnect = (source: string, handle: string, target: string) => {
     const why = connectProblem(map, source, handle, target)
     if (why) return refuse(why)
-    if (isSequential(map) && map.nodes.length > 2) return setDialog({ kind: 'first', edge: { source, handle, target } })
-    joined({ source, handle, target }, false)
+    if (isSequential(map) && !onlyOrders(map, connectInOrder(map, source, handle, target, inLoop))) return setDialog({ kind: 'first', edge: { source, handle, target } })
+    joined({ source, handle, target }, connect(map, source, handle, target))
   }
-  const joined = ({ source, handle, target }: FirstEdge, chained: boolean) => {
+  const joined = ({ source, target }: FirstEdge, next: BlueprintMap) => {
     setDialog(undefined)
-    edit('connecting', (now) => connect(now, source, handle, target, chained), { say: `Connected ${titled(source)} to ${titled(target)}` })
+    edit('connecting', () => next, { say: `Connected ${titled(source)} to ${titled(target)}` })
   }
   const pasteText = (text: string, at?: Position) => {
     if (readOnly) return
     const read = readClip(text)
     if ('problem' in read) return refuse(read.problem)
     const last = at ?? middle()
-    const result = paste(map, read.clip, last, expressions)
+    const result = paste(map, read.clip, last, expressions, inLoop)
+    if (result.problem) return refuse(result.problem)
     const say = `Pasted ${count(result.ids.length)}${result.renamed.size > 0 ? `; ${[...result.renamed].slice(0, 3).map(([from, to]) => `${from} is now ${to}`).join(', ')}` : ''}`
     edit('pasting', () => result.map, { select: result.ids, say })
-    notifyDone(result.unchained ? `${say}. The nodes are a graph now: only edges say what follows what.` : say)
+    notifyDone(result.ordered ? `${say}. The order of the other nodes is written as edges now.` : say)
   }
   // Where the view looks, for nodes that come from elsewhere.
   const middle = (): Position => {
@@ -91,6 +96,12 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     return { x: snap(at.x), y: snap(at.y) }
   }
   const textOf = () => (chosen.size > 0 ? (kept.current = copyText(map, chosen)) : undefined)
+  // Another id would be another node to the texts that are not applied.
+  const keepsId = (id: string): boolean => {
+    const keeps = isUnapplied(id)
+    if (keeps) refuse(`A field of “${titled(id)}” holds text that is not applied. Fix it before you change the id.`)
+    return keeps
+  }
   const removeChosen = () => {
     if (readOnly || chosen.size + chosenEdges.size === 0) return
     const next = remove(map, chosen, chosenEdges)
@@ -120,10 +131,10 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
       edit('moving an edge', (now) => reconnect(now, key, source, handle, target), { say: `Connected ${titled(source)} to ${titled(target)}` })
     },
     joined,
-    rename: (id: string) => { if (!readOnly) setDialog({ kind: 'rename', id }) },
+    rename: (id: string) => { if (!readOnly && !keepsId(id)) setDialog({ kind: 'rename', id }) },
     /** Another id that was typed elsewhere: it asks only when something names the node. */
     renameTo: (id: string, to: string) => {
-      if (readOnly || idProblem(map, id, to)) return
+      if (readOnly || idProblem(map, id, to) || keepsId(id)) return
       if (referencesTo(map, id, expressions).length > 0) setDialog({ kind: 'rename', id, to })
       else edit(`renaming ${id}`, (now) => rename(now, id, to, false), { select: [to], say: `${id} is now ${to}` })
     },
@@ -201,6 +212,12 @@ function roomOf(box: DOMRect): Room {
   const bar = document.querySelector('#editor-selection')?.getBoundingClientRect()
   const notes = document.querySelector('#editor-notes')?.getBoundingClientRect()
   return { top: (bar ? bar.bottom - box.top : 16) + 12, bottom: (notes && notes.height > 0 ? box.bottom - notes.top : 16) + 12, side: 28 }
+}
+
+// Whether the first edge of two nodes only says what their order said.
+function onlyOrders(map: BlueprintMap, kept: ReturnType<typeof connectInOrder>): boolean {
+  if (map.nodes.length > 2) return false
+  return kept === undefined || 'map' in kept && kept.notes.length === 0
 }
 
 function count(nodes: number): string {

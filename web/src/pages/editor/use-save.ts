@@ -1,4 +1,4 @@
-import { useRef, useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import { api, type Outputs } from '../../api/client'
 import { describeError } from '../../api/errors'
 import { readMap } from '../../graph/map'
@@ -25,6 +25,8 @@ export function docOf(blueprint: Pick<Blueprint, 'blueprint_map' | 'environment_
 export function useSave(editor: Editor, blueprint: Blueprint) {
   const [saving, setSaving] = useState(false)
   const [conflict, setConflict] = useState<Blueprint>()
+  const live = useRef(editor) // the newest: a field may be applied just before it is saved
+  useLayoutEffect(() => { live.current = editor })
   const busy = useRef<Promise<boolean>>(undefined)
   const base = useRef<Pick<Blueprint, 'blueprint_map' | 'environment_variables' | 'version'>>(blueprint)
 
@@ -53,10 +55,10 @@ export function useSave(editor: Editor, blueprint: Blueprint) {
   }
   const save = (over?: string): Promise<boolean> => {
     if (editor.readOnly) return Promise.resolve(false)
-    if (!editor.dirty && over === undefined) return Promise.resolve(true)
+    if (!live.current.dirty && over === undefined) return Promise.resolve(true)
     if (busy.current) return busy.current
     setSaving(true)
-    busy.current = send(editor.doc, over).catch((error: unknown) => {
+    busy.current = send(live.current.doc, over).catch((error: unknown) => {
       notifyError(error)
       return false
     }).finally(() => {

@@ -3,22 +3,27 @@ import { api, type Outputs } from '../../api/client'
 import { isAborted } from '../../api/errors'
 import type { Problems } from '../../graph/flow'
 import { readMap } from '../../graph/map'
+import type { Unapplied } from '../../forms/unapplied'
 import { type Level, locate } from './nested'
 import type { Doc } from './state'
+import type { Place } from './unapplied-places'
 
 /** One thing that is wrong or doubtful, as the server tells it. */
 export type Issue = Outputs['blueprint']['validate']['issues'][number]
 
-/** An issue and where it lies. */
-export type Located = { message: string; severity: 'error' | 'warning'; level: string[]; nodeId?: string; edge?: number; field: (string | number)[]; variable?: number; /** What that variable is called. */ variableName?: string; path: readonly unknown[] }
+/** An issue and where it lies. `unapplied`: the page found it, not the server; its field says so itself. */
+export type Located = { message: string; severity: 'error' | 'warning'; level: string[]; nodeId?: string; edge?: number; field: (string | number)[]; variable?: number; /** What that variable is called. */ variableName?: string; path: readonly unknown[]; unapplied?: boolean }
 
 /** What is known about the blueprint as it stands in the editor. */
 export type Validation = { issues: Located[]; errors: number; warnings: number; checking: boolean; error: unknown }
 
 const delay = 450
 
-/** Asks the server, a moment after each change, what is wrong. While it is asked the last answer stays. */
-export function useValidation(doc: Doc): Validation {
+/**
+ * Asks the server, a moment after each change, what is wrong. While it is asked the last answer stays, but no problems
+ * are only reported for the document as it is. Texts of fields that are not applied are errors too.
+ */
+export function useValidation(doc: Doc, unapplied: readonly Unapplied<Place>[]): Validation {
   const [answer, setAnswer] = useState<{ issues: Issue[]; doc: Doc }>()
   const [error, setError] = useState<unknown>()
   const asked = useRef<Doc>(undefined)
@@ -42,9 +47,19 @@ export function useValidation(doc: Doc): Validation {
       if (asked.current === doc) asked.current = undefined
     }
   }, [doc])
-  const issues = useMemo(() => (answer ? answer.issues.map((issue) => place(issue, answer.doc)) : []), [answer])
+  const told = useMemo(() => (answer ? answer.issues.map((issue) => place(issue, answer.doc)) : []), [answer])
+  const issues = useMemo(() => [...unapplied.map((entry) => placeUnapplied(entry, doc)), ...told], [unapplied, told, doc])
   const errors = issues.filter((issue) => issue.severity === 'error').length
-  return { issues, errors, warnings: issues.length - errors, checking: answer === undefined && error === undefined, error }
+  const fresh = useMemo(() => answer !== undefined && (answer.doc === doc || sameButPlaces(answer.doc, doc)), [answer, doc])
+  return { issues, errors, warnings: issues.length - errors, checking: error === undefined && issues.length === 0 && !fresh, error }
+}
+
+function placeUnapplied({ place: at, path, message }: Unapplied<Place>, doc: Doc): Located {
+  const common = { message, severity: 'error' as const, path, unapplied: true }
+  if (at !== 'variables') return { ...common, level: [...at.level], nodeId: at.nodeId, field: [...path] }
+  const variable = Number(path[0])
+  const name = (doc.variables[variable] as { name?: unknown } | null | undefined)?.name
+  return { ...common, level: [], field: path.slice(1), variable, variableName: typeof name === 'string' && name !== '' ? name : undefined }
 }
 
 function place(issue: Issue, doc: Doc): Located {

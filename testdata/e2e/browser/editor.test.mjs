@@ -1,0 +1,169 @@
+// What the editor says is so: problems, what is saved, the last run, what an
+// edge changes, which versions there are.
+import assert from 'node:assert/strict';
+import { after, afterEach, before, test } from 'node:test';
+import { signUpFirst, startBrowser } from '../support/browser.mjs';
+import { connect } from '../support/clients.mjs';
+import { settled } from '../support/lifelike.mjs';
+import { edge, node } from '../support/maps.mjs';
+import { startServer, stopAll } from '../support/server.mjs';
+
+let server, browser, client, page;
+before(async () => {
+  server = await startServer({ flags: ['--rate-limit', '0'] });
+  client = connect(server.baseUrl, server.key);
+  browser = await startBrowser(server);
+  ({ page } = await signUpFirst(browser, server));
+});
+afterEach(() => browser.check());
+after(() => stopAll(browser, server));
+
+const canvas = () => page.getByRole('group', { name: 'Canvas' });
+const card = (name) => canvas().getByRole('group', { name });
+const idOf = () => /blueprints\/([0-9a-f-]{36})/.exec(page.url())[1];
+const stored = () => client.blueprint.get.query({ id: idOf() });
+const issues = (text) => page.getByRole('button', { name: `Issues: ${text}` }).waitFor();
+const save = () => page.getByRole('button', { name: 'Save', exact: true }).click();
+const saved = () => page.getByRole('button', { name: 'Saved' }).waitFor();
+const at = (x, y, one) => ({ ...one, position: { x, y } });
+
+async function open(title, blueprint_map, more = {}) {
+  const { id } = await client.blueprint.create.mutate({ title, blueprint_map, ...more });
+  await page.goto(`/blueprints/${id}/edit`);
+  await canvas().waitFor();
+  return id;
+}
+
+const three = () => ({ nodes: [at(0, 0, node('check', 'conditional', { condition: 'inputData.ok' })), at(320, 0, node('ask', 'approval-gate', { prompt: 'Go on?' })), at(640, 0, node('end', 'template', { text: 'reached' }))] });
+
+test('the order that is kept as edges is the order of the conditions', async () => {
+  await open('Kept order', three());
+  await card(/check/).focus();
+  await page.keyboard.press('c');
+  const dialog = page.getByRole('dialog', { name: /^Connect / });
+  await dialog.getByRole('combobox', { name: 'To' }).or(dialog.getByRole('textbox', { name: 'To' })).fill('end');
+  await page.getByRole('option', { name: /end/ }).click();
+  await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
+  const asked = page.getByRole('dialog', { name: 'From a sequence to a graph' });
+  await asked.getByText('A new stop node fails the run when “The ask node” is rejected.').waitFor();
+  await asked.getByRole('button', { name: 'Keep the order as edges' }).click();
+  await save();
+  await saved();
+  const { edges } = (await stored()).blueprint_map;
+  assert.deepEqual(edges.slice(0, 3).map((one) => [one.source, one.sourceHandle, one.target]), [['check', 'true', 'ask'], ['ask', 'approved', 'end'], ['ask', 'rejected', 'rejected']]);
+});
+
+test('in the body of a for-each an order with an approval is not offered as edges', async () => {
+  await open('Body', { nodes: [at(0, 0, node('each', 'for-each', { items: '[1]', nodes: three().nodes }))] });
+  await card(/each/).dblclick();
+  await card(/check/).focus();
+  await page.keyboard.press('c');
+  const dialog = page.getByRole('dialog', { name: /^Connect / });
+  await dialog.getByRole('combobox', { name: 'To' }).or(dialog.getByRole('textbox', { name: 'To' })).fill('end');
+  await page.getByRole('option', { name: /end/ }).click();
+  await dialog.getByRole('button', { name: 'Connect', exact: true }).click();
+  const asked = page.getByRole('dialog', { name: 'From a sequence to a graph' });
+  await asked.getByText('The order cannot be kept.').waitFor();
+  assert.equal(await asked.getByRole('button', { name: 'Keep the order as edges' }).count(), 0);
+  await asked.getByRole('button', { name: 'Cancel' }).click();
+});
+
+test('an empty address is a problem', async () => {
+  await open('Empty', { nodes: [at(0, 0, node('call', 'http-request', { method: 'GET', url: '' }))] });
+  await issues('1 error');
+  await card(/call/).click();
+  await page.getByRole('combobox', { name: 'URL', exact: true }).or(page.getByRole('textbox', { name: 'URL', exact: true })).fill('https://example.com');
+  await issues('No problems');
+});
+
+test('an edge by a way out that does not exist is a problem', async () => {
+  await open('No way', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(320, 0, node('b', 'log', { message: 'x' }))], edges: [edge('a', 'b', 'bogus')] });
+  await issues('1 warning');
+});
+
+test('JSON that is not applied is a problem, blocks saving, and is not lost', async () => {
+  const id = await open('Half JSON', { nodes: [at(0, 0, node('call', 'http-request', { url: 'https://example.com', method: 'POST', body: { a: 1 } })), at(320, 0, node('end', 'log', { message: 'x' }))] });
+  await issues('No problems');
+  await card(/call/).click();
+  const body = () => page.getByRole('textbox', { name: 'Body', exact: true });
+  await body().fill('{"a": 2');
+  await page.getByText(/Not applied: invalid JSON/).waitFor();
+  await issues('1 error');
+  await card(/end/).click();
+  await page.getByRole('textbox', { name: 'Title', exact: true }).fill('The last');
+  await save();
+  await page.getByText(/^Not saved: a field holds text that is not applied/).waitFor();
+  assert.equal((await stored()).version, '1.0.0');
+  assert.equal(await body().inputValue(), '{"a": 2', 'the field is shown again, with what was typed');
+  await body().fill('{"a": 3}');
+  await issues('No problems');
+  await save();
+  await saved();
+  const now = await client.blueprint.get.query({ id });
+  assert.deepEqual([now.blueprint_map.nodes[0].config.body, now.blueprint_map.nodes[1].title], [{ a: 3 }, 'The last']);
+});
+
+test('the node as JSON is saved as it is shown', async () => {
+  await open('Whole node', { nodes: [at(0, 0, node('say', 'template', { text: 'before' }))] });
+  await card(/say/).click();
+  await page.getByRole('tab', { name: 'JSON' }).click();
+  const box = page.getByRole('textbox', { name: 'The node as JSON' });
+  const text = await box.inputValue();
+  await box.fill(text.replace('"before"', '"after"'));
+  await page.keyboard.press('Control+s');
+  await saved();
+  assert.equal((await stored()).blueprint_map.nodes[0].config.text, 'after');
+  await box.fill(text.replace('"say"', '"other"'));
+  await page.getByText(/Not applied: the id must stay "say"/).waitFor();
+  await page.getByRole('button', { name: 'Reset' }).click();
+  await issues('No problems');
+});
+
+test('a key that is still typed is saved, too', async () => {
+  await open('A key', { nodes: [at(0, 0, node('facts', 'set', { values: { one: 1 } }))] });
+  await card(/facts/).click();
+  const key = page.getByRole('textbox', { name: 'Values, key 1' });
+  await key.fill('first');
+  await page.keyboard.press('Control+s');
+  await saved();
+  assert.deepEqual((await stored()).blueprint_map.nodes[0].config.values, { first: 1 });
+});
+
+test('the last run is the last stored one', async () => {
+  const { id, blueprint_map } = await client.blueprint.create.mutate({ title: 'Ran before', blueprint_map: { nodes: [at(0, 0, node('say', 'template', { text: 'said {{inputData.what}}' }))] } });
+  await client.execution.executeBlueprintWithLogging.mutate({ ...blueprint_map, options: { blueprintId: id, inputData: { what: 'hello' } } });
+  await page.goto(`/blueprints/${id}/edit`);
+  await card(/say/).click();
+  await page.getByRole('tab', { name: 'Last run' }).click();
+  await page.getByText('said hello').waitFor();
+});
+
+test('Delete removes the chosen edge', async () => {
+  await open('An edge', { nodes: [at(0, 0, node('a', 'set', { values: {} })), at(400, 0, node('b', 'log', { message: 'x' }))], edges: [edge('a', 'b')] });
+  const [from, to] = [await card(/The a node/).boundingBox(), await card(/The b node/).boundingBox()];
+  const y = await canvas().locator('[data-handlepos=right]').first().boundingBox();
+  await page.mouse.click((from.x + from.width + to.x) / 2, y.y + y.height / 2);
+  await page.getByRole('toolbar', { name: 'What is chosen' }).getByText('a → b').waitFor();
+  await page.keyboard.press('Delete');
+  await page.getByRole('toolbar', { name: 'What is chosen' }).waitFor({ state: 'detached' });
+  await save();
+  await saved();
+  assert.deepEqual((await stored()).blueprint_map.edges, []);
+});
+
+test('publishing and moving nodes list no version', async () => {
+  const id = await open('Versions', { nodes: [at(0, 0, node('say', 'template', { text: 'one' }))] });
+  await card(/say/).click();
+  await card(/say/).press('ArrowRight');
+  await save();
+  await saved();
+  await page.goto(`/blueprints/${id}/share`);
+  const asked = page.waitForRequest((request) => request.url().includes('blueprint.update'));
+  await page.getByRole('button', { name: 'Publish' }).click();
+  assert.deepEqual(Object.keys(JSON.parse((await asked).postData()).json ?? JSON.parse((await asked).postData())[0]?.json ?? {}).sort(), ['id', 'status']);
+  await page.goto(`/blueprints/${id}/versions`);
+  await settled(page, 'Versions');
+  const rows = page.getByRole('list', { name: 'Versions, newest first' }).getByRole('button');
+  assert.equal(await rows.count(), 1);
+  assert.match(await rows.first().innerText(), /1\.0\.0\s*to 1\.1\.1\s*Current/i);
+});

@@ -1,0 +1,8 @@
+// Lets suites import modules of the dashboard that need neither React nor a
+// browser, with the TypeScript that is installed here.
+import { register } from 'node:module';
+
+register('./web-hooks.mjs', import.meta.url);
+
+/** Imports a module of web/src by its path there. */
+export const fromWeb = (path) => import(new URL(`../../../web/src/${path}`, import.meta.url).href);

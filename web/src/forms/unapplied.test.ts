@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { placedTexts } from '../pages/editor/unapplied-places'
+import { UnappliedTexts } from './unapplied'
+
+const place = { level: [], nodeId: 'a' }
+const message = 'Not applied: invalid JSON'
+
+test('a text stays until its field holds a value again', () => {
+  const texts = new UnappliedTexts()
+  let changes = 0
+  texts.subscribe(() => { changes++ })
+  texts.put(place, ['config', 'x'], { text: '{', message })
+  const before = texts.snapshot()
+  texts.put(place, ['config', 'x'], { text: '{', message })
+  assert.equal(texts.snapshot(), before, 'the same says nothing new')
+  assert.equal(texts.at(place, ['config', 'x']), '{')
+  assert.equal(texts.at({ level: ['loop'], nodeId: 'a' }, ['config', 'x']), undefined)
+  texts.put(place, ['config', 'x'], undefined)
+  assert.deepEqual([texts.snapshot().size, changes], [0, 2])
+})
+
+test('a text is dropped with its field, and kept with its node', () => {
+  const texts = new UnappliedTexts()
+  const hide = texts.show(place, ['config', 'x'])
+  texts.put(place, ['config', 'x'], { text: '{', message })
+  texts.put({ level: [], nodeId: 'b' }, ['config', 'x'], { text: '[', message })
+  texts.prune(place)
+  assert.equal(texts.snapshot().size, 2, 'the field is shown, the other node is not')
+  hide()
+  assert.equal(texts.snapshot().size, 2, 'another node may be shown now')
+  texts.prune(place)
+  assert.deepEqual([...texts.snapshot().values()].map((each) => each.text), ['['], 'the node is shown without the field')
+})
+
+test('texts of nodes and variables that are gone do not count', () => {
+  const texts = new UnappliedTexts()
+  texts.put(place, ['config', 'x'], { text: '{', message })
+  texts.put({ level: ['loop'], nodeId: 'a' }, [], { text: '{', message })
+  texts.put('variables', [0, 'default'], { text: '{', message })
+  const node = { id: 'a', type: 'log', title: '', config: {} }
+  const count = (nodes: object[], variables: unknown[]) => placedTexts(texts.snapshot().values(), { map: { nodes: nodes as never }, variables }).length
+  assert.equal(count([], []), 0)
+  assert.equal(count([node], [{}]), 2)
+  assert.equal(count([node, { id: 'loop', type: 'for-each', title: '', config: { nodes: [node] } }], [{}]), 3)
+})

@@ -1,0 +1,69 @@
+import { behind, freePlace } from '../../graph/layout'
+import { edgeKey, freeId, isSequential, normalType, positionOf, type BlueprintMap, type MapEdge, type MapNode } from '../../graph/map'
+import { heightOf } from '../../graph/sizes'
+
+/**
+ * What becomes of a sequence when its order is written as edges. `map` runs as the sequence did; `notes` say what was
+ * changed for that besides plain edges. `problem` says why no such graph exists.
+ */
+export type Ordered = { map: BlueprintMap; notes: string[] } | { problem: string }
+
+/**
+ * Writes the order of a sequence as edges without changing what it does. In a sequence a false condition ends the run
+ * early and a rejection fails it, so these nodes do not lead on by plain edges: a condition leads on by "true", an
+ * approval by "approved", and a rejection leads to a stop node that fails the run. `inLoop` says that the sequence is
+ * the body of a for-each; `wanted` is an edge about to be added, whose way out is left to it; `taken` holds ids that a
+ * new node must not have. A map with edges stays as it is.
+ */
+export function orderAsEdges(map: BlueprintMap, inLoop = false, { wanted, taken = [] }: { wanted?: MapEdge; taken?: Iterable<string> } = {}): Ordered {
+  if (!isSequential(map)) return { map, notes: [] }
+  const edges: MapEdge[] = []
+  const notes: string[] = []
+  const added: MapNode[] = []
+  const ids = new Set([...taken, ...map.nodes.map((node) => node.id)])
+  const nodes = map.nodes.map((node, index) => {
+    const name = node.title || node.id
+    const target = map.nodes[index + 1]?.id
+    const way = node.disabled ? undefined : ways[normalType(node.type)]
+    if (!way) {
+      if (target !== undefined) edges.push({ source: node.id, target })
+      if (node.disabled && target !== undefined && ways[normalType(node.type)]) notes.push(`“${name}” is switched off, so its edge is always taken. Replace the edge before you switch it on.`)
+      return node
+    }
+    if (target !== undefined) edges.push({ source: node.id, target, sourceHandle: way.on })
+    if (way.fails !== undefined && !(wanted?.source === node.id && wanted.sourceHandle === way.fails)) {
+      const stop = rejected(map, added, node, ids)
+      ids.add(stop.id)
+      added.push(stop)
+      edges.push({ source: node.id, target: stop.id, sourceHandle: way.fails })
+      notes.push(`A new stop node fails the run when “${name}” is rejected.`)
+    }
+    // A failure that the run survives leads on too, which of the edges above only one named error does.
+    if (node.onError !== 'continue' || target === undefined) return node
+    edges.push({ source: node.id, target, sourceHandle: 'error' })
+    notes.push(`“${name}” now branches on errors, and both edges lead on.`)
+    return { ...node, onError: 'branch' as const }
+  })
+  if (inLoop && added.length > 0) return { problem: 'In the body of a for-each, a rejection fails only its item. No edge can express that.' }
+  return { map: { ...map, nodes: [...nodes, ...added], edges }, notes }
+}
+
+/** The edges of a list of nodes, and one more that is not among them yet. */
+export function withEdge(edges: MapEdge[], wanted: MapEdge): MapEdge[] {
+  const key = edgeKey(wanted)
+  return edges.some((each) => edgeKey(each) === key) ? edges : [...edges, wanted]
+}
+
+// The types that end a sequence: by which way out they lead on, and by which the run fails.
+const ways: Record<string, { on: string; fails?: string }> = { conditional: { on: 'true' }, 'approval-gate': { on: 'approved', fails: 'rejected' } }
+
+// Fails the run with the words that the sequence would have failed with.
+function rejected(map: BlueprintMap, added: readonly MapNode[], gate: MapNode, taken: ReadonlySet<string>): MapNode {
+  const all = { ...map, nodes: [...map.nodes, ...added] }
+  const node: MapNode = {
+    id: freeId('rejected', taken), type: 'stop', title: `Rejected: ${gate.title || gate.id}`,
+    config: { failed: true, message: '{{= (input.comment ?? "") != "" ? "rejected: " + input.comment : (input.expired ?? false) ? "rejected: nobody decided in time" : "rejected" }}' },
+  }
+  const at = positionOf(gate)
+  return at ? { ...node, position: freePlace(all, { x: behind(gate).x, y: at.y + heightOf(gate) + 32 }, heightOf(node)) } : node
+}
