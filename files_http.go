@@ -51,9 +51,9 @@ func (s *server) file(w http.ResponseWriter, r *http.Request, caller *rpc.Caller
 }
 
 // fileOfRun gives a run a file that came with what started it.
-func (s *server) fileOfRun(ctx context.Context, executionID, id string) (blueprint.File, []byte, error) {
+func (s *server) fileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (blueprint.File, []byte, error) {
 	return s.open(ctx, true, func(ctx context.Context) (blueprint.File, []byte, error) {
-		return s.store.FileOfRun(ctx, executionID, id)
+		return s.store.FileOfRun(ctx, authority, executionID, id)
 	})
 }
 

@@ -44,9 +44,19 @@ func (s *localStore) open(way *outbound.Client, clock clock.Clock, source *ids.S
 	})}
 }
 
+// Authorize allows everything: a file runs for the user who started it.
+func (s *localStore) Authorize(context.Context, blueprint.Authority, blueprint.Resource) error {
+	return nil
+}
+
+// GrantVersions does nothing: a file run has no sign-ins.
+func (s *localStore) GrantVersions(context.Context, string, []blueprint.VersionRef) error {
+	return nil
+}
+
 // ConnectionForUse gives a connection with its secrets, or a *blueprint.Failure that
 // says why there is none.
-func (s *localStore) ConnectionForUse(_ context.Context, _, id string) (*blueprint.Connection, error) {
+func (s *localStore) ConnectionForUse(_ context.Context, _ blueprint.Authority, id string) (*blueprint.Connection, error) {
 	c := s.given.find(id)
 	switch {
 	case c == nil:

@@ -166,6 +166,11 @@ CREATE TABLE blueprint_versions (
   -- The version that last changed the map or the variables: where they are.
   content_version TEXT NOT NULL,
   created_by      TEXT NOT NULL REFERENCES users (id),
+  -- The version that last changed the map or the variables in meaning, and who
+  -- wrote it: what a run may use depends on them. Titles, positions and identical
+  -- saves change neither.
+  meaning_version TEXT NOT NULL,
+  author          TEXT NOT NULL REFERENCES users (id),
   created_at      INTEGER NOT NULL,
   seq             INTEGER NOT NULL CHECK (seq > 0), -- 1, 2, 3 ... for each blueprint
   budget          TEXT CHECK (json_valid(budget)), -- of each run; NULL = none
@@ -184,6 +189,16 @@ CREATE TABLE blueprint_contents (
   PRIMARY KEY (blueprint_id, version),
   CHECK ((variables IS NULL) <> (sealed_variables IS NULL))
 ) STRICT;
+
+-- Versions by somebody else that a user lets use what is theirs. The version is
+-- a meaning_version.
+CREATE TABLE grants (
+  user_id      TEXT NOT NULL REFERENCES users (id),
+  blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
+  version      TEXT NOT NULL,
+  granted_at   INTEGER NOT NULL,
+  PRIMARY KEY (user_id, blueprint_id, version)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE collaborators (
   blueprint_id TEXT NOT NULL REFERENCES blueprints (id),
@@ -394,6 +409,7 @@ CREATE TABLE sign_ins (
   sealed_secret BLOB NOT NULL,
   execution_id  TEXT NOT NULL, -- the run that waits, which may be gone; '' = none
   address       TEXT NOT NULL, -- of the node in it
+  versions      TEXT NOT NULL CHECK (json_valid(versions)), -- that are granted by signing in
   created_at    INTEGER NOT NULL, -- of a ticket: when it was last asked for
   expires_at    INTEGER NOT NULL
 ) STRICT;

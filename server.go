@@ -136,7 +136,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
 		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.sealer, Logger: o.logger, Turn: s.turn(),
-		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.inputs, math.MaxInt))}, InputWait: wait, Connections: s.connections,
+		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.inputs, math.MaxInt))}, InputWait: wait, Authority: s.store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
 		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
 	})

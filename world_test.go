@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"blueprintd/blueprint"
 	"blueprintd/clock"
 )
 
@@ -178,3 +179,6 @@ func TestEarnestAndPlay(t *testing.T) {
 		newService(t, onFile(path), test.first).stop() // as if nothing had been
 	}
 }
+
+// authorityOf is that of a user who acts without a run.
+func authorityOf(userID string) blueprint.Authority { return blueprint.Authority{PrincipalID: userID} }

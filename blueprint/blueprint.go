@@ -28,10 +28,11 @@ type Access uint8
 // The levels of access; each holds all below it.
 const (
 	AccessNone   Access = iota // 403, or 404 for what is unknown
+	AccessSee                  // its creator, who has left its organization: read it, nothing else
 	AccessView                 // it is public: see it, run it without its secrets
 	AccessManage               // editor, or member of its organization
 	AccessAdmin                // collaborator admin, organization admin or owner
-	AccessOwner                // its creator
+	AccessOwner                // its creator, who is a member of its organization
 )
 
 // Blueprint is the record that clients see in lists. EnvironmentVariables and
@@ -127,4 +128,7 @@ type Definition struct {
 	Map            *Map // nil when the blueprint has none
 	Variables      []Variable
 	Budget         *Budget // of each run; nil = none
+	// Ref names the version that last changed the map or the variables in meaning,
+	// and its author.
+	Ref VersionRef
 }

@@ -49,12 +49,17 @@ type NewConnection struct {
 type ConnectionUse struct {
 	ConnectionID string
 	UserID       string // the run's principal
-	ExecutionID  string
-	Address      string // of the node
+	// Versions are those of the authority under which it is used; none outside a run.
+	Versions    []VersionRef
+	ExecutionID string
+	Address     string // of the node
 	// Learn is told of each secret that comes up later, such as a token that
 	// was renewed; it may be nil. Open does not call it.
 	Learn func(secret string)
 }
+
+// Authority returns under whose rights the connection is used.
+func (u ConnectionUse) Authority() Authority { return Authority{u.UserID, u.Versions} }
 
 // OpenConnection is a connection as a node uses it. It is valid for one attempt
 // of a node and safe for concurrent use.
@@ -110,6 +115,8 @@ type SignIn struct {
 	Secret       []byte // what the way back needs; at most 16 KiB
 	ExecutionID  string // the run that waits; "" = none
 	Address      string // of the node in it
-	CreatedAt    Time   // set by the store; of a ticket, when it was last asked for
-	ExpiresAt    Time   // until then the state is good
+	// Versions are those that the user grants by signing in.
+	Versions  []VersionRef
+	CreatedAt Time // set by the store; of a ticket, when it was last asked for
+	ExpiresAt Time // until then the state is good
 }

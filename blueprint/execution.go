@@ -50,6 +50,9 @@ type Step struct {
 type StepError struct {
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	// Grant is what a step with CodeNeedsGrant lacks.
+	Grant *MissingGrant `json:"grant,omitempty"`
 	// Exchange is the last call that the node made, masked; nil when it sent
 	// nothing.
 	Exchange *StepExchange `json:"exchange,omitempty"`
@@ -214,4 +217,7 @@ type RunError struct {
 	NodeID  string `json:"nodeId"`
 	Message string `json:"message"`
 	Code    string `json:"code,omitempty"`
+	Hint    string `json:"hint,omitempty"`
+	// Grant is what a run that failed with CodeNeedsGrant lacks.
+	Grant *MissingGrant `json:"grant,omitempty"`
 }

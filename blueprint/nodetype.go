@@ -96,6 +96,8 @@ type Task struct {
 	// Emit raises an event, once for each IdempotencyKey, and tells how many
 	// triggers it started. Nil where there are none.
 	Emit func(ctx context.Context, event string, data any) (delivered int, err error)
+	// Authority is under whose rights the run uses resources.
+	Authority Authority
 	// Seed is what the chance of code follows from; 0 = it is chance.
 	Seed uint64
 	// State is that of the Pause with which the node paused; nil at first.
@@ -112,6 +114,9 @@ type NodeScope struct {
 	// Denied names the secret variables that the run's principal may not use.
 	// They are not among Variables, and using one must be an error.
 	Denied []string
+	// Missing is the grant for lack of which they are denied; nil when the principal
+	// itself may not use them.
+	Missing *MissingGrant
 }
 
 // NodeOutput is what one predecessor gave.
@@ -224,6 +229,9 @@ type Failure struct {
 	// NotSent tells that nothing left this machine, so that even a node with
 	// effect "once" may try again.
 	NotSent bool
+	// Hint says what to do about it, and Grant what CodeNeedsGrant lacks.
+	Hint  string
+	Grant *MissingGrant
 }
 
 // Error gives the message.

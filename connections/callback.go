@@ -87,6 +87,9 @@ func (s *Service) finish(ctx context.Context, c *oauthClient, signIn *blueprint.
 			break // else it was renewed meanwhile; what a person just allowed is newer
 		}
 	}
+	if err == nil {
+		err = s.Store.GrantVersions(blueprint.WithActor(ctx, &blueprint.Actor{UserID: signIn.UserID, Via: blueprint.ViaDashboard, Action: "blueprint.grant"}), signIn.UserID, signIn.Versions)
+	}
 	if err != nil {
 		return page{}, err
 	}

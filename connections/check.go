@@ -24,7 +24,7 @@ const (
 func (s *Service) Test(ctx context.Context, userID, id string) (ok bool, message string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	connection, err := s.connection(ctx, userID, id)
+	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: userID}, id)
 	if err != nil {
 		return false, "", err
 	}

@@ -45,6 +45,9 @@ func (s *Service) invitation(w http.ResponseWriter, r *http.Request, c *oauthCli
 	if len(c.scopes) > 0 {
 		lines = append(lines, "It asks for: "+strings.Join(c.scopes, ", ")+".")
 	}
+	for _, version := range signIn.Versions {
+		lines = append(lines, "Signing in also grants version "+version.Version+" of the blueprint "+version.BlueprintID+", which another user wrote. Its runs for that account may then use the connections and sign-ins of the account.")
+	}
 	lines = append(lines, "Go on only if you started this yourself and the account is yours. If somebody sent you this address, close the page.")
 	return &page{
 		status: http.StatusOK, title: "Sign in at " + c.authorization.Host, lines: lines,

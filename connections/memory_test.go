@@ -20,12 +20,13 @@ type memory struct {
 	members     map[string][]string // of organizations
 	tokens      map[string][]byte
 	signIns     []blueprint.SignIn
-	mostTickets int // 0 = any number
+	mostTickets int             // 0 = any number
+	granted     map[string]bool // by user and version
 	calls       []string
 }
 
 func newMemory(clock *clock.Virtual) *memory {
-	return &memory{clock: clock, connections: map[string]*blueprint.Connection{}, members: map[string][]string{}, tokens: map[string][]byte{}}
+	return &memory{clock: clock, connections: map[string]*blueprint.Connection{}, members: map[string][]string{}, tokens: map[string][]byte{}, granted: map[string]bool{}}
 }
 
 // enter is the beginning of every call; leave must be called at its end.
@@ -53,18 +54,47 @@ func (m *memory) usable(userID, id string) (*blueprint.Connection, error) {
 	return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no connection %s", id)
 }
 
-func (m *memory) ConnectionForUse(_ context.Context, userID, id string) (*blueprint.Connection, error) {
+func (m *memory) ConnectionForUse(_ context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error) {
 	leave, err := m.enter("connection")
 	defer leave()
 	if err != nil {
 		return nil, err
 	}
-	c, err := m.usable(userID, id)
+	c, err := m.usable(authority.PrincipalID, id)
+	if err == nil {
+		err = m.missing(authority, blueprint.Resource{Kind: blueprint.ResourceConnection, ID: id})
+	}
 	if err != nil {
 		return nil, err
 	}
 	copied := *c
 	return &copied, nil
+}
+
+// missing tells which version of an authority may not use a resource.
+func (m *memory) missing(authority blueprint.Authority, resource blueprint.Resource) error {
+	for _, v := range authority.Others() {
+		_, err := m.usable(v.Author, resource.ID)
+		if (err != nil || resource.Kind == blueprint.ResourceSignIn) && !m.granted[authority.PrincipalID+" "+v.Version] {
+			return &blueprint.MissingGrant{BlueprintID: v.BlueprintID, Version: v.Version, Author: blueprint.Author{ID: v.Author}, Resource: resource}
+		}
+	}
+	return nil
+}
+
+func (m *memory) Authorize(_ context.Context, authority blueprint.Authority, resource blueprint.Resource) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.missing(authority, resource)
+}
+
+func (m *memory) GrantVersions(_ context.Context, userID string, versions []blueprint.VersionRef) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, v := range versions {
+		m.granted[userID+" "+v.Version] = true
+	}
+	return nil
 }
 
 func (m *memory) Token(_ context.Context, connectionID, userID string) ([]byte, error) {

@@ -2,6 +2,7 @@ package connections
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -35,14 +36,15 @@ func BaseURL(kind blueprint.ConnectionType, config map[string]any) string {
 	return strings.TrimRight(base, "/")
 }
 
-// Open gives a connection as a node uses it: a *blueprint.Error with
-// CodeNotFound when there is none that the user may use, a *blueprint.Pause when
-// somebody must sign in first, a *blueprint.Failure when it cannot be used. Any
-// other error is the machine's.
+// Open returns a connection as a node uses it: a *blueprint.Error with
+// CodeNotFound when there is none that the user may use, a *blueprint.MissingGrant
+// when a version of the run may not use it, a *blueprint.Pause when the user must
+// sign in first, a *blueprint.Failure when it cannot be used. Any other error is
+// the machine's.
 func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
-	connection, err := s.connection(ctx, use.UserID, use.ConnectionID)
+	connection, err := s.connection(ctx, use.Authority(), use.ConnectionID)
 	if err != nil {
-		return nil, err
+		return nil, s.orAskToSignIn(ctx, use, err)
 	}
 	config := connection.Config
 	open := &blueprint.OpenConnection{
@@ -82,11 +84,38 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 }
 
 // connection reads a connection that the user may use.
-func (s *Service) connection(ctx context.Context, userID, id string) (*blueprint.Connection, error) {
-	if !blueprint.IsUUID(id) || userID == "" {
+func (s *Service) connection(ctx context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error) {
+	if !blueprint.IsUUID(id) || authority.PrincipalID == "" {
 		return nil, blueprint.Errorf(blueprint.CodeNotFound, "there is no such connection")
 	}
-	return s.Store.ConnectionForUse(ctx, userID, id)
+	return s.Store.ConnectionForUse(ctx, authority, id)
+}
+
+// orAskToSignIn returns the error of a connection that may not be used, unless all
+// that is missing is a grant of a user who has not signed in for it: then it asks
+// the user to, and completing the sign-in grants the versions of the run.
+func (s *Service) orAskToSignIn(ctx context.Context, use blueprint.ConnectionUse, err error) error {
+	var missing *blueprint.MissingGrant
+	if !errors.As(err, &missing) || missing.Version == "" {
+		return err
+	}
+	user := blueprint.Authority{PrincipalID: use.UserID}
+	connection, readErr := s.connection(ctx, user, use.ConnectionID)
+	if readErr == nil && connection.Type != blueprint.ConnectionOAuth2 {
+		auth, _ := connection.Config["auth"].(map[string]any)
+		connection, readErr = s.connection(ctx, user, textAt(auth, "connectionId"))
+	}
+	if readErr != nil || connection.Type != blueprint.ConnectionOAuth2 {
+		return err
+	}
+	c, clientErr := newOAuthClient(connection)
+	if clientErr != nil || c.flow != flowCode {
+		return err
+	}
+	if token, readErr := s.Store.Token(ctx, connection.ID, use.UserID); readErr != nil || token != nil {
+		return err
+	}
+	return s.askToSignIn(ctx, c, use)
 }
 
 // ownAddress reads the address of a connection, which was checked when it was

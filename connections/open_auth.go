@@ -46,12 +46,12 @@ func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, con
 
 // named gives the oauth2 connection that another one names.
 func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *blueprint.Connection, id string) (*blueprint.Connection, error) {
-	named, err := s.connection(ctx, use.UserID, id)
+	named, err := s.connection(ctx, use.Authority(), id)
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
 		return nil, unusable("the connection %q names a connection for signing in that this run may not use", by.Name)
 	case err != nil:
-		return nil, err
+		return nil, s.orAskToSignIn(ctx, use, err)
 	case named.Type != blueprint.ConnectionOAuth2:
 		return nil, unusable("the connection %q names %q for signing in, which is of the type %s and not oauth2", by.Name, named.Name, named.Type)
 	}

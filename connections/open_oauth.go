@@ -17,6 +17,12 @@ func (s *Service) openOAuth(ctx context.Context, use blueprint.ConnectionUse, co
 	if err != nil {
 		return nil, err
 	}
+	if c.flow == flowCode {
+		err := s.Store.Authorize(ctx, use.Authority(), blueprint.Resource{Kind: blueprint.ResourceSignIn, ID: connection.ID})
+		if err != nil {
+			return nil, s.orAskToSignIn(ctx, use, err)
+		}
+	}
 	session := &session{service: s, client: c, use: use}
 	if err := session.renew(ctx, ""); err != nil {
 		return nil, err

@@ -17,8 +17,14 @@ import (
 // Store keeps connections, tokens and sign-ins. A *blueprint.Error with
 // CodeNotFound says that there is none, or none that the user may use.
 type Store interface {
-	// ConnectionForUse gives a connection with its secrets.
-	ConnectionForUse(ctx context.Context, userID, id string) (*blueprint.Connection, error)
+	// ConnectionForUse returns a connection with its secrets: CodeNotFound when the
+	// principal may not use it, *blueprint.MissingGrant when the author of a version
+	// may not.
+	ConnectionForUse(ctx context.Context, authority blueprint.Authority, id string) (*blueprint.Connection, error)
+	// Authorize is that for other resources.
+	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
+	// GrantVersions grants versions on behalf of a user who has signed in for them.
+	GrantVersions(ctx context.Context, userID string, versions []blueprint.VersionRef) error
 	// Token gives the stored token; nil when there is none.
 	Token(ctx context.Context, connectionID, userID string) ([]byte, error)
 	// SaveToken stores a token in the place of the one that was read before (nil

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"time"
 
 	"blueprintd/blueprint"
@@ -59,7 +60,7 @@ func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.Conn
 	}
 	open, err := s.Store.OpenTicket(ctx, blueprint.SignIn{
 		StateHash: hashOf(ticketPlace + kept.Ticket), ConnectionID: c.connection.ID, UserID: use.UserID, Secret: secret,
-		ExecutionID: use.ExecutionID, Address: use.Address, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(ticketLife)),
+		ExecutionID: use.ExecutionID, Address: use.Address, Versions: grantable(use), ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(ticketLife)),
 	})
 	if err != nil {
 		return "", false, err
@@ -68,6 +69,11 @@ func (s *Service) ticket(ctx context.Context, c *oauthClient, use blueprint.Conn
 		return "", false, err
 	}
 	return s.APIHost() + startPath + "?" + url.Values{"ticket": {kept.Ticket}}.Encode(), open.ExecutionID == use.ExecutionID, nil
+}
+
+// grantable returns the versions that a user who signs in for a run grants.
+func grantable(use blueprint.ConnectionUse) []blueprint.VersionRef {
+	return slices.DeleteFunc(use.Authority().Others(), func(v blueprint.VersionRef) bool { return v.Version == "" })
 }
 
 // byTicket gives the sign-in that a ticket stands for; nil when there is none

@@ -82,7 +82,7 @@ func (s *Service) start(w http.ResponseWriter, r *http.Request) (next string, sh
 // client gives the client of a sign-in; nil when the user may not use it any
 // more, or it needs nobody to sign in.
 func (s *Service) client(ctx context.Context, signIn *blueprint.SignIn) (*oauthClient, error) {
-	connection, err := s.connection(ctx, signIn.UserID, signIn.ConnectionID)
+	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: signIn.UserID}, signIn.ConnectionID)
 	if err != nil {
 		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 			err = nil
@@ -109,7 +109,7 @@ func (s *Service) leave(ctx context.Context, c *oauthClient, signIn *blueprint.S
 	}
 	err = s.Store.BeginSignIn(ctx, blueprint.SignIn{
 		StateHash: hashOf(statePlace + state), ConnectionID: signIn.ConnectionID, UserID: signIn.UserID, Secret: secret,
-		ExecutionID: signIn.ExecutionID, Address: signIn.Address, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(stateLife)),
+		ExecutionID: signIn.ExecutionID, Address: signIn.Address, Versions: signIn.Versions, ExpiresAt: blueprint.TimeOf(s.Clock.Now().Add(stateLife)),
 	})
 	if blueprint.CodeOf(err) == blueprint.CodeTooManyRequests {
 		return "", &page{status: http.StatusTooManyRequests, title: "Too many sign-ins at once", lines: []string{"Many were begun and not finished. Try again in ten minutes."}}, nil

@@ -10,7 +10,7 @@ import (
 // that waits for it. CodeNotFound when the user may not use the connection,
 // CodeBadRequest when nobody signs in for it.
 func (s *Service) SignIn(ctx context.Context, userID, id string) (url string, err error) {
-	connection, err := s.connection(ctx, userID, id)
+	connection, err := s.connection(ctx, blueprint.Authority{PrincipalID: userID}, id)
 	if err != nil {
 		return "", err
 	}

@@ -65,8 +65,8 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 	if a.scope.weight > limits.Value {
 		return result, &blueprint.Failure{Code: "too_large", Message: fmt.Sprintf("the input is larger than %d KiB", limits.Value>>10), Permanent: true}
 	}
-	if name := a.run.denied(a.node.config.Names()); name != "" {
-		return result, deniedFailure(name)
+	if err := a.mayUse(a.run.ctx, a.node.config.Names()); err != nil {
+		return result, err
 	}
 	if a.config, err = a.node.config.Resolve(a.scope); err != nil {
 		return result, err
@@ -139,7 +139,7 @@ func (a *attempt) task() *blueprint.Task {
 	return &blueprint.Task{
 		ExecutionID: r.id, BlueprintID: r.program.definition.BlueprintID, OrganizationID: r.program.definition.OrganizationID, Address: a.address, Attempt: a.number,
 		Config: a.config, Input: a.scope.input, InputData: r.begin.InputData, Inputs: a.inputs, Sequential: a.at.frame.body.graph.Sequential(),
-		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log, Scope: a.scope.collect,
+		Now: a.scope.now, IdempotencyKey: r.idempotencyKey(a.address), Evaluate: a.evaluate, Log: a.log, Scope: func() blueprint.NodeScope { return a.collect(r.ctx) }, Authority: r.authority(),
 		Seed: a.seed(), Connect: a.connect, Budget: a.reserve, Spend: a.spend, Emit: a.emitter(), State: a.state,
 	}
 }
@@ -159,8 +159,8 @@ func (a *attempt) evaluate(source string) (any, error) {
 	if err != nil {
 		return nil, failureOf(err)
 	}
-	if name := a.run.denied(compiled.Names()); name != "" {
-		return nil, deniedFailure(name)
+	if err := a.mayUse(a.run.ctx, compiled.Names()); err != nil {
+		return nil, err
 	}
 	value, err := compiled.Eval(a.scope)
 	if err != nil {

@@ -40,7 +40,13 @@ type Blueprints interface {
 	Runnable(ctx context.Context, userID, blueprintID string) (definition *blueprint.Definition, canManage bool, err error)
 }
 
-// Options are what an Engine needs. All but Connections, Blueprints, Emit, Lane, MaxRunning,
+// Authority decides whether a run may use a resource. Errors: CodeNotFound when its
+// principal may not, *blueprint.MissingGrant when the author of a version may not.
+type Authority interface {
+	Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error
+}
+
+// Options are what an Engine needs. All but Authority, Connections, Blueprints, Emit, Lane, MaxRunning,
 // MaxQueued, Drain, Lost, Turn and Limits are required.
 type Options struct {
 	Catalogue blueprint.Catalogue
@@ -49,6 +55,8 @@ type Options struct {
 	IDs       *ids.Source
 	Sealer    *secret.Sealer
 	Logger    *slog.Logger
+	// Authority decides what runs may use; nil = all that their principal may.
+	Authority Authority
 	// Connections opens connections for nodes; nil = there are none.
 	Connections Connections
 	// Blueprints finds the blueprints that nodes run; nil = none.

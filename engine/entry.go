@@ -73,9 +73,13 @@ type begin struct {
 	InputData any                       `json:"input"`
 	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
 	// Map is kept only for a run whose map is not the stored one.
-	Map     any    `json:"map,omitempty"`
-	RetryOf string `json:"retryOf,omitempty"`
-	Reuse   []step `json:"reuse,omitempty"` // finished nodes of the run that is retried
+	Map any `json:"map,omitempty"`
+	// MapAuthor is who passed it.
+	MapAuthor string `json:"mapAuthor,omitempty"`
+	// Lineage are the versions of the runs that led to this one.
+	Lineage []blueprint.VersionRef `json:"lineage,omitempty"`
+	RetryOf string                 `json:"retryOf,omitempty"`
+	Reuse   []step                 `json:"reuse,omitempty"` // finished nodes of the run that is retried
 	// Root is the run that all began with; "" = this one.
 	Root string `json:"root,omitempty"`
 	// Parent is the run, and Address its node, that waits for this one.

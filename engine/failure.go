@@ -22,7 +22,10 @@ func failureOf(err error) *blueprint.Failure {
 	var failure *blueprint.Failure
 	var bad *expression.Error
 	var refused *blueprint.Error
+	var missing *blueprint.MissingGrant
 	switch {
+	case errors.As(err, &missing):
+		return missing.Failure()
 	case errors.As(err, &failure):
 		return failure
 	case errors.As(err, &bad):
@@ -39,7 +42,7 @@ func failureOf(err error) *blueprint.Failure {
 
 // stepError is what a step shows of a failure.
 func stepError(f *blueprint.Failure) *blueprint.StepError {
-	return &blueprint.StepError{Message: f.Message, Code: f.Code}
+	return &blueprint.StepError{Message: f.Message, Code: f.Code, Hint: f.Hint, Grant: f.Grant}
 }
 
 // cancelledStep is the error of a node that a cancelled run cut off.

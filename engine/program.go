@@ -17,7 +17,8 @@ import (
 type program struct {
 	body
 	definition *blueprint.Definition
-	secrets    []string // names of the secret variables, sorted
+	secrets    []string               // names of the secret variables, sorted
+	versions   []blueprint.VersionRef // the definition's own
 
 	mu          sync.Mutex
 	expressions map[string]*expression.Expression
@@ -52,7 +53,7 @@ func compile(catalogue blueprint.Catalogue, definition *blueprint.Definition) (*
 	if len(issues) > 0 {
 		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "blueprint_map.edges " + issues[0].Message, Issues: issues}
 	}
-	p := &program{definition: definition, expressions: map[string]*expression.Expression{}}
+	p := &program{definition: definition, versions: []blueprint.VersionRef{definition.Ref}, expressions: map[string]*expression.Expression{}}
 	for _, variable := range definition.Variables {
 		if variable.Secret {
 			p.secrets = append(p.secrets, variable.Name)

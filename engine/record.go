@@ -178,7 +178,10 @@ func (s *stored) mask(m *secret.Masker) *stored {
 			at.Calls[j].Host = m.Text(at.Calls[j].Host)
 		}
 		if at.Error != nil {
-			at.Error = &blueprint.StepError{Message: m.Text(at.Error.Message), Code: m.Text(at.Error.Code), Exchange: m.StepExchange(at.Error.Exchange)}
+			masked := *at.Error
+			masked.Message, masked.Code = m.Text(masked.Message), m.Text(masked.Code)
+			masked.Exchange = m.StepExchange(masked.Exchange)
+			at.Error = &masked
 		}
 	}
 	out.Logs = slices.Clone(s.Logs)

@@ -266,17 +266,3 @@ func (r *run) status() blueprint.Status {
 	}
 	return blueprint.StatusRunning
 }
-
-// denied gives the secret variable among names that the run's principal may
-// not use, "" when there is none. What the caller passed is the caller's own.
-func (r *run) denied(names []string) string {
-	if r.begin.CanManage {
-		return ""
-	}
-	for _, name := range names {
-		if _, own := r.begin.Given[name]; !own && r.program.secret(name) {
-			return name
-		}
-	}
-	return ""
-}

@@ -136,9 +136,10 @@ func (s *scope) upstream(most int) map[string]any {
 	return out
 }
 
-// collect gives all variables, with item and index for a node of an item, and
-// all nodes that led to this one.
-func (s *scope) collect() blueprint.NodeScope {
+// collect returns all variables, with item and index for a node of an item, and
+// all nodes that led to this one. With denied set, secret variables that the
+// caller did not pass are left out and named.
+func (s *scope) collect(denied bool) blueprint.NodeScope {
 	out := blueprint.NodeScope{Variables: map[string]any{}, Nodes: s.all()}
 	for n := s.node; n != nil; n = n.frame.holder() {
 		for name, writer := range n.writers.All() {
@@ -155,7 +156,7 @@ func (s *scope) collect() blueprint.NodeScope {
 		if _, hidden := out.Variables[name]; hidden {
 			continue
 		}
-		if s.run.denied([]string{name}) != "" {
+		if _, own := s.run.begin.Given[name]; denied && !own && s.run.program.secret(name) {
 			out.Denied = append(out.Denied, name)
 			continue
 		}

@@ -64,7 +64,7 @@ func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, ur
 		b.Lane = &turnout{Lane: *request.Lane}
 	}
 	if request.AdHoc {
-		b.Map = request.Definition.Map.Raw
+		b.Map, b.MapAuthor = request.Definition.Map.Raw, request.Principal.UserID
 	}
 	return e.launch(wait, e.newID(request.Firing), p, b, ledger{request.Firing, request.Coalesced, request.Cursor, request.Events, request.Generation}, urgency)
 }

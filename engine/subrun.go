@@ -20,7 +20,7 @@ type call struct {
 	chain           int    // how many events led there
 	cause           string // the key of the first of them
 	child           string
-	userID          string
+	authority       blueprint.Authority
 	depth           int
 	budget          *blueprint.Budget
 	hidden          []string // secrets that it may be given
@@ -69,7 +69,7 @@ func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, userID: r.begin.UserID, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
+	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
 }
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
@@ -138,7 +138,10 @@ func (e *Engine) startChild(c *call) {
 }
 
 func (e *Engine) launchChild(c *call) error {
-	definition, canManage, err := e.Blueprints.Runnable(e.ctx, c.userID, c.what.BlueprintID)
+	definition, canManage, err := e.Blueprints.Runnable(e.ctx, c.authority.PrincipalID, c.what.BlueprintID)
+	if err == nil {
+		err = e.authorize(e.ctx, c.authority, blueprint.Resource{Kind: blueprint.ResourceBlueprint, ID: c.what.BlueprintID})
+	}
 	if err != nil {
 		return err
 	}
@@ -146,7 +149,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.userID, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
+	b := &begin{UserID: c.authority.PrincipalID, Lineage: c.authority.Versions, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
 	handle, err := e.launch(noWait, c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err
@@ -242,6 +245,9 @@ func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
 // started each other the last one's cause.
 func childFailure(child string, cause *blueprint.RunError) *blueprint.Failure {
 	failure := &blueprint.Failure{Code: "run_failed", Message: "the run " + child + " failed"}
+	if cause != nil {
+		failure.Hint, failure.Grant = cause.Hint, cause.Grant
+	}
 	switch {
 	case cause == nil:
 	case cause.Code == "run_failed":

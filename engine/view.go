@@ -185,7 +185,7 @@ func (s *stored) failure(status blueprint.Status) *blueprint.RunError {
 	}
 	for i := range s.Steps {
 		if at := &s.Steps[i]; at.Node == s.Failed && at.Error != nil {
-			return &blueprint.RunError{NodeID: at.Node, Message: at.Error.Message, Code: at.Error.Code}
+			return &blueprint.RunError{NodeID: at.Node, Message: at.Error.Message, Code: at.Error.Code, Hint: at.Error.Hint, Grant: at.Error.Grant}
 		}
 	}
 	return &blueprint.RunError{Message: "failed"}

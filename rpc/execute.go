@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"reflect"
 
 	"blueprintd/blueprint"
 )
@@ -51,6 +50,9 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 	}
 	out := executed{ExecutionID: id, Result: runResult{Status: blueprint.StatusRunning, Outputs: map[string]any{}}}
 	if outcome != nil {
+		if err := s.nameResources(ctx, caller, outcome); err != nil {
+			return executed{}, err
+		}
 		out.Success = outcome.Status == blueprint.StatusCompleted
 		out.Result = runResult{Status: outcome.Status, Output: outcome.Output, Outputs: outcome.Outputs, Error: outcome.Failure, AwaitingInput: outcome.AwaitingInput}
 	}
@@ -113,7 +115,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 	}
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
 	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record || in.Record
-	if !runsAlike(definition.Map, m, in.Edges != nil) {
+	if !m.RunsNodes(definition.Map) || in.Edges != nil && !m.RunsAs(definition.Map) {
 		if access < blueprint.AccessManage {
 			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")
 		}
@@ -127,45 +129,4 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 		caller.noted.organization = definition.OrganizationID
 	}
 	return started{err == nil, id}, err
-}
-
-// runsAlike tells whether the given nodes, and edges when some were given, run
-// as the stored map does; titles and positions do not matter.
-func runsAlike(stored, given *blueprint.Map, edges bool) bool {
-	if stored == nil || len(stored.Nodes) != len(given.Nodes) {
-		return false
-	}
-	for i := range stored.Nodes {
-		if !sameNode(&stored.Nodes[i], &given.Nodes[i]) {
-			return false
-		}
-	}
-	if !edges {
-		return true
-	}
-	if len(stored.Edges) != len(given.Edges) {
-		return false
-	}
-	for i, edge := range stored.Edges {
-		other := given.Edges[i]
-		if edge.Source != other.Source || edge.Target != other.Target || edge.Handle != other.Handle {
-			return false
-		}
-	}
-	return true
-}
-
-// sameNode compares what runs: a member that only spells out its default makes
-// no difference, and neither do mistakes that fail the node in the same way.
-func sameNode(a, b *blueprint.Node) bool {
-	return a.ID == b.ID && a.Type == b.Type && a.Disabled == b.Disabled && a.Timeout == b.Timeout && a.OnError == b.OnError && a.Effect == b.Effect &&
-		sameRetry(a.Retry, b.Retry) && reflect.DeepEqual(a.Invalid, b.Invalid) && blueprint.Equal(a.Config, b.Config)
-}
-
-func sameRetry(a, b *blueprint.Retry) bool {
-	once := func(r *blueprint.Retry) bool { return r == nil || r.MaxAttempts == 1 }
-	if once(a) || once(b) {
-		return once(a) == once(b)
-	}
-	return *a == *b
 }

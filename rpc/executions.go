@@ -55,6 +55,9 @@ func (s *Service) status(ctx context.Context, caller *Caller, id string) (*bluep
 		return nil, err
 	}
 	hideSignIn(view, caller.UserID)
+	if err := s.nameResources(ctx, caller, view); err != nil {
+		return nil, err
+	}
 	return &view.ExecutionStatus, nil
 }
 
@@ -160,7 +163,10 @@ type executionResume struct {
 }
 
 func (s *Service) executionResume(ctx context.Context, caller *Caller, in executionResume) (*blueprint.ExecutionStatus, error) {
-	_, canManage, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	stored, canManage, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	if err == nil {
+		err = s.mayAct(ctx, caller, stored)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,13 +177,28 @@ func (s *Service) executionResume(ctx context.Context, caller *Caller, in execut
 	return s.status(ctx, caller, in.ID)
 }
 
+// mayAct refuses a caller who can see a run of theirs but may no longer start its
+// blueprint, as after leaving the organization. Of a deleted blueprint the runner
+// decides.
+func (s *Service) mayAct(ctx context.Context, caller *Caller, stored *blueprint.StoredExecution) error {
+	_, _, err := s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		return nil
+	}
+	return err
+}
+
 type executionCancel struct {
 	ID     string `json:"executionId" check:"required"`
 	Reason string `json:"reason" check:"max=1000"`
 }
 
 func (s *Service) executionCancel(ctx context.Context, caller *Caller, in executionCancel) (*blueprint.ExecutionStatus, error) {
-	if _, _, err := s.Store.Execution(ctx, caller.Principal, in.ID); err != nil {
+	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
+	if err == nil {
+		err = s.mayAct(ctx, caller, stored)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := s.Runner.Cancel(ctx, in.ID, in.Reason); err != nil {

@@ -39,6 +39,7 @@ type Store interface {
 	executionStore
 	exportStore
 	triggerStore
+	grantStore
 	keyStore
 	sessionStore
 	connectionStore
@@ -104,7 +105,7 @@ type Triggers interface {
 func (s *Service) Procedures() []Procedure {
 	var all []Procedure
 	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
-		s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
+		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
 		all = append(all, part...)
 	}
 	if s.Frozen != nil {

@@ -8,16 +8,24 @@ import (
 )
 
 // accessLevel is the one place that says who may do what with blueprint b: its
-// value is the blueprint.Access of user ?1. Who left an organization keeps what
-// they created there.
+// value is the blueprint.Access of user ?1. A creator who has left the organization
+// keeps seeing the blueprint, and may do with it what anybody else may.
 const accessLevel = `CASE
-	WHEN b.created_by = ?1 THEN 4
+	WHEN b.created_by = ?1 AND EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1) THEN 5
 	WHEN EXISTS (SELECT 1 FROM collaborators c WHERE c.blueprint_id = b.id AND c.user_id = ?1 AND c.role = 'admin')
-	  OR EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1 AND m.role IN ('admin', 'owner')) THEN 3
+	  OR EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1 AND m.role IN ('admin', 'owner')) THEN 4
 	WHEN EXISTS (SELECT 1 FROM collaborators c WHERE c.blueprint_id = b.id AND c.user_id = ?1)
-	  OR EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1) THEN 2
-	WHEN b.visibility = 'public' THEN 1
+	  OR EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1) THEN 3
+	WHEN b.visibility = 'public' THEN 2
+	WHEN b.created_by = ?1 THEN 1
 	ELSE 0 END`
+
+// Conditions on a blueprint b for user ?1.
+const (
+	mayManage = "(" + accessLevel + ") >= 3"
+	mayStart  = "(" + accessLevel + ") >= 2"
+	maySee    = "(" + accessLevel + ") >= 1"
+)
 
 // needs returns CodeForbidden when an access level is lower than needed.
 func needs(have, need blueprint.Access) error {

@@ -130,7 +130,8 @@ func TestAccess(t *testing.T) {
 	})
 }
 
-// Whoever leaves an organization keeps only what they created in it, at once.
+// A creator who leaves an organization keeps seeing what they created there, at
+// once and without any other right.
 func TestLeaving(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
@@ -144,10 +145,29 @@ func TestLeaving(t *testing.T) {
 			}
 		}
 		check(t, s.RemoveMember(ctx, team, member.UserID))
-		if _, access, err := s.Definition(ctx, member, own.ID); access != blueprint.AccessOwner {
-			t.Errorf("level %d on the own blueprint: %v", access, err)
+		details := must(s.GetBlueprint(ctx, member, own.ID))(t)
+		if details.CanManage || !details.IsOwner {
+			t.Errorf("own blueprint after leaving: can_manage %v, is_owner %v, want false, true", details.CanManage, details.IsOwner)
 		}
-		_, _, err := s.Definition(ctx, member, other.ID)
+		if list, _, err := s.ListBlueprints(ctx, member, blueprint.BlueprintFilter{Page: 1, Limit: 10}); err != nil || len(list) != 1 {
+			t.Errorf("list after leaving: %d blueprints, %v; want 1", len(list), err)
+		}
+		must(s.ExecutionLogs(ctx, member, own.ID, 10, 0))(t)
+		_, _, err := s.Definition(ctx, member, own.ID)
+		wantCode(t, err, blueprint.CodeForbidden)
+		_, err = s.Versions(ctx, member, own.ID)
+		wantCode(t, err, blueprint.CodeForbidden)
+		_, err = s.Rate(ctx, member, own.ID, 5)
+		wantCode(t, err, blueprint.CodeForbidden)
+		wantCode(t, s.Grant(ctx, member, own.ID, ""), blueprint.CodeForbidden)
+		_, err = s.DeleteBlueprint(ctx, member, own.ID)
+		wantCode(t, err, blueprint.CodeForbidden)
+		must(s.AddCollaborator(ctx, people["owner"], own.ID, must(s.ConnectionUser(ctx, member.UserID))(t).Email, "editor"))(t)
+		if _, access, _ := s.Definition(ctx, member, own.ID); access != blueprint.AccessManage {
+			t.Errorf("level %d as collaborator on what they created, want %d", access, blueprint.AccessManage)
+		}
+		check(t, s.RemoveCollaborator(ctx, own.ID, member.UserID))
+		_, _, err = s.Definition(ctx, member, other.ID)
 		wantCode(t, err, blueprint.CodeForbidden)
 		_, err = s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "x", OrganizationID: team})
 		wantCode(t, err, blueprint.CodeForbidden)

@@ -11,7 +11,7 @@ import (
 const blueprintColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by,
 	b.organization_id, b.created_at, b.updated_at, b.rating_sum, b.rating_count, mine.rating,
 	coalesce(b.source, ''), coalesce(b.synced_version, ''),
-	v.content_version, v.budget, content.map, content.variables, content.sealed_variables, ` + accessLevel + ` AS access`
+	v.content_version, v.meaning_version, v.author, v.budget, content.map, content.variables, content.sealed_variables, ` + accessLevel + ` AS access`
 
 // blueprintTables joins what blueprintColumns selects from.
 const blueprintTables = ` FROM blueprints b
@@ -24,6 +24,7 @@ type blueprintRow struct {
 	blueprint.Blueprint
 	access         blueprint.Access
 	contentVersion string
+	ref            blueprint.VersionRef
 }
 
 func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row blueprintRow, err error) {
@@ -32,11 +33,12 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 	into := []any{
 		&row.ID, &row.Title, &row.Description, &row.Status, &row.Visibility, &row.Version, &tags, &row.CreatedBy,
 		&row.OrganizationID, &row.CreatedAt, &row.UpdatedAt, &ratingSum, &row.RatingCount, &row.UserRating, &row.Source, &row.SyncedVersion,
-		&row.contentVersion, &budget, &mapText, &variables, &sealed, &row.access,
+		&row.contentVersion, &row.ref.Version, &row.ref.Author, &budget, &mapText, &variables, &sealed, &row.access,
 	}
 	if err := scan(append(into, more...)...); err != nil {
 		return row, err
 	}
+	row.ref.BlueprintID = row.ID
 	row.AverageRating = average(ratingSum, row.RatingCount)
 	if err := json.Unmarshal(tags, &row.Tags); err != nil {
 		return row, fmt.Errorf("tags of blueprint %s: %w", row.ID, err)

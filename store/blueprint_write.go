@@ -45,7 +45,8 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := s.insertContent(t, id, blueprint.InitialVersion, given.Map, blueprint.KeepSecrets(nil, given.Variables)); err != nil {
 			return err
 		}
-		if err := insertVersion(t, id, blueprint.InitialVersion, given.Title, blueprint.InitialVersion, given.Budget, principal.UserID, now); err != nil {
+		ref := blueprint.VersionRef{BlueprintID: id, Version: blueprint.InitialVersion, Author: principal.UserID}
+		if err := insertVersion(t, ref, blueprint.InitialVersion, given.Title, blueprint.InitialVersion, given.Budget, principal.UserID, now); err != nil {
 			return err
 		}
 		row, err := s.blueprintFor(t, principal, id)
@@ -96,14 +97,15 @@ func encodeTags(tags []string) (string, error) {
 	return string(data), err
 }
 
-func insertVersion(t *transaction, id, version, title, contentVersion string, budget *blueprint.Budget, userID string, now blueprint.Time) error {
-	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, budget, seq)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
+// insertVersion adds a version, of which ref says what it means and who wrote that.
+func insertVersion(t *transaction, ref blueprint.VersionRef, version, title, contentVersion string, budget *blueprint.Budget, userID string, now blueprint.Time) error {
+	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, budget, meaning_version, author, seq)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
 	encoded, err := encodeBudget(budget)
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(insert, id, version, title, contentVersion, userID, now, encoded)
+	_, err = t.exec(insert, ref.BlueprintID, version, title, contentVersion, userID, now, encoded, ref.Version, ref.Author)
 	return err
 }
 
@@ -120,7 +122,9 @@ func (s *Store) blueprintFor(t *transaction, principal blueprint.Principal, id s
 }
 
 // UpdateBlueprint changes a blueprint and its version, as nextVersion says; a
-// patch that changes nothing leaves the version too. It needs AccessManage,
+// patch that changes nothing leaves the version too, unless it gives the map anew
+// and the author of the present version may no longer manage the blueprint: then
+// the principal becomes the author, of a new version. It needs AccessManage,
 // and AccessAdmin to change the visibility: CodeNotFound, or CodeForbidden. A
 // version that is malformed or not higher than the present is CodeBadRequest; a
 // source that another blueprint of the organization has is CodeConflict.
@@ -146,6 +150,12 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 			}
 		}
 		content, changed := apply(patch, &row.Blueprint)
+		ref := row.ref
+		adopted, err := adopts(t, principal, &patch, ref)
+		if err != nil {
+			return err
+		}
+		content, changed = content || adopted, changed || adopted
 		if !changed && patch.Version == nil {
 			updated = row.Blueprint
 			if patch.Source != nil && (moveSource(&updated, *patch.Source) || settled) {
@@ -157,6 +167,9 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if row.Version, err = nextVersion(row.Version, patch.Version, content); err != nil {
 			return err
 		}
+		if adopted || content && !sameMeaning(&before, &row.Blueprint) {
+			ref.Version, ref.Author = row.Version, principal.UserID
+		}
 		row.UpdatedAt = max(now, row.CreatedAt)
 		t.changed()
 		if content {
@@ -165,7 +178,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 				return err
 			}
 		}
-		if err := insertVersion(t, id, row.Version, row.Title, row.contentVersion, row.Budget, principal.UserID, now); err != nil {
+		if err := insertVersion(t, ref, row.Version, row.Title, row.contentVersion, row.Budget, principal.UserID, now); err != nil {
 			return err
 		}
 		if err := saveBlueprint(t, &row.Blueprint); err != nil {
@@ -186,6 +199,25 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		return s.raise(t, written(&updated, blueprint.EventBlueprintUpdated, before.Status, now))
 	})
 	return updated, err
+}
+
+// adopts reports whether a patch makes the principal the author of what the map
+// and the variables mean, though it need not change them: the present author may
+// no longer manage the blueprint.
+func adopts(t *transaction, principal blueprint.Principal, patch *blueprint.BlueprintPatch, ref blueprint.VersionRef) (bool, error) {
+	if patch.Map == nil && patch.Variables == nil || ref.Author == principal.UserID {
+		return false, nil
+	}
+	may, _, err := mayUseResource(t.session, ref.Author, ref.Author, blueprint.Resource{Kind: blueprint.ResourceSecret, ID: ref.BlueprintID})
+	return !may, err
+}
+
+// sameMeaning reports whether two states of a blueprint run alike. What cannot be
+// parsed means something else.
+func sameMeaning(a, b *blueprint.Blueprint) bool {
+	mapA, variablesA, errA := parse(a.BlueprintMap, a.EnvironmentVariables)
+	mapB, variablesB, errB := parse(b.BlueprintMap, b.EnvironmentVariables)
+	return errA == nil && errB == nil && mapA.RunsAs(mapB) && blueprint.SameVariables(variablesA, variablesB)
 }
 
 // written gives the events of a blueprint that was made or changed, and whose

@@ -31,7 +31,7 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 	where := " WHERE b.deleted_at IS NULL AND " + inScope
 	args := []any{principal.UserID, filter.Status, fold(filter.Search), filter.Source}
 	where += " AND (?2 = '' OR b.status = ?2) AND (?3 = '' OR instr(b.title_fold, ?3) > 0 OR instr(b.description_fold, ?3) > 0)" +
-		" AND (?4 = '' OR substr(b.source, 1, length(?4)) = ?4 AND " + accessLevel + " >= 2)"
+		" AND (?4 = '' OR substr(b.source, 1, length(?4)) = ?4 AND " + mayManage + ")"
 	list = []blueprint.Blueprint{}
 	err = s.read(ctx, func(q *session) error {
 		if err := q.row("SELECT count(*) FROM blueprints b"+where, args, &total); err != nil {
@@ -67,12 +67,12 @@ func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		if err := needs(row.access, blueprint.AccessView); err != nil {
+		if err := needs(row.access, blueprint.AccessSee); err != nil {
 			return err
 		}
 		details.Blueprint = row.seen()
 		details.CanManage = row.access >= blueprint.AccessManage
-		details.IsOwner = row.access == blueprint.AccessOwner
+		details.IsOwner = row.CreatedBy == principal.UserID
 		organization.ID = row.OrganizationID
 		details.Organizations = []blueprint.Label{organization}
 		details.Categories, err = categoriesOf(q, id)

@@ -94,7 +94,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		unsealed := func(data []byte, place string) string { return string(must(s.unsealed(data, place))(t)) }
 		got["variable"] = must(s.GetBlueprint(ctx, ann, b.ID))(t).EnvironmentVariables[0].(map[string]any)["default"].(string)
 		got["trigger"] = must(s.GetTrigger(ctx, ann, hook.ID))(t).Config["secret"].(string)
-		got["connection"] = must(s.ConnectionForUse(ctx, ann.UserID, c.ID))(t).Config["botToken"].(string)
+		got["connection"] = must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, c.ID))(t).Config["botToken"].(string)
 		got["token"] = string(must(s.Token(ctx, c.ID, ann.UserID))(t))
 		got["sign-in"] = string(must(s.FindSignIn(ctx, signIn(c.ID, ann, 7).StateHash))(t).Secret)
 		got["state"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).State, secret.StatePlace(ended.Row.ID))

@@ -49,7 +49,11 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 		if err != nil {
 			return err
 		}
-		if creator == member.UserID {
+		made, err := isMember(t.session, blueprint.Principal{UserID: creator}, organizationID)
+		if err != nil {
+			return err
+		}
+		if made && creator == member.UserID {
 			return blueprint.Errorf(blueprint.CodeBadRequest, "email: %s made the blueprint and may do everything with it already", member.Email)
 		}
 		before, err := collaboration(t.session, blueprintID, member.UserID)

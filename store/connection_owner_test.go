@@ -36,7 +36,7 @@ func TestConfiguredBy(t *testing.T) {
 			{"creator", whole("a.example"), "creator"},
 		} {
 			got := must(s.UpdateConnection(ctx, people[step.who], c.ID, &name, step.change))(t)
-			used := must(s.ConnectionForUse(ctx, people["member"].UserID, c.ID))(t)
+			used := must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: people["member"].UserID}, c.ID))(t)
 			if want := people[step.who].UserID; got.ConfiguredBy != used.ConfiguredBy || used.ConfiguredBy != people[step.want].UserID {
 				t.Errorf("after %v by %s (%s): %s, want %s", step.change, step.who, want, used.ConfiguredBy, step.want)
 			}
@@ -77,7 +77,7 @@ func TestSealedForItsOwner(t *testing.T) {
 			}))
 			opened := []string{}
 			for _, who := range []blueprint.Principal{ann, bob} {
-				if _, err := s.ConnectionForUse(ctx, who.UserID, c.ID); err == nil {
+				if _, err := s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: who.UserID}, c.ID); err == nil {
 					opened = append(opened, "config")
 				}
 				if token, err := s.Token(ctx, c.ID, who.UserID); err == nil && token != nil {

@@ -116,18 +116,18 @@ func (s *Store) Connection(ctx context.Context, principal blueprint.Principal, i
 	return shown(c), err
 }
 
-// ConnectionForUse gives a connection with its secrets. CodeNotFound when there
-// is none, and when the user may not use it.
-func (s *Store) ConnectionForUse(ctx context.Context, userID, id string) (_ *blueprint.Connection, err error) {
-	defer wrap(&err, "connection %s for use by user %s", id, userID)
+// ConnectionForUse returns a connection with its secrets, as far as Authorize
+// allows its use: CodeNotFound, or a *blueprint.MissingGrant.
+func (s *Store) ConnectionForUse(ctx context.Context, authority blueprint.Authority, id string) (_ *blueprint.Connection, err error) {
+	defer wrap(&err, "connection %s for use by user %s", id, authority.PrincipalID)
 	var c blueprint.Connection
 	err = s.read(ctx, func(q *session) error {
-		c, err = s.connectionFor(q, userID, id, connectionUse)
+		if err := authorize(q, authority, blueprint.Resource{Kind: blueprint.ResourceConnection, ID: id}); err != nil {
+			return err
+		}
+		c, err = s.connectionFor(q, authority.PrincipalID, id, connectionUse)
 		return err
 	})
-	if blueprint.CodeOf(err) == blueprint.CodeForbidden {
-		err = notFound("connection", id)
-	}
 	if err != nil {
 		return nil, err
 	}

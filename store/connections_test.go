@@ -43,7 +43,7 @@ func TestConnections(t *testing.T) {
 			t.Error(cmp.Diff(want, got))
 		}
 		want.Config = slackConfig()
-		if got := must(s.ConnectionForUse(ctx, ann.UserID, own.ID))(t); !cmp.Equal(*got, want) {
+		if got := must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, own.ID))(t); !cmp.Equal(*got, want) {
 			t.Error(cmp.Diff(want, *got))
 		}
 		for who, ids := range map[string][]string{"creator": {shared.ID, own.ID}, "member": {shared.ID}, "stranger": {}, "former member": {}} {
@@ -99,7 +99,7 @@ func TestConnectionRights(t *testing.T) {
 				_, err = s.UpdateConnection(ctx, who, id, &name, nil)
 				wantCode(t, err, codes[may[1]])
 				forUse := map[bool]blueprint.Code{true: "", false: blueprint.CodeNotFound}[may[0]]
-				_, err = s.ConnectionForUse(ctx, who.UserID, id)
+				_, err = s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: who.UserID}, id)
 				wantCode(t, err, forUse)
 				_, err = s.Token(ctx, id, who.UserID)
 				wantCode(t, err, forUse)
@@ -144,7 +144,7 @@ func TestUpdateConnection(t *testing.T) {
 		if !strings.Contains(fmt.Sprint(err), "config.botToken: must be sent again") || strings.Contains(fmt.Sprint(err), "canary") {
 			t.Error(err)
 		}
-		if used := must(s.ConnectionForUse(ctx, ann.UserID, c.ID))(t); !cmp.Equal(used.Config, slackConfig()) {
+		if used := must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, c.ID))(t); !cmp.Equal(used.Config, slackConfig()) {
 			t.Errorf("the refused update left %v", used.Config)
 		}
 		if string(must(s.Token(ctx, c.ID, ann.UserID))(t)) != "t" {

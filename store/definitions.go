@@ -51,14 +51,14 @@ func (s *Store) readDefinition(q *session, id, version string) (*blueprint.Defin
 	if definition, ok := s.definitions.get(key, 0); ok {
 		return definition, nil
 	}
-	const query = `SELECT b.organization_id, v.title, v.content_version, v.budget, c.map, c.variables, c.sealed_variables
+	const query = `SELECT b.organization_id, v.title, v.content_version, v.meaning_version, v.author, v.budget, c.map, c.variables, c.sealed_variables
 		FROM blueprints b JOIN blueprint_versions v ON v.blueprint_id = b.id
 		JOIN blueprint_contents c ON c.blueprint_id = b.id AND c.version = v.content_version
 		WHERE b.id = ? AND v.version = ?`
-	definition := &blueprint.Definition{BlueprintID: id, Version: version}
+	definition := &blueprint.Definition{BlueprintID: id, Version: version, Ref: blueprint.VersionRef{BlueprintID: id}}
 	var contentVersion string
 	var budget, mapText, plain, sealed []byte
-	err := q.row(query, []any{id, version}, &definition.OrganizationID, &definition.Title, &contentVersion, &budget, &mapText, &plain, &sealed)
+	err := q.row(query, []any{id, version}, &definition.OrganizationID, &definition.Title, &contentVersion, &definition.Ref.Version, &definition.Ref.Author, &budget, &mapText, &plain, &sealed)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound("blueprint", fmt.Sprintf("%s, version %s,", id, version))
 	}

@@ -25,7 +25,7 @@ func onPage(where string) string {
 func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
-		granted, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessView)
+		granted, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessSee)
 		if err != nil {
 			return err
 		}
@@ -67,19 +67,10 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 
 // mine are the runs that user ?1 may see, as far as a page of them needs: the
 // newest of their own, of each of their organizations, and of each blueprint
-// elsewhere that they created or collaborate on. Every part is read from the
-// end of an index and none further than the page goes, so that the cost does
-// not grow with the number of runs.
-//
-// Of the blueprints that they created, those in their own organizations are
-// covered by these; homes steps from one organization to the next, so that
-// many blueprints in one cost no more than one.
+// elsewhere that they collaborate on. Every part is read from the end of an index
+// and none further than the page goes, so that the cost does not grow with the
+// number of runs.
 const mine = `WHERE e.seq IN (
-	WITH RECURSIVE homes(id) AS (
-		SELECT min(organization_id) FROM blueprints WHERE created_by = ?1 AND deleted_at IS NULL
-		UNION ALL
-		SELECT (SELECT min(h.organization_id) FROM blueprints h WHERE h.created_by = ?1 AND h.deleted_at IS NULL AND h.organization_id > homes.id)
-			FROM homes WHERE homes.id IS NOT NULL)
 	SELECT seq FROM (
 		SELECT x.seq FROM executions x WHERE x.user_id = ?1 ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
 	UNION
@@ -88,10 +79,7 @@ const mine = `WHERE e.seq IN (
 			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.id = y.blueprint_id AND b.deleted_at IS NULL)
 		ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3)
 	UNION
-	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (
-			SELECT c.id FROM homes CROSS JOIN blueprints c WHERE c.created_by = ?1 AND c.organization_id = homes.id AND c.deleted_at IS NULL
-				AND homes.id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
-			UNION SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
+	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
 		AND b.deleted_at IS NULL
 		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
 		AND x.seq IN (

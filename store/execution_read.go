@@ -91,7 +91,7 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 // Of a deleted blueprint only the first remains.
 func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
-	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + accessLevel + ` >= 2
+	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
 		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.id = ?2`
 	found := &blueprint.StoredExecution{}
 	err = s.read(ctx, func(q *session) error {

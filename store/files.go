@@ -15,7 +15,7 @@ import (
 // delivered again is with the firing that it came with first.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
-	const query = `SELECT p.part, p.name, p.content_type, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + accessLevel + ` >= 2, f.id, f.redelivery_of
+	const query = `SELECT p.part, p.name, p.content_type, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id
 		LEFT JOIN executions e ON e.id = f.execution_id WHERE p.id = ?2`
 	err = s.read(ctx, func(q *session) error {
@@ -38,10 +38,10 @@ func (s *Store) File(ctx context.Context, principal blueprint.Principal, id stri
 	return file, body, nil
 }
 
-// FileOfRun gives what came with the firing that started a run, with the body
-// that it is a part of: CodeNotFound when no file of that firing has the id. It
-// asks for no principal: it is for the run itself.
-func (s *Store) FileOfRun(ctx context.Context, executionID, id string) (file blueprint.File, body []byte, err error) {
+// FileOfRun returns what came with the firing that started a run, with the body
+// that it is a part of: CodeNotFound when no file of that firing has the id, and a
+// *blueprint.MissingGrant as Authorize says. The principal is the run's own.
+func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file of execution %s", executionID)
 	const query = `SELECT p.part, p.name, p.content_type, p.size, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing WHERE p.id = ?1 AND f.execution_id = ?2 AND f.decision = 'started'`
@@ -50,6 +50,9 @@ func (s *Store) FileOfRun(ctx context.Context, executionID, id string) (file blu
 		var firing string
 		var first sql.NullString
 		err := q.row(query, []any{id, executionID}, &file.Part, &file.Name, &file.ContentType, &file.Size, &firing, &first)
+		if err == nil {
+			err = authorize(q, authority, blueprint.Resource{Kind: blueprint.ResourceFile, ID: id})
+		}
 		if err == nil {
 			body, err = s.bodyOf(q, firing, first)
 		}

@@ -66,8 +66,8 @@ func (h *history) addBlueprints(t testing.TB, n int) {
 				`INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags, created_by, organization_id, created_at, updated_at)
 					SELECT ?1, ?2, upper(?2), 'What it is good for.', 'WHAT IT IS GOOD FOR.', status, visibility, version, tags, created_by, organization_id, created_at, updated_at FROM blueprints WHERE id = ?3`,
 				`INSERT INTO blueprint_contents (blueprint_id, version, map, variables) SELECT ?1, version, map, variables FROM blueprint_contents WHERE blueprint_id = ?3 AND ?2 <> ''`,
-				`INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, seq)
-					SELECT ?1, version, ?2, content_version, created_by, created_at, seq FROM blueprint_versions WHERE blueprint_id = ?3`,
+				`INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, meaning_version, author, created_by, created_at, seq)
+					SELECT ?1, version, ?2, content_version, meaning_version, author, created_by, created_at, seq FROM blueprint_versions WHERE blueprint_id = ?3`,
 			} {
 				if _, err := w.exec(copied, id, fmt.Sprint("blueprint ", i), h.blueprints[0].ID); err != nil {
 					return err

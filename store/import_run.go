@@ -41,7 +41,8 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		if err := s.insertContent(t, row.BlueprintID, row.BlueprintVersion, b.Map, blueprint.KeepSecrets(nil, b.Variables)); err != nil {
 			return err
 		}
-		if err := insertVersion(t, row.BlueprintID, row.BlueprintVersion, b.Title, row.BlueprintVersion, nil, principal.UserID, now); err != nil {
+		ref := blueprint.VersionRef{BlueprintID: row.BlueprintID, Version: row.BlueprintVersion, Author: principal.UserID}
+		if err := insertVersion(t, ref, row.BlueprintVersion, b.Title, row.BlueprintVersion, nil, principal.UserID, now); err != nil {
 			return err
 		}
 		commit := &blueprint.JournalCommit{Row: row}

@@ -115,7 +115,7 @@ func TestForeignFiles(t *testing.T) {
 		{"only a version", "PRAGMA user_version = 3", "belongs to another program"},
 		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", applicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
 		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", applicationID), "form 0"},
-		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", applicationID), "form 1, which this program cannot bring up to form 6"},
+		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", applicationID), fmt.Sprintf("form 1, which this program cannot bring up to form %d", schemaVersion)},
 		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", applicationID, schemaVersion), "tables"},
 		{"text", "", "not an SQLite database"},
 	} {

@@ -28,7 +28,7 @@ const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions IND
 	CROSS JOIN executions e ON e.seq = newest.seq JOIN blueprints b ON b.id = e.blueprint_id
 	WHERE CASE WHEN ?2 <> '' THEN e.blueprint_id = ?2 WHEN ?3 <> '' THEN e.organization_id = ?3
 		ELSE e.organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?1) END
-	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + accessLevel + ` >= 2) GROUP BY e.status`
+	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
 // RunHours gives what ended in each hour of a time, and how many runs there are
 // now that have not ended: of a blueprint to who can manage it (CodeNotFound, or

@@ -68,7 +68,7 @@ func (l *runSearch) prepare() error {
 	var granted grant
 	if f.BlueprintID != "" {
 		var err error
-		if granted, err = accessTo(l.session, user, f.BlueprintID, blueprint.AccessView); err != nil {
+		if granted, err = accessTo(l.session, user, f.BlueprintID, blueprint.AccessSee); err != nil {
 			return err
 		}
 	}

@@ -12,13 +12,13 @@ import (
 // present one where they may see it, or else that of the run's own version, which
 // they ran.
 const pickRuns = "SELECT e.seq, " + executionColumns + `,
-	CASE WHEN b.deleted_at IS NULL AND (?8 AND e.user_id <> ?1 OR ` + accessLevel + ` >= 1) THEN b.title ELSE coalesce(v.title, '') END, coalesce(u.name, ''), coalesce(t.type, '')
+	CASE WHEN b.deleted_at IS NULL AND (?8 AND e.user_id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, coalesce(u.name, ''), coalesce(t.type, '')
 	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.id = e.blueprint_id
 	LEFT JOIN blueprint_versions v ON v.blueprint_id = e.blueprint_id AND v.version = e.blueprint_version
 	LEFT JOIN users u ON u.id = e.user_id LEFT JOIN triggers t ON t.id = e.trigger_id
 	WHERE (?3 = '' OR e.status = ?3) AND (?4 = '' OR e.blueprint_id = ?4) AND (?5 = '' OR e.organization_id = ?5) AND (?6 = '' OR e.trigger_id = ?6)
 	AND (?9 = '' OR e.parent_execution_id = ?9)
-	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + accessLevel + ` >= 2))
+	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
 // pick gives the runs at some places that belong on the page, with their places.

@@ -37,15 +37,7 @@ func (l *runSearch) everywhere() error {
 	user := l.principal.UserID
 	l.sources = []*runSource{{query: runsOfUser, key: user}}
 	const organizations = "SELECT organization_id FROM memberships WHERE user_id = ?1"
-	// From one organization to the next: of those in an own one there may be many.
-	const elsewhere = `WITH RECURSIVE homes(id) AS (
-			SELECT min(organization_id) FROM blueprints WHERE created_by = ?1 AND deleted_at IS NULL
-			UNION ALL
-			SELECT (SELECT min(h.organization_id) FROM blueprints h WHERE h.created_by = ?1 AND h.deleted_at IS NULL AND h.organization_id > homes.id)
-				FROM homes WHERE homes.id IS NOT NULL)
-		SELECT b.id FROM homes CROSS JOIN blueprints b WHERE b.created_by = ?1 AND b.organization_id = homes.id AND b.deleted_at IS NULL
-			AND homes.id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
-		UNION SELECT b.id FROM collaborators c JOIN blueprints b ON b.id = c.blueprint_id WHERE c.user_id = ?1 AND b.deleted_at IS NULL
+	const elsewhere = `SELECT b.id FROM collaborators c JOIN blueprints b ON b.id = c.blueprint_id WHERE c.user_id = ?1 AND b.deleted_at IS NULL
 			AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)`
 	for _, of := range []struct{ keys, query string }{{organizations, runsOfOrganization}, {elsewhere, runsOfBlueprint}} {
 		err := l.each(of.keys, []any{user}, func(scan func(...any) error) error {

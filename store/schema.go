@@ -13,7 +13,7 @@ import (
 // What marks a file as a database of this program, and of which form.
 const (
 	applicationID = 0x62706431 // "bpd1"
-	schemaVersion = 6
+	schemaVersion = 7
 )
 
 // recognise makes sure that the file is a database of ours, or empty, in which

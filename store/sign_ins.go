@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"blueprintd/blueprint"
 )
@@ -19,7 +21,7 @@ const (
 )
 
 // bareSignIn is what is not secret of a sign-in.
-const bareSignIn = "state_hash, ticket, connection_id, user_id, execution_id, address, created_at, expires_at"
+const bareSignIn = "state_hash, ticket, connection_id, user_id, execution_id, address, versions, created_at, expires_at"
 
 const signInColumns = bareSignIn + ", sealed_secret"
 
@@ -65,7 +67,11 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 		return err
 	}
 	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
-	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	versions, err := encodeVersions(i.Versions)
+	if err != nil {
+		return err
+	}
 	return s.submit(ctx, &job{size: 1024 + len(sealed), run: func(t *transaction) error {
 		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
 			return err
@@ -74,7 +80,7 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 			return err
 		}
 		return f(t, func(i blueprint.SignIn) error {
-			_, err := t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, i.CreatedAt, i.ExpiresAt, sealed)
+			_, err := t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, versions, i.CreatedAt, i.ExpiresAt, sealed)
 			if duplicate(err) {
 				return blueprint.Errorf(blueprint.CodeConflict, "a sign-in with this state is open already")
 			}
@@ -175,8 +181,29 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 }
 
 func scanBareSignIn(scan func(...any) error, more ...any) (i blueprint.SignIn, err error) {
-	into := []any{&i.StateHash, &i.Ticket, &i.ConnectionID, &i.UserID, &i.ExecutionID, &i.Address, &i.CreatedAt, &i.ExpiresAt}
-	return i, scan(append(into, more...)...)
+	var versions []byte
+	into := []any{&i.StateHash, &i.Ticket, &i.ConnectionID, &i.UserID, &i.ExecutionID, &i.Address, &versions, &i.CreatedAt, &i.ExpiresAt}
+	if err := scan(append(into, more...)...); err != nil {
+		return i, err
+	}
+	if string(versions) == noVersions {
+		return i, nil
+	}
+	if err := json.Unmarshal(versions, &i.Versions); err != nil {
+		return i, fmt.Errorf("versions of a sign-in: %w", err)
+	}
+	return i, nil
+}
+
+// noVersions is stored of a sign-in that grants none.
+const noVersions = "[]"
+
+func encodeVersions(versions []blueprint.VersionRef) (string, error) {
+	if len(versions) == 0 {
+		return noVersions, nil
+	}
+	data, err := blueprint.Encode(versions)
+	return string(data), err
 }
 
 // scanSignIn reads a sign-in with its secret.

@@ -173,7 +173,7 @@ func TestTickets(t *testing.T) {
 		wantCode(t, s.BeginSignIn(ctx, ticket(bob, "exec_1", "a")), "")
 		check(t, s.write(ctx, func(w *transaction) error {
 			_, err := w.exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
-				INSERT INTO sign_ins SELECT CAST(printf('%032x', i + 1000000) AS BLOB), 1, ?2, ?3, x'00', 'run', i, ?4, ?5 FROM n`,
+				INSERT INTO sign_ins SELECT CAST(printf('%032x', i + 1000000) AS BLOB), 1, ?2, ?3, x'00', 'run', i, '[]', ?4, ?5 FROM n`,
 				mostTickets, c.ID, ann.UserID, blueprint.TimeOf(s.options.Clock.Now()), blueprint.TimeOf(s.options.Clock.Now().Add(time.Hour)))
 			return err
 		}))

@@ -72,6 +72,7 @@ func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal
 		}
 		err := q.each(query, append(args, countedMap, filter.Limit, (filter.Page-1)*filter.Limit), func(scan func(...any) error) error {
 			one, err := scanSummary(scan)
+			one.IsOwner = one.CreatedBy == principal.UserID
 			list = append(list, one)
 			return err
 		})
@@ -96,7 +97,7 @@ func scanSummary(scan func(...any) error) (b blueprint.BlueprintSummary, err err
 	if err != nil {
 		return b, err
 	}
-	b.CanManage, b.IsOwner = access >= blueprint.AccessManage, access == blueprint.AccessOwner
+	b.CanManage = access >= blueprint.AccessManage
 	if b.AverageRating = average(rating, b.RatingCount); b.CanManage && last.ExecutionID != "" {
 		b.LastRun = &last
 	}

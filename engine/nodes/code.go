@@ -3,6 +3,7 @@ package nodes
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"blueprintd/blueprint"
@@ -43,8 +44,12 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 		return blueprint.Result{}, &blueprint.Failure{Code: sandbox.CodeUnavailable, Message: "this program was started without a sandbox for code", Permanent: true, NotSent: true}
 	}
 	_, virtual := d.Clock.(*clock.Virtual)
+	values, err := scriptValues(task, string(c.Source))
+	if err != nil {
+		return blueprint.Result{}, err
+	}
 	script := sandbox.Script{
-		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: scriptValues(task, string(c.Source)), Now: task.Now, Still: virtual, Seed: task.Seed,
+		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: values, Now: task.Now, Still: virtual, Seed: task.Seed,
 	}
 	if c.TimeoutMs != nil {
 		script.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond
@@ -59,16 +64,17 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	return blueprint.Result{Output: outcome.Output}, err
 }
 
-// scriptValues gives what a source can use. What it does not mention is left
-// out: the outputs of a thousand nodes would be written for each script.
-func scriptValues(task *blueprint.Task, source string) sandbox.Values {
+// scriptValues returns what a source can use. What it does not mention is left
+// out: the outputs of a thousand nodes would be written for each script. A source
+// that mentions a secret variable for which a grant is missing is refused.
+func scriptValues(task *blueprint.Task, source string) (sandbox.Values, error) {
 	values := sandbox.Values{Variables: map[string]any{}, Nodes: map[string]any{}}
 	mentions := func(name string) bool { return sandbox.Mentions(source, name) }
 	if mentions("input") {
 		values.Input, values.InputData = task.Input, task.InputData
 	}
 	if task.Scope == nil || !mentions("variables") && !mentions("nodes") {
-		return values
+		return values, nil
 	}
 	scope := task.Scope()
 	if mentions("variables") {
@@ -76,9 +82,12 @@ func scriptValues(task *blueprint.Task, source string) sandbox.Values {
 			values.Variables = scope.Variables
 		}
 		values.Denied = scope.Denied
+		if scope.Missing != nil && slices.ContainsFunc(scope.Denied, mentions) {
+			return values, scope.Missing
+		}
 	}
 	if mentions("nodes") && scope.Nodes != nil {
 		values.Nodes = scope.Nodes
 	}
-	return values
+	return values, nil
 }

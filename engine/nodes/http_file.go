@@ -2,6 +2,7 @@ package nodes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"blueprintd/blueprint"
@@ -18,6 +19,7 @@ type partFile struct {
 // worth nothing.
 func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts []httpPart) ([]partFile, error) {
 	files := make([]partFile, len(parts))
+	var missing *blueprint.MissingGrant
 	for i, part := range parts {
 		if part.FileID == "" {
 			continue
@@ -26,10 +28,12 @@ func openFiles(ctx context.Context, d Dependencies, task *blueprint.Task, parts 
 		if d.Files == nil {
 			return nil, badConfigf(place, "names no file: none can come with what started the run")
 		}
-		file, content, err := d.Files(ctx, task.ExecutionID, part.FileID)
+		file, content, err := d.Files(ctx, task.Authority, task.ExecutionID, part.FileID)
 		switch {
 		case blueprint.CodeOf(err) == blueprint.CodeNotFound:
 			return nil, badConfigf(place, "names no file that came with what started this run")
+		case errors.As(err, &missing):
+			return nil, missing
 		case err != nil:
 			return nil, &blueprint.Failure{Code: codeFile, Message: place + ": the file cannot be read now", NotSent: true}
 		}

@@ -80,7 +80,7 @@ type Dependencies struct {
 	Scripts *sandbox.Pool
 	// Files opens a file that came with what started a run: CodeNotFound when
 	// there is none of that id. Nil means that there are none.
-	Files func(ctx context.Context, executionID, fileID string) (file blueprint.File, content []byte, err error)
+	Files func(ctx context.Context, authority blueprint.Authority, executionID, fileID string) (file blueprint.File, content []byte, err error)
 	// Clock tells the time to reckon with; nil means the machine's.
 	Clock clock.Clock
 	// UserAgent names this program to other servers; "" means "blueprintd".

@@ -1,0 +1,60 @@
+package engine
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// authority returns under whose rights the run uses resources. It is final once the
+// run is set up, and must not be changed.
+func (r *run) authority() blueprint.Authority {
+	if r.begin.Map == nil && len(r.begin.Lineage) == 0 {
+		return blueprint.Authority{PrincipalID: r.begin.UserID, Versions: r.program.versions}
+	}
+	own := r.program.definition.Ref
+	if r.begin.Map != nil { // not the stored one
+		own = blueprint.VersionRef{BlueprintID: own.BlueprintID, Author: r.begin.MapAuthor}
+	}
+	lineage := r.begin.Lineage
+	return blueprint.Authority{PrincipalID: r.begin.UserID, Versions: append(lineage[:len(lineage):len(lineage)], own)}
+}
+
+// authorize asks whether a run may use a resource now.
+func (e *Engine) authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) error {
+	if e.Authority == nil {
+		return nil
+	}
+	return e.Authority.Authorize(ctx, authority, resource)
+}
+
+// mayUse checks that the run may use those of the named variables that are secret.
+// What its caller passed is the caller's own.
+func (a *attempt) mayUse(ctx context.Context, names []string) error {
+	r := a.run
+	for _, name := range names {
+		if _, own := r.begin.Given[name]; own || !r.program.secret(name) {
+			continue
+		}
+		if !r.begin.CanManage {
+			return deniedFailure(name)
+		}
+		err := r.engine.authorize(ctx, r.authority(), blueprint.Resource{Kind: blueprint.ResourceSecret, ID: r.program.definition.BlueprintID, Name: name})
+		if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+			return deniedFailure(name)
+		}
+		return err // who may use one may use them all
+	}
+	return nil
+}
+
+// collect returns what code may see of the run: all but the secret variables that
+// it may not use.
+func (a *attempt) collect(ctx context.Context) blueprint.NodeScope {
+	err := a.mayUse(ctx, a.run.program.secrets)
+	out := a.scope.collect(err != nil)
+	if err != nil {
+		out.Missing = failureOf(err).Grant
+	}
+	return out
+}

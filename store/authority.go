@@ -1,0 +1,117 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"blueprintd/blueprint"
+)
+
+// Authorize is the one place that decides whether a run may use a resource. It
+// returns CodeNotFound when the run's principal may not, and a
+// *blueprint.MissingGrant when the author of one of its versions may not and the
+// principal has not granted that version. It reads what holds now: a right that
+// was taken away by any process counts at once.
+func (s *Store) Authorize(ctx context.Context, authority blueprint.Authority, resource blueprint.Resource) (err error) {
+	defer wrap(&err, "authorize the use of %s %s", resource.Kind, resource.ID)
+	return s.read(ctx, func(q *session) error { return authorize(q, authority, resource) })
+}
+
+// authorize is Authorize within a transaction.
+func authorize(q *session, authority blueprint.Authority, resource blueprint.Resource) error {
+	may, name, err := mayUseResource(q, authority.PrincipalID, authority.PrincipalID, resource)
+	if err != nil {
+		return err
+	}
+	if !may {
+		return notFound(string(resource.Kind), resource.ID)
+	}
+	for _, version := range authority.Others() {
+		may, _, err := mayUseResource(q, version.Author, authority.PrincipalID, resource)
+		if err == nil && !may {
+			may, err = granted(q, authority.PrincipalID, version)
+		}
+		if err != nil {
+			return err
+		}
+		if !may {
+			resource.Name = name
+			return missingGrant(q, authority.PrincipalID, version, resource)
+		}
+	}
+	return nil
+}
+
+// rightQueries tell for each kind of resource ?2 whether user ?1 may use it, and
+// its name.
+var rightQueries = map[blueprint.ResourceKind]string{
+	blueprint.ResourceConnection: "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
+	blueprint.ResourceSignIn:     "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
+	blueprint.ResourceSecret:     "SELECT " + mayManage + ", '' FROM blueprints b WHERE b.id = ?2",
+	blueprint.ResourceBlueprint:  "SELECT " + mayStart + ", b.title FROM blueprints b WHERE b.id = ?2 AND b.deleted_at IS NULL",
+	blueprint.ResourceFile: "SELECT " + mayManage + `, p.name FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id
+		JOIN blueprints b ON b.id = t.blueprint_id WHERE p.id = ?2`,
+}
+
+// mayUseResource reports whether a user may use a resource in a run of the
+// principal, and names it. What does not exist nobody may use.
+func mayUseResource(q *session, userID, principalID string, resource blueprint.Resource) (may bool, name string, err error) {
+	err = q.row(rightQueries[resource.Kind], []any{userID, resource.ID}, &may, &name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, "", nil
+	}
+	if resource.Kind == blueprint.ResourceSignIn {
+		may = may && userID == principalID // a token is its owner's alone
+	}
+	if name == "" {
+		name = resource.Name
+	}
+	return may, name, err
+}
+
+// NameFor returns the name of a resource for a user who may use it themselves,
+// else "".
+func (s *Store) NameFor(ctx context.Context, principal blueprint.Principal, resource blueprint.Resource) (name string, err error) {
+	defer wrap(&err, "name of a resource for user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		may, found, err := mayUseResource(q, principal.UserID, principal.UserID, resource)
+		if may {
+			name = found
+		}
+		return err
+	})
+	return name, err
+}
+
+// granted reports whether a user has granted a version.
+func granted(q *session, userID string, version blueprint.VersionRef) (granted bool, err error) {
+	if version.Version == "" {
+		return false, nil
+	}
+	const query = "SELECT EXISTS (SELECT 1 FROM grants WHERE user_id = ? AND blueprint_id = ? AND version = ?)"
+	err = q.row(query, []any{userID, version.BlueprintID, version.Version}, &granted)
+	return granted, err
+}
+
+// missingGrant describes what is missing to the principal of a run.
+func missingGrant(q *session, principalID string, version blueprint.VersionRef, resource blueprint.Resource) error {
+	g := &blueprint.MissingGrant{BlueprintID: version.BlueprintID, Version: version.Version, Resource: resource}
+	var err error
+	if g.Author, err = authorFor(q, principalID, version.BlueprintID, version.Author); err != nil {
+		return err
+	}
+	return g
+}
+
+// authorFor names an author to a reader: by e-mail address only to one who may
+// manage the blueprint.
+func authorFor(q *session, readerID, blueprintID, authorID string) (blueprint.Author, error) {
+	author := blueprint.Author{ID: authorID}
+	const query = "SELECT u.name, CASE WHEN " + mayManage + " THEN u.email ELSE '' END FROM users u, blueprints b WHERE b.id = ?2 AND u.id = ?3"
+	err := q.row(query, []any{readerID, blueprintID, authorID}, &author.Name, &author.Email)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return author, err
+}
