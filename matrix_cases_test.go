@@ -160,6 +160,13 @@ var matrix = []row{
 	}},
 	{name: "blueprint.get", grid: seen, input: byID},
 	{name: "blueprint.versions", grid: managedSeen, input: byID},
+	{name: "blueprint.getAuthority", grid: executed.with("theirs", ".ff ff fff f"), input: byID},
+	{name: "blueprint.listGrants", grid: anybody, input: nothing},
+	{name: "blueprint.grant", grid: executed, input: byID},
+	{name: "blueprint.grant", how: "unknown version", grid: executed.with("ours", "fff nn nnn n").with("public", "nnn nn nnn n").with("theirs", "nff ff fff f"), input: func(x *target, _ string) object {
+		return object{"id": x.blueprint, "version": "9.9.9"}
+	}},
+	{name: "blueprint.revokeGrant", grid: executed, input: byID},
 	{name: "blueprint.create", how: "in an organization", grid: membership, input: func(x *target, _ string) object {
 		return object{"title": "made", "organization_id": x.organization}
 	}},

@@ -246,11 +246,28 @@ func (l *leaving) keepsTheirOwn(t *testing.T) {
 	if record := l.ben.status(t, l.going); record["status"] != "completed" {
 		t.Errorf("his run: %s", encoded(t, record))
 	}
-	l.ben.ok(t, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
+	l.ben.refused(t, blueprint.CodeForbidden, "execution.resume", object{"executionId": l.theirs, "input": "answer"})
+	l.ben.refused(t, blueprint.CodeForbidden, "execution.cancel", object{"executionId": l.theirs})
 	l.ben.refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": l.theirs, "fromNodeId": "ask"})
 	if l.member {
-		l.ben.ok(t, "blueprint.execute", object{"id": l.own})
-		l.ben.ok(t, "blueprint.get", object{"id": l.own})
+		if seen := l.ben.ok(t, "blueprint.get", object{"id": l.own}); at(seen, "can_manage") != false || at(seen, "is_owner") != true {
+			t.Errorf("his blueprint: %s", encoded(t, seen))
+		}
+		if list := encoded(t, l.ben.ok(t, "blueprint.list", object{})); !strings.Contains(list, l.own) {
+			t.Errorf("his blueprint is not in his list: %s", list)
+		}
+		l.ben.ok(t, "execution.getExecutionLogs", object{"blueprintId": l.own})
+		for _, call := range []struct {
+			name  string
+			input object
+		}{
+			{"blueprint.execute", object{"id": l.own}}, {"blueprint.update", object{"id": l.own, "title": "x"}}, {"blueprint.delete", object{"id": l.own}},
+			{"blueprint.versions", object{"id": l.own}}, {"blueprint.grant", object{"id": l.own}}, {"blueprint.favorite", object{"id": l.own}},
+			{"blueprintTriggers.list", object{"blueprintId": l.own}}, {"blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"}},
+			{"collaborator.list", object{"blueprintId": l.own}},
+		} {
+			l.ben.refused(t, blueprint.CodeForbidden, call.name, call.input)
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func authorize(q *session, authority blueprint.Authority, resource blueprint.Res
 		return err
 	}
 	if !may {
-		return notFound(string(resource.Kind), resource.ID)
+		return notFound(phrase(resource.Kind), resource.ID)
 	}
 	for _, version := range authority.Others() {
 		may, _, err := mayUseResource(q, version.Author, authority.PrincipalID, resource)

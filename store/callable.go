@@ -17,8 +17,8 @@ type Callable struct {
 	CanManage   bool // the user the blueprint: a call fires the trigger
 }
 
-// creatorsLevel is accessLevel for the creator of trigger t.
-var creatorsLevel = strings.ReplaceAll(accessLevel, "?1", "t.created_by")
+// creatorManages is mayManage for the creator of trigger t.
+var creatorManages = strings.ReplaceAll(mayManage, "?1", "t.created_by")
 
 // Callables returns at most limit tools of the principal, oldest trigger first:
 // the active api triggers of published blueprints that are their own or that they
@@ -26,10 +26,10 @@ var creatorsLevel = strings.ReplaceAll(accessLevel, "?1", "t.created_by")
 // manage it.
 func (s *Store) Callables(ctx context.Context, principal blueprint.Principal, limit int) (list []Callable, err error) {
 	defer wrap(&err, "callable triggers for user %s", principal.UserID)
-	query := "SELECT " + triggerColumns + ", m.name, b.title, b.description, " + accessLevel + ` >= 2
+	query := "SELECT " + triggerColumns + ", m.name, b.title, b.description, " + mayManage + `
 		FROM mcp_tools m JOIN triggers t ON t.id = m.trigger_id JOIN blueprints b ON b.id = t.blueprint_id
 		WHERE m.user_id = ?1 AND m.enabled = 1 AND t.is_active = 1 AND t.deleted_at IS NULL AND b.deleted_at IS NULL AND b.status = 'published'
-		AND ` + accessLevel + " >= 1 AND " + creatorsLevel + " >= 2 ORDER BY t.seq LIMIT ?2"
+		AND ` + mayStart + " AND " + creatorManages + " ORDER BY t.seq LIMIT ?2"
 	err = s.read(ctx, func(q *session) error {
 		return q.each(query, []any{principal.UserID, limit}, func(scan func(...any) error) error {
 			var c Callable

@@ -20,8 +20,8 @@ func (s *Store) Tools(ctx context.Context, principal blueprint.Principal) (list 
 	query := "SELECT " + triggerColumns + ", b.title, coalesce(m.name, ''), coalesce(m.enabled, 0) FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id" + `
 		LEFT JOIN mcp_tools m ON m.user_id = ?1 AND m.trigger_id = t.id
 		WHERE t.type = 'api' AND t.deleted_at IS NULL AND b.deleted_at IS NULL AND (
-			t.id IN (SELECT trigger_id FROM mcp_tools WHERE user_id = ?1) AND ` + accessLevel + ` >= 1
-			OR ` + summarized[blueprint.ScopeAll] + " AND " + accessLevel + " >= 2) ORDER BY t.seq LIMIT ?2"
+			t.id IN (SELECT trigger_id FROM mcp_tools WHERE user_id = ?1) AND ` + mayStart + `
+			OR ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + ") ORDER BY t.seq LIMIT ?2"
 	list = []blueprint.Tool{}
 	err = s.read(ctx, func(q *session) error {
 		return q.each(query, []any{principal.UserID, mostTools}, func(scan func(...any) error) error {

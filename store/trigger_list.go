@@ -43,7 +43,7 @@ func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.Listed
 // of, known or not.
 func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Principal, filter blueprint.TriggerFilter) (list []blueprint.ListedTrigger, total int, err error) {
 	defer wrap(&err, "triggers for user %s", principal.UserID)
-	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + accessLevel + ` >= 2
+	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + `
 		AND (?2 = '' OR b.organization_id = ?2) AND (?3 = '' OR t.type = ?3) AND (?4 IS NULL OR t.is_active = ?4)`
 	found := within + ` AND (?5 = '' OR instr(b.title_fold, ?5) > 0 OR instr(upper(coalesce(t.address, '')), ?5) > 0 OR t.seq IN (SELECT value FROM json_each(?6)))`
 	query := listedTrigger + " FROM (SELECT t.seq" + found + " ORDER BY t.created_at DESC, t.seq DESC LIMIT ?7 OFFSET ?8) p CROSS JOIN triggers t ON t.seq = p.seq" +
