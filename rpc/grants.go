@@ -18,10 +18,10 @@ type grantStore interface {
 
 func (s *Service) grants() []Procedure {
 	return []Procedure{
-		query("blueprint.getAuthority", s.blueprintAuthority),
-		query("blueprint.listGrants", s.blueprintListGrants),
-		mutation("blueprint.grant", s.blueprintGrant),
-		mutation("blueprint.revokeGrant", s.blueprintRevokeGrant),
+		query("blueprint.getAuthority", scopeRead, s.blueprintAuthority),
+		query("blueprint.listGrants", scopeRead, s.blueprintListGrants),
+		mutation("blueprint.grant", scopeWrite, s.blueprintGrant),
+		mutation("blueprint.revokeGrant", scopeWrite, s.blueprintRevokeGrant),
 	}
 }
 

@@ -165,7 +165,7 @@ func TestSendSlackConfig(t *testing.T) {
 	for config, want := range map[string]string{
 		hi: "",
 		`{"channel": "{{x}}", "text": "{{x}}", "blocks": "{{x}}", "threadTs": "{{x}}"}`:      "",
-		`{"channel": "C", "text": "", "blocks": ["{{x}}", {"type": "section", "text": {}}]}`: "",
+		`{"channel": "C", "text": "", "blocks": ["{{x}}", {"type": "section", "text": {}}]}`: "text: is empty",
 		`{"text": ""}`:                                    "channel: required",
 		`{"channel": " ", "text": ""}`:                    "channel: must be",
 		`{"channel": "a\nb", "text": ""}`:                 "channel: must be",
