@@ -192,7 +192,6 @@ func unkept(name string, headers map[string]string) bool {
 // Answer makes an HTTP answer. Without a content type, one of an object or an
 // array is JSON.
 func Answer(request *http.Request, status int, headers map[string]string, body any) *http.Response {
-	data := blueprint.BodyBytes(body)
 	header := http.Header{}
 	for name, value := range headers {
 		if !unkept(name, headers) {
@@ -202,6 +201,7 @@ func Answer(request *http.Request, status int, headers map[string]string, body a
 	if _, text := body.(string); body != nil && !text && header.Get("Content-Type") == "" {
 		header.Set("Content-Type", "application/json")
 	}
+	data := outbound.BodyBytes(header.Get("Content-Type"), body)
 	return &http.Response{
 		StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: header, Body: io.NopCloser(bytes.NewReader(data)), ContentLength: int64(len(data)), Request: request,

@@ -31,7 +31,7 @@ func (r *reply) data() (http.Header, []byte) {
 			header.Set("Content-Type", "text/plain; charset=utf-8")
 		}
 	}
-	return header, blueprint.BodyBytes(r.body)
+	return header, outbound.BodyBytes(header.Get("Content-Type"), r.body)
 }
 
 // response makes the answer to a request. One that is cut has half of its body,

@@ -8,9 +8,11 @@ import (
 	"mime"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/emersion/go-message"
 	_ "github.com/emersion/go-message/charset" // message reads all of them then
+	"golang.org/x/net/html/charset"
 
 	"blueprintd/blueprint"
 )
@@ -113,10 +115,28 @@ func (l *leaf) source() io.Reader {
 // asText is the header of a text.
 func (l *leaf) asText() message.Header {
 	header := l.encoding()
-	if set := l.parameters["charset"]; set != "" {
+	set := l.parameters["charset"]
+	if set == "" && l.kind == "text/html" {
+		set = l.declared()
+	}
+	if set != "" {
 		header.SetContentType("text/plain", map[string]string{"charset": set})
 	}
 	return header
+}
+
+// declared returns the charset that a part in HTML names in itself, "" when it is
+// UTF-8 or names none.
+func (l *leaf) declared() string {
+	html, _ := io.ReadAll(io.LimitReader(l.reader(l.encoding()), maxText+1))
+	if utf8.Valid(html) && bytes.ContainsFunc(html, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return "" // and so it is not what it says
+	}
+	_, name, _ := charset.DetermineEncoding(html, "text/html")
+	if name == "utf-8" {
+		return ""
+	}
+	return name
 }
 
 // bytes gives the part as it was before it was encoded for its way.

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"blueprintd/blueprint"
 	"blueprintd/secret"
@@ -119,20 +118,13 @@ func (b *beginning) value(header http.Header) (value any, cut bool) {
 	if !plain {
 		return "", true
 	}
-	if data = data[:min(len(data), MaxEvidence)]; cut {
-		for i := 1; i < min(utf8.UTFMax, len(data)+1); i++ { // a character may be cut in two
-			if tail := data[len(data)-i:]; utf8.RuneStart(tail[0]) {
-				if !utf8.FullRune(tail) {
-					data = data[:len(data)-i]
-				}
-				break
-			}
-		}
+	kind := header.Get("Content-Type")
+	data, _ = Text(kind, data[:min(len(data), MaxEvidence)])
+	text := strings.ToValidUTF8(string(data), "\uFFFD")
+	if cut {
+		return strings.TrimRight(text, "\uFFFD"), cut // a character may be cut in two
 	}
-	if !utf8.Valid(data) {
-		return strings.ToValidUTF8(string(data), "\uFFFD"), cut
-	}
-	if value = blueprint.BodyValue(header.Get("Content-Type"), data); value == nil {
+	if value = blueprint.BodyValue(kind, []byte(text)); value == nil {
 		value = ""
 	}
 	return value, cut

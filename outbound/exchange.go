@@ -19,13 +19,13 @@ func requestOf(r *secret.Redactor, request *http.Request, body []byte) blueprint
 	address := *request.URL
 	address.User = nil
 	return blueprint.ExchangeRequest{
-		Method: request.Method, URL: r.Text(address.String()), Headers: headersOf(r, request.Header), Body: blueprint.BodyValue(request.Header.Get("Content-Type"), body),
+		Method: request.Method, URL: r.Text(address.String()), Headers: headersOf(r, request.Header), Body: BodyValue(request.Header.Get("Content-Type"), body),
 	}
 }
 
 // ResponseOf gives an answer as an exchange keeps it, redacted in the same way.
 func ResponseOf(status int, header http.Header, body []byte) blueprint.ExchangeResponse {
-	return blueprint.ExchangeResponse{Status: status, Headers: headersOf(new(secret.Redactor), header), Body: blueprint.BodyValue(header.Get("Content-Type"), body)}
+	return blueprint.ExchangeResponse{Status: status, Headers: headersOf(new(secret.Redactor), header), Body: BodyValue(header.Get("Content-Type"), body)}
 }
 
 func headersOf(r *secret.Redactor, header http.Header) map[string]string {

@@ -168,7 +168,7 @@ func taped(request *http.Request, next func(*http.Request) (*http.Response, erro
 	body, plain := readable(request.Header, sent.body)
 	kept, cut := tape.keep(body)
 	early := int64(len(sent.body)) < min(request.ContentLength, MaxTaped) // the answer came before all was sent
-	x.Request.Body, x.Request.Cut = x.hidden.Value(blueprint.BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
+	x.Request.Body, x.Request.Cut = x.hidden.Value(BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
 	if err != nil {
 		x.Error = secret.RedactText(err.Error())
 	}

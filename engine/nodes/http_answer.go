@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"blueprintd/blueprint"
+	"blueprintd/outbound"
 )
 
 // statusRange is a run of statuses that are expected.
@@ -85,18 +85,12 @@ func responseOutput(response *http.Response, data []byte) map[string]any {
 // plainText keeps header bytes that are no UTF-8 from becoming invalid JSON.
 func plainText(value string) string { return strings.ToValidUTF8(value, "\uFFFD") }
 
-// responseBody reads a body by its content type. What claims to be JSON and is
-// not stays text. The second result tells whether the body came out as base64.
+// responseBody reads a body by its content type and charset. What claims to be
+// JSON and is not stays text. The second result tells whether the body came out as base64.
 func responseBody(contentType string, data []byte) (any, bool) {
-	name, parameters, _ := mime.ParseMediaType(contentType)
-	if charset := strings.ToLower(parameters["charset"]); charset == "iso-8859-1" || charset == "latin1" {
-		characters := make([]rune, len(data))
-		for i, c := range data {
-			characters[i] = rune(c)
-		}
-		data = []byte(string(characters))
-	}
-	if !utf8.Valid(data) {
+	name, _, _ := mime.ParseMediaType(contentType)
+	data, isText := outbound.Text(contentType, data)
+	if !isText {
 		return base64.StdEncoding.EncodeToString(data), true
 	}
 	if blueprint.IsJSONMedia(name) {
