@@ -39,7 +39,7 @@ func (r *fileReader) read() {
 	r.text(object, "$schema", false, 4096) // for editors
 	r.b.title = r.text(object, "title", true, 500)
 	r.b.description = r.text(object, "description", false, 10_000)
-	if value, given := object["tags"]; given {
+	if value := object["tags"]; value != nil {
 		list, ok := value.([]any)
 		if !ok {
 			r.wrong(blueprint.SeverityError, "must be an array", "tags")
@@ -75,7 +75,7 @@ func (r *fileReader) text(object map[string]any, name string, required bool, mos
 	switch {
 	case required && (!given || ok && text == ""):
 		r.wrong(blueprint.SeverityError, "required", name)
-	case given && !ok:
+	case given && !ok && (value != nil || required):
 		r.wrong(blueprint.SeverityError, "must be a string", name)
 	case utf8.RuneCountInString(text) > most:
 		r.wrong(blueprint.SeverityError, fmt.Sprintf("must have at most %d characters", most), name)
@@ -108,7 +108,7 @@ func (r *fileReader) readTriggers(value any) {
 				continue
 			}
 		}
-		if active, given := object["isActive"]; given {
+		if active := object["isActive"]; active != nil {
 			if t.active, ok = active.(bool); !ok {
 				r.wrong(blueprint.SeverityError, "must be true or false", "triggers", i, "isActive")
 			}

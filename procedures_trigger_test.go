@@ -153,11 +153,8 @@ func TestFire(t *testing.T) {
 			config = object{}
 		}
 		trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": kind, "config": config})
-		given := `{"n": 1.50, "list": [null]}`
-		if kind == "manual" {
-			given = "{}" // takes none
-		}
-		answer := ben.ok(t, fire, object{"triggerId": trigger, "inputData": decoded(t, `{"n": 1.50, "list": [null]}`)})
+		const given = `{"n": 1.50, "list": [null]}`
+		answer := ben.ok(t, fire, object{"triggerId": trigger, "inputData": decoded(t, given)})
 		expect(t, kind, answer, `{"success": true, "executionId": "<execution>", "firingId": "<ulid>"}`)
 		s.advance(t, "0s")
 		run, firing := at(answer, "executionId").(string), at(answer, "firingId").(string)

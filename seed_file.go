@@ -127,7 +127,7 @@ func (r *seedReader) text(object map[string]any, path []any, name string, requir
 	switch {
 	case required && (!given || ok && text == ""):
 		r.wrong("required", path...)
-	case given && !ok:
+	case given && !ok && (value != nil || required):
 		r.wrong("must be a string", path...)
 	case utf8.RuneCountInString(text) > most:
 		r.wrong(fmt.Sprintf("must have at most %d characters", most), path...)

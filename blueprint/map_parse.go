@@ -62,15 +62,15 @@ func (p *mapParser) issue(message string, path ...any) {
 	p.issues = append(p.issues, Issue{Path: path, Message: message})
 }
 
-// text reads a member that must be a string, when it is given. ok is false
-// when there is none.
+// text reads a member that must be a string, when it is given; null counts as
+// absent. ok is false when there is none.
 func (p *mapParser) text(object map[string]any, required bool, path ...any) (text string, ok bool) {
 	value, given := object[path[len(path)-1].(string)]
 	text, ok = value.(string)
 	switch {
 	case !given && required:
 		p.issue("required", path...)
-	case given && !ok:
+	case given && !ok && (value != nil || required):
 		p.issue("must be a string", path...)
 	}
 	return text, ok
@@ -117,9 +117,7 @@ func (p *mapParser) edge(i int, value any) {
 	edge.ID, _ = p.text(object, false, "edges", i, "id")
 	edge.Source = p.end(object, i, "source")
 	edge.Target = p.end(object, i, "target")
-	if object["sourceHandle"] != nil { // drawing tools write null for "none"
-		edge.Handle, _ = p.text(object, false, "edges", i, "sourceHandle")
-	}
+	edge.Handle, _ = p.text(object, false, "edges", i, "sourceHandle")
 	if edge.Handle == MainHandle {
 		edge.Handle = ""
 	}

@@ -222,7 +222,11 @@ func (v *validator) node(i int, node *Node, found *checkedConfig) {
 		}
 		slices.Sort(known)
 		v.found.strange = true
-		add(Issue{Message: fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")) + DidYouMean(node.Type, known)}, "type")
+		severity := SeverityError
+		if node.Disabled { // it never runs
+			severity = SeverityWarning
+		}
+		add(Issue{Severity: severity, Message: fmt.Sprintf("unknown node type %q; known types: %s", node.Type, strings.Join(known, ", ")) + DidYouMean(node.Type, known)}, "type")
 		return
 	}
 	if kind.Check != nil {

@@ -75,7 +75,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 			seen[name] = true
 			variable.Name = name
 		}
-		if value, given := object["type"]; given {
+		if value := object["type"]; value != nil {
 			text, _ := value.(string)
 			switch variable.Type = VariableType(text); variable.Type {
 			case VariableString, VariableNumber, VariableBoolean, VariableJSON:
@@ -84,7 +84,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 			}
 		}
 		flag := func(name string) (set bool) {
-			if value, given := object[name]; given {
+			if value := object[name]; value != nil {
 				if set, ok = value.(bool); !ok {
 					wrong("must be true or false", name)
 				}
@@ -92,7 +92,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 			return set
 		}
 		variable.Required, variable.Secret = flag("required"), flag("secret")
-		if value, given := object["description"]; given {
+		if value := object["description"]; value != nil {
 			if variable.Description, ok = value.(string); !ok {
 				wrong("must be a string", "description")
 			}
@@ -126,7 +126,8 @@ func (t VariableType) check(value any) string {
 }
 
 // BindVariables gives a run its variables: the declared defaults, overridden by
-// what the caller passed. Names that are not declared are passed through. A
+// what the caller passed. Null counts as not passed, but for a variable of type
+// json, whose value it can be. Names that are not declared are passed through. A
 // missing required variable, a value of the wrong type or a reserved name is
 // an issue whose path starts at the variable's name. A declared variable
 // without default or value is null.
@@ -136,7 +137,7 @@ func BindVariables(declared []Variable, given map[string]any) (map[string]any, [
 	for _, variable := range declared {
 		value, ok := given[variable.Name]
 		switch {
-		case ok:
+		case ok && (value != nil || variable.Type == VariableJSON):
 			if message := variable.Type.check(value); message != "" {
 				issues = append(issues, Issue{Path: []any{variable.Name}, Message: message})
 			}

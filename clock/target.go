@@ -18,9 +18,15 @@ var last = time.Date(9999, 12, 31, 23, 59, 59, int(999*time.Millisecond), time.U
 // caller, and name the key.
 func Target(value any, now time.Time) (time.Time, error) {
 	object, ok := value.(map[string]any)
-	by, hasBy := object["by"]
-	to, hasTo := object["to"]
-	if !ok || hasBy == hasTo || len(object) > 1 {
+	by, to := object["by"], object["to"] // null counts as absent
+	hasTo := to != nil
+	known := 0
+	for _, name := range []string{"by", "to"} {
+		if _, given := object[name]; given {
+			known++
+		}
+	}
+	if !ok || (by != nil) == hasTo || len(object) > known {
 		return time.Time{}, errors.New(`write {"by": "36h"} or {"to": "2030-01-01T00:00:00Z"}`)
 	}
 	key, target := "to", time.Time{}

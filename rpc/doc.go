@@ -34,7 +34,8 @@
 //		Note   Optional[string] `json:"note" check:"nullable"`
 //	}
 //
-// Rules of check: required; nullable (null counts as given and empty);
+// Rules of check: required; nullable (null counts as given and empty; for other
+// optional fields it counts as absent);
 // min=N and max=N (the value of a number, the characters of a string, the
 // elements of a list or object); enum=a|b; uuid (in any letter case, handed on
 // in lower case); trim (white space off both ends, before the other rules);

@@ -11,17 +11,21 @@ type field struct {
 	name     string
 	index    []int
 	rules    rules
-	fallback any // the JSON value of an absent field; nil for none
+	isAny    bool // it takes any value
+	fallback any  // the JSON value of an absent field; nil for none
 	value    valueDecoder
 }
 
 // decode takes the field's value out of its object. A field marked undefined
-// has left the object already.
+// has left the object already. Null for an optional field counts as absent,
+// unless the field is nullable.
 func (f *field) decode(d *decoding, above *step, object map[string]any, target reflect.Value) {
 	value, present := object[f.name]
 	at := &step{above, f.name}
 	switch {
-	case present:
+	case present && value == nil && f.rules.required && f.isAny:
+		d.fault(at, "required")
+	case present && (value != nil || f.rules.required || f.rules.nullable):
 		f.value(d, at, value, target.FieldByIndex(f.index))
 	case f.rules.required:
 		d.fault(at, "required")
@@ -61,7 +65,7 @@ func (c *compiler) fields(t reflect.Type, index []int, where string) []field {
 // field compiles one field: its rules, its decoder, its default.
 func (c *compiler) field(declared reflect.StructField, name string, index []int) field {
 	r := c.fieldRules(declared, name)
-	compiled := field{name: name, index: index, rules: r, value: c.compile(declared.Type, r, name)}
+	compiled := field{name: name, index: index, rules: r, isAny: declared.Type.Kind() == reflect.Interface, value: c.compile(declared.Type, r, name)}
 	if r.fallback == nil {
 		return compiled
 	}

@@ -115,11 +115,10 @@ func (r rules) checkText(text string) (trimmed, fault string) {
 	case r.uuid && !blueprint.IsUUID(text):
 		return text, "must be a UUID"
 	case r.uuid:
-		return strings.ToLower(text), "" // as ids are stored
-	case r.enum != nil && !r.lists(text):
+		text = strings.ToLower(text) // the form in which they are stored
+	}
+	if r.enum != nil && !r.lists(text) {
 		return text, "must be one of " + strings.Join(r.enum, ", ")
-	case r.uuid:
-		return strings.ToLower(text), "" // the form in which they are stored
 	}
 	return text, ""
 }

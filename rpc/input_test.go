@@ -85,11 +85,8 @@ func TestInputFaults(t *testing.T) {
 		{`{"title":"a\nb"}`, "title: must be one line, without control characters and others that are not seen"},
 		{`{"title":"a\u202eb"}`, "title: must be one line, without control characters and others that are not seen"},
 		{`{"title":"abc","kind":"middle"}`, "kind: must be one of low, high"},
-		{`{"title":"abc","kind":null}`, "kind: must be a string"},
 		{`{"title":"abc","id":"no"}`, "id: must be a UUID"},
-		{`{"title":"abc","id":null}`, "id: must be a string"},
 		{`{"title":"abc","on":"true"}`, "on: must be true or false"},
-		{`{"title":"abc","on":null}`, "on: must be true or false"},
 		{`{"title":"abc","rating":"4"}`, "rating: must be a number"},
 		{`{"title":"abc","rating":-0.5}`, "rating: must be at least 0"},
 		{`{"title":"abc","rating":5.5}`, "rating: must be at most 5"},
@@ -113,7 +110,6 @@ func TestInputFaults(t *testing.T) {
 		{`{"title":"abc","nodes":[{"name":"a","config":{}},{}]}`, "nodes[1].name: required; nodes[1].config: required"},
 		{`{"title":"abc","note":5}`, "note: must be a string"},
 		{`{"title":"abc","note":"abcd"}`, "note: must have at most 3 characters"},
-		{`{"title":"abc","sure":null}`, "sure: must be true or false"},
 		{`{"title":"abc","parent":"x"}`, "parent: must be a UUID"},
 		{`{"title":"abc","lists":[[1],["x"]]}`, "lists[1][0]: must be a number"},
 		{`{"title":"abc","levels":{"":[1]}}`, `levels[""][0]: must be a string`},
@@ -130,6 +126,42 @@ func TestInputFaults(t *testing.T) {
 		if len(issues) != strings.Count(test.want, "; ")+1 {
 			t.Errorf("%s: %d issues", test.json, len(issues))
 		}
+	}
+}
+
+// A UUID may be one of a list, in any letter case.
+func TestInputRulesTogether(t *testing.T) {
+	type input struct {
+		ID string `json:"id" check:"uuid,enum=6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`
+	}
+	if got, _, message := decodeInto[input](t, `{"json":{"id":"6B1F0C5E-8a6d-4c1e-9f33-2d5b7a90c412"}}`); message != "" || got.ID != "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412" {
+		t.Errorf("%q %s", got.ID, message)
+	}
+	if _, _, message := decodeInto[input](t, `{"json":{"id":"00000000-8a6d-4c1e-9f33-2d5b7a90c412"}}`); message != "id: must be one of 6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412" {
+		t.Error(message)
+	}
+	if _, _, message := decodeInto[input](t, `{"json":{"id":"x"}}`); message != "id: must be a UUID" {
+		t.Error(message)
+	}
+}
+
+// Null for an optional field counts as absent; a required one must be given.
+func TestInputNulls(t *testing.T) {
+	type input struct {
+		testEverything
+		Must any `json:"must" check:"required"`
+	}
+	absent, _, message := decodeInto[input](t, `{"json":{"title":"abc","must":false}}`)
+	if message != "" {
+		t.Fatal(message)
+	}
+	given, _, message := decodeInto[input](t, `{"json":{"title":"abc","must":false,"kind":null,"id":null,"on":null,"rating":null,"small":null,"exact":null,"tags":null,"any":null,"tree":null,
+		"list":null,"counts":null,"node":null,"nodes":null,"maybe":null,"sure":null,"parent":null,"extra":null,"lists":null,"levels":null,"limit":null,"offset":null}}`)
+	if message != "" || !reflect.DeepEqual(given, absent) {
+		t.Errorf("%s\ngot  %+v\nwant %+v", message, given, absent)
+	}
+	if _, _, message := decodeInto[input](t, `{"json":{"title":null,"must":null}}`); message != "title: must be a string; must: required" {
+		t.Error(message)
 	}
 }
 
@@ -173,7 +205,7 @@ func TestInputValues(t *testing.T) {
 	want := testEverything{
 		Title: "abc", Kind: "high", ID: &id, Rating: 4, Small: -128, Exact: "1.0", Tags: []string{"a"},
 		Tree: map[string]any{"x": []any{json.Number("1e2"), nil}}, List: []any{}, Counts: map[string]int{"a": 1},
-		Node: &testNode{Config: map[string]any{}}, Nodes: []testNode{}, Note: Optional[string]{Set: true}, Maybe: Optional[any]{Set: true},
+		Node: &testNode{Config: map[string]any{}}, Nodes: []testNode{}, Note: Optional[string]{Set: true}, Maybe: Optional[any]{},
 		Sure: Optional[bool]{Set: true}, Lists: [][]int{{}, {1}}, Levels: map[testLevel][]string{"low": {"a"}}, testPaging: testPaging{Limit: 100, Offset: 3},
 	}
 	if message != "" || !reflect.DeepEqual(given, want) {

@@ -56,10 +56,7 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 		t.recordRefused(ctx, a.firing, refused.Message)
 		return refused
 	}
-	switch a.binding.Trigger.Type {
-	case blueprint.TriggerManual:
-		a.input = map[string]any{}
-	case blueprint.TriggerAPI:
+	if a.binding.Trigger.Type == blueprint.TriggerAPI {
 		if refused := t.schemas.check(a.binding, a.input); refused != nil {
 			t.recordRefused(ctx, a.firing, refused.Message)
 			return refused

@@ -152,10 +152,7 @@ func (t *Service) judgeAgain(a *activation, first *blueprint.Firing) *refusal {
 	if refused := t.judge(a, first.Source, first.ReceivedAt.Time()); refused != nil {
 		return refused
 	}
-	switch a.binding.Trigger.Type {
-	case blueprint.TriggerManual:
-		a.input = map[string]any{}
-	case blueprint.TriggerAPI:
+	if a.binding.Trigger.Type == blueprint.TriggerAPI {
 		if refused := t.schemas.check(a.binding, a.input); refused != nil {
 			return &refusal{answer: refused}
 		}

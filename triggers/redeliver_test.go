@@ -39,7 +39,7 @@ func TestRedeliver(t *testing.T) {
 		{name: "a webhook", kind: "webhook", source: "webhook", input: body, rowIs: "started"},
 		{name: "a call", kind: "api", source: "api", input: body, rowIs: "started"},
 		{name: "by hand", kind: "webhook", source: "manual", input: body, rowIs: "started"},
-		{name: "by hand, of a kind without input", kind: "manual", source: "manual", input: "{}", rowIs: "started"},
+		{name: "by hand, a manual one", kind: "manual", source: "manual", input: body, rowIs: "started"},
 		{name: "an event", kind: "event", source: "event", input: body, rowIs: "started"},
 		{name: "a tick", kind: "scheduled", source: "schedule", change: func(f *blueprint.Firing, _ *blueprint.Binding) {
 			f.Delivery, f.DueAt = nil, blueprint.TimeOf(begin.Add(-time.Hour))

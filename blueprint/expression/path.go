@@ -26,19 +26,23 @@ type segment struct {
 // displayLength is how much of a path an error shows.
 const displayLength = 256
 
-// isName tells whether a text can be a name, or a key after a point.
+// isName reports whether a text can be a name, or a key after a point.
 func isName(text string) bool {
 	return text != "" && nameLength(text) == len(text)
 }
 
-// nameLength is the length of the letters, digits and "_" that text starts with.
-func nameLength(text string) int {
+// nameLength is the length of the letters, digits and "_" that text starts with,
+// with "-" between them.
+func nameLength(text string) (length int) {
 	for i, r := range text {
-		if r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			return i
+		switch {
+		case r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+			length = i + utf8.RuneLen(r)
+		case r != '-' || i == 0:
+			return length
 		}
 	}
-	return len(text)
+	return length
 }
 
 // parsePath reads the path that text starts with and gives its length. On
@@ -55,7 +59,7 @@ func parsePath(text string) (p *path, length int, err error) {
 		switch rest := text[at:]; rest[0] {
 		case '.':
 			if size = nameLength(rest[1:]); size == 0 {
-				return nil, at + 1, fmt.Errorf(`expected a key, found %s (a key with other characters than letters, digits and _ is written ["key"])`, found(rest[1:]))
+				return nil, at + 1, fmt.Errorf(`expected a key, found %s (a key with other characters than letters, digits, _ and - inside is written ["key"])`, found(rest[1:]))
 			}
 			part.key = rest[1 : 1+size]
 			size++

@@ -29,7 +29,8 @@ func TestResolve(t *testing.T) {
 		{`{"tags":{{inputData.user.tags}},"x":{"y":{{limit}}}}`, `"{\"tags\":[\"a\",\"b\"],\"x\":{\"y\":3}}"`},
 		{`o: {{nodes.my}}`, `"o: {\"a\":null,\"b\":\"<\"}"`},
 		// Paths.
-		{`{{inputData["weird-key"]}}{{inputData["sp ace"]}}`, `"ws"`}, {`{{nodes["my-node"].output.n}}`, `7`}, {`{{inputData.items[1].id}}`, `2`},
+		{`{{inputData["weird-key"]}}{{inputData["sp ace"]}}`, `"ws"`}, {`{{nodes["my-node"].output.n}}`, `7`}, {`{{nodes.my-node.output.n}}`, `7`}, {`{{ inputData.weird-key }}`, `"w"`},
+		{`{{my-variable}}-{{my-variable ?? 1}}`, `"v-v"`}, {`{{inputData.a--b}}`, `"two"`}, {`{{inputData.items[1].id}}`, `2`},
 		{`{{inputData["u\u0073er"].name}}`, `"Zoë"`}, {`{{inputData.1}}`, `"one"`}, {`{{inputData["1"]}}`, `"one"`}, {`{{ inputData.user["tags"][0] }}`, `"a"`},
 		// Defaults: where the path leads nowhere or is null.
 		{`{{missing ?? "d"}}`, `"d"`}, {`{{inputData.nope.x ?? 1.50}}`, `1.50`}, {`{{none ?? []}}`, `[]`}, {`{{limit ?? 9}}`, `3`}, {`{{inputData.items[9]??null}}`, `null`},
@@ -45,6 +46,8 @@ func TestResolve(t *testing.T) {
 	}
 	scope := testScope(t)
 	scope["nodes"].(map[string]any)["my"] = map[string]any{"b": "<", "a": nil}
+	scope["my-variable"] = "v"
+	scope["inputData"].(map[string]any)["a--b"] = "two"
 	for _, test := range tests {
 		value, err := resolve(test.source, scope)
 		if err != nil {
@@ -110,7 +113,7 @@ func TestCompileTemplateRefuses(t *testing.T) {
 		{"a\nbé {{ .x }}", CodeBadTemplate, "line 2, column 7"},
 		{`{{a b}}`, CodeBadTemplate, "column 5"},
 		{`{{a.}}`, CodeBadTemplate, "expected a key"},
-		{`{{a.b-c}}`, CodeBadTemplate, "column 6"},
+		{`{{a.b-}}`, CodeBadTemplate, "column 6"}, {`{{-a}}`, CodeBadTemplate, "column 3"}, {`{{a.-b}}`, CodeBadTemplate, "column 5"}, {`{{a.b -c}}`, CodeBadTemplate, "column 7"},
 		{`{{a . b}}`, CodeBadTemplate, "column 5"},
 		{`{{a[}}`, CodeBadTemplate, "a whole number or a key in double quotes"},
 		{`{{a[-1]}}`, CodeBadTemplate, "a whole number"},
