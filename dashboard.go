@@ -48,7 +48,8 @@ func (s *server) newDashboard(service *rpc.Service, limiter *rpc.Limiter) *rpc.H
 	}
 	return rpc.NewHandler(append(service.Procedures(), service.SessionProcedures()...), rpc.Options{
 		Root: dashboardRoot, Authenticator: sessions{s.store}, Token: service.SessionCookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
-		Admit: s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.proxies(), MaxBody: o.maxBody, Draining: s.draining, Logger: o.logger,
+		Device: func(r *http.Request) string { return s.accounts.DeviceID(service.SessionCookie.Device(r)) },
+		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.proxies(), MaxBody: o.maxBody, Draining: s.draining, Logger: o.logger,
 	})
 }
 

@@ -99,6 +99,55 @@ func TestKnownBrowser(t *testing.T) {
 	b.ok(t, "session.create", right)
 }
 
+// TestKnownDevice lets strangers guess the owner's password, more often than an
+// account and an address may, and then signs in on a device that has done so
+// before. The clock is real, so that the limit of calls from an address holds
+// too; all come from one address.
+func TestKnownDevice(t *testing.T) {
+	s := newService(t)
+	laptop := s.ada(t)
+	right := object{"email": "ada@example.org", "password": adasPassword}
+	wrong := object{"email": "ADA@example.org", "password": "a wrong password"}
+	phone := &browser{service: s}
+	phone.ok(t, "session.create", right)
+	laptop.ok(t, "session.delete", nil)
+	bo, err := s.store.CreateUser(t.Context(), "bo@example.org", "Bo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := s.accounts.NewLink(t.Context(), bo.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, token, _ := strings.Cut(link, "token=")
+	bos := &browser{service: s}
+	bos.ok(t, "session.setup", object{"token": token, "email": "bo@example.org", "name": "Bo", "password": adasPassword})
+	strangers := func() {
+		t.Helper()
+		for range 70 {
+			if answer := (&browser{service: s}).call(t, "session.create", wrong); answer.status != http.StatusUnauthorized && answer.status != http.StatusTooManyRequests {
+				t.Fatalf("a wrong password: %d %s", answer.status, answer.text)
+			}
+		}
+		(&browser{service: s}).refused(t, blueprint.CodeTooManyRequests, "", "session.create", right)
+	}
+	strangers()
+	laptop.ok(t, "session.create", right)
+
+	// Its own wrong passwords make the device wait, and no other one.
+	for range 10 {
+		laptop.refused(t, blueprint.CodeUnauthorized, "is wrong", "session.create", wrong)
+	}
+	laptop.refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
+	strangers()
+	phone.ok(t, "session.create", right)
+
+	// The device of somebody else is a stranger's.
+	bos.ok(t, "session.delete", nil)
+	bos.refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
+	bos.ok(t, "session.create", object{"email": "bo@example.org", "password": adasPassword})
+}
+
 // A name that was made to lead to this machine shows no dashboard.
 func TestNamesOfTheDashboard(t *testing.T) {
 	local := newService(t, atNoon)

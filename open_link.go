@@ -183,7 +183,7 @@ func (l *openLink) signIn(w http.ResponseWriter, r *http.Request, cookie rpc.Ses
 	if gone := r.Context().Err(); gone != nil {
 		return errors.Join(gone, s.store.EndSessionOf(ctx, session))
 	}
-	cookie.Keep(w, r, session, s.accounts.Device(user.Email))
+	cookie.Keep(w, r, session, s.accounts.Device(user.Email, cookie.Device(r)))
 	return nil
 }
 

@@ -13,8 +13,8 @@ import (
 
 // An account that failed mostFailures times within failureSpan waits until the
 // first of these is that long ago, and so does an address, which may fail
-// addressFailures times: it cannot make many accounts wait. Many people may share
-// an address: those whose browser is known need not wait for the others.
+// addressFailures times: it cannot make many accounts wait. A device where an
+// account has signed in before has counts of its own.
 const (
 	failureSpan     = 5 * time.Minute
 	mostFailures    = 10

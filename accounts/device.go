@@ -1,40 +1,99 @@
 package accounts
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
+	"slices"
 
 	"blueprintd/blueprint"
 )
 
-// mostDevice bounds what a browser may say that it kept, in bytes.
-const mostDevice = 200
+const (
+	// mostDevice bounds the size of a device token, in bytes.
+	mostDevice = 200
+	// mostOnDevice is how many accounts a device is known to; those that signed
+	// in longest ago are dropped.
+	mostOnDevice = 5
+	// devicePlace is what device tokens are sealed for.
+	devicePlace = "devices"
+)
 
-// devicePlace is what a kept text is bound to: it is good for that account alone.
-func devicePlace(email string) string { return "devices/" + fold(email) }
+// device is what a device token holds: it names a browser in which users have
+// signed in. Its counts of wrong passwords are its own; see Service.SignIn.
+type device struct {
+	id       [16]byte
+	accounts []deviceAccount // the latest last
+}
 
-// Device gives what a browser keeps when somebody has signed in to the account
-// with an email there, for blueprint.DeviceLife. Whoever comes with it need not
-// wait because others at the same address were wrong too often; it opens nothing.
-// "" = the service knows no browsers.
-func (s *Service) Device(email string) string {
+// deviceAccount identifies an account by a hash of its email.
+type deviceAccount [16]byte
+
+func accountOnDevice(email string) deviceAccount {
+	sum := sha256.Sum256([]byte(fold(email)))
+	return deviceAccount(sum[:16])
+}
+
+// Device returns the token that a browser keeps, for blueprint.DeviceLife, once
+// the account with an email has signed in there; before is the one that it kept
+// until then, or "". From then on nobody else's wrong passwords make that
+// browser wait. It gives access to nothing. "" = the service has no key to seal
+// tokens with.
+func (s *Service) Device(email, before string) string {
 	if s.Sealer == nil {
 		return ""
 	}
-	until := binary.BigEndian.AppendUint64(nil, uint64(s.Clock.Now().Add(blueprint.DeviceLife).Unix()))
-	return base64.RawURLEncoding.EncodeToString(s.Sealer.Seal(until, devicePlace(email)))
+	d, known := s.device(before)
+	if !known {
+		d.id = [16]byte(s.IDs.Bytes(16))
+	}
+	account := accountOnDevice(email)
+	d.accounts = append(slices.DeleteFunc(d.accounts, func(other deviceAccount) bool { return other == account }), account)
+	d.accounts = d.accounts[max(0, len(d.accounts)-mostOnDevice):]
+	plain := binary.BigEndian.AppendUint64(nil, uint64(s.Clock.Now().Add(blueprint.DeviceLife).Unix()))
+	plain = append(plain, d.id[:]...)
+	for _, account := range d.accounts {
+		plain = append(plain, account[:]...)
+	}
+	return base64.RawURLEncoding.EncodeToString(s.Sealer.Seal(plain, devicePlace))
 }
 
-// knows tells whether somebody has signed in to the account with an email in the
-// browser that kept a text.
-func (s *Service) knows(device, email string) bool {
-	if s.Sealer == nil || device == "" || len(device) > mostDevice {
-		return false
+// DeviceID names the device of a token, "" if the token is none or too old.
+func (s *Service) DeviceID(token string) string {
+	d, known := s.device(token)
+	if !known {
+		return ""
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(device)
+	return hex.EncodeToString(d.id[:])
+}
+
+// deviceOf is DeviceID for a device where the account with an email has signed in.
+func (s *Service) deviceOf(token, email string) string {
+	if d, _ := s.device(token); slices.Contains(d.accounts, accountOnDevice(email)) {
+		return hex.EncodeToString(d.id[:])
+	}
+	return ""
+}
+
+// device opens a token. known is false if it is none or too old.
+func (s *Service) device(token string) (d device, known bool) {
+	if s.Sealer == nil || token == "" || len(token) > mostDevice {
+		return d, false
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
-		return false
+		return d, false
 	}
-	until, err := s.Sealer.Open(sealed, devicePlace(email))
-	return err == nil && len(until) == 8 && s.Clock.Now().Unix() < int64(binary.BigEndian.Uint64(until))
+	plain, err := s.Sealer.Open(sealed, devicePlace)
+	if err != nil || len(plain) < 8+len(d.id) || s.Clock.Now().Unix() >= int64(binary.BigEndian.Uint64(plain)) {
+		return d, false
+	}
+	rest := plain[8+copy(d.id[:], plain[8:]):]
+	for account := range slices.Chunk(rest, len(deviceAccount{})) {
+		if len(account) == len(deviceAccount{}) {
+			d.accounts = append(d.accounts, deviceAccount(account))
+		}
+	}
+	return d, true
 }

@@ -7,7 +7,7 @@
 // a wrong password, is refused in the same words, and waits as long after too
 // many failures.
 //
-// A flood from one network takes only its share of the hashes that can be made,
-// and who has signed in with a browser before need not wait for what others at
-// their address tried.
+// A flood from one network takes only its share of the hashes that can be made.
+// A device where an account has signed in before counts its own wrong passwords,
+// and never waits for those of others.
 package accounts

@@ -73,13 +73,18 @@ func errWrong() error {
 // costs neither the database nor the processor much. CodeUnauthorized when anything is wrong,
 // CodeTooManyRequests when that was so too often, CodeUnavailable when too many
 // sign in at once.
+//
+// A device where the account has signed in before has a count of its own and a
+// place of its own among those who wait for a hash: however often others are
+// wrong, at whichever address, the right password signs in there.
 func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error) {
-	address := from.Address
-	if s.knows(from.Device, email) {
-		address = ""
+	account, address, network := "sign in "+fold(email), from.Address, from.Network
+	if device := s.deviceOf(from.Device, email); device != "" {
+		account, address = "device "+device+" "+fold(email), ""
+		network = "account " + fold(email)
 	}
 	var userID, hash string
-	right, err := s.attempt(ctx, "sign in "+fold(email), address, from.Network, password, func() (_, _ string, err error) {
+	right, err := s.attempt(ctx, account, address, network, password, func() (_, _ string, err error) {
 		userID, hash, err = s.Store.Password(ctx, email)
 		return userID, hash, err
 	})

@@ -50,7 +50,7 @@ func TestWhoWaits(t *testing.T) {
 	}
 	here := blueprint.Visitor{Address: "198.51.100.1", Network: "198.51.100.0/24"}
 	known, elsewhere := here, blueprint.Visitor{Address: "203.0.113.1"}
-	known.Device = s.Device("ada")
+	known.Device = s.Device("ada", "")
 	for i := range addressFailures {
 		if _, _, err := s.SignIn(ctx, string(rune('A'+i)), "x", here); blueprint.CodeOf(err) != blueprint.CodeUnauthorized {
 			t.Fatal(err)
@@ -79,8 +79,23 @@ func TestWhoWaits(t *testing.T) {
 	for range mostFailures {
 		_, _, _ = s.SignIn(ctx, "ada", "x", elsewhere)
 	}
-	if _, _, err := s.SignIn(ctx, "ada", "a password", known); blueprint.CodeOf(err) != blueprint.CodeTooManyRequests {
+	elsewhere.Address = "203.0.113.2"
+	if _, _, err := s.SignIn(ctx, "ada", "a password", elsewhere); blueprint.CodeOf(err) != blueprint.CodeTooManyRequests {
 		t.Errorf("the account does not wait: %v", err)
+	}
+	// A known device has a count of its own, and waits only for itself.
+	other := known
+	other.Device = s.Device("ada", "")
+	for range mostFailures {
+		if _, _, err := s.SignIn(ctx, "ada", "x", other); blueprint.CodeOf(err) != blueprint.CodeUnauthorized {
+			t.Errorf("a wrong password on a known device: %v", err)
+		}
+	}
+	if _, _, err := s.SignIn(ctx, "ada", "a password", other); blueprint.CodeOf(err) != blueprint.CodeTooManyRequests {
+		t.Errorf("a device that was wrong too often does not wait: %v", err)
+	}
+	if _, _, err := s.SignIn(ctx, "ada", "a password", known); err != nil {
+		t.Errorf("the known device: %v", err)
 	}
 	failed = 0
 	change := func(current, password string) blueprint.Code {

@@ -22,7 +22,8 @@ type Options struct {
 	Via           string                     // Caller.Via; "api" when empty
 	Limiter       *Limiter                   // of each key or user; nil limits nothing
 	Proxies       Proxies                    // who is believed about where a request comes from; none when empty
-	PublicLimiter *Limiter                   // of each address, for public procedures; nil limits nothing
+	PublicLimiter *Limiter                   // of each address or known device, for public procedures; nil limits nothing
+	Device        func(*http.Request) string // names the known device of a request, "" for none; nil knows none
 	MaxBody       int64                      // bytes; 5 MiB when zero
 	MaxBatch      int                        // calls of one batch; 100 when zero
 	Origins       []string                   // browser origins that may call, "*" for all; none turns CORS off

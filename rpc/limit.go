@@ -79,10 +79,16 @@ func (l *Limiter) sweep(now time.Time) {
 }
 
 // takeOpen takes calls of public procedures from the limit of the address that
-// a request comes from.
+// a request comes from, or of its device if that is known: others at the address
+// then cannot use up its calls.
 func (h *Handler) takeOpen(r *request, cost int) error {
 	if cost == 0 || h.options.PublicLimiter == nil {
 		return nil
+	}
+	if h.options.Device != nil {
+		if device := h.options.Device(r.Request); device != "" {
+			return h.options.PublicLimiter.Take("device "+device, cost)
+		}
 	}
 	return h.options.PublicLimiter.Take("address "+r.from.address, cost)
 }

@@ -67,10 +67,9 @@ func (c SessionCookie) of(r *http.Request, token string, seconds int) *http.Cook
 	}
 }
 
-// deviceOf gives what the browser of a call kept when somebody had signed in
-// there, "" when it keeps nothing.
-func (c SessionCookie) deviceOf(caller *Caller) string {
-	found, err := caller.request.Cookie(c.device())
+// Device returns the device token of a request, "" if there is none.
+func (c SessionCookie) Device(r *http.Request) string {
+	found, err := r.Cookie(c.device())
 	if err != nil {
 		return ""
 	}

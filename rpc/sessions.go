@@ -21,7 +21,7 @@ type sessionStore interface {
 // keeps, Device what it is known by afterwards, "" for nothing. Their refusals are fit for who is not signed in.
 type Accounts interface {
 	SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error)
-	Device(email string) string
+	Device(email, before string) string
 	Link(ctx context.Context, token string) (blueprint.SetupLink, error)
 	Setup(ctx context.Context, token, email, name, password string, from blueprint.Visitor) (sessionToken string, session blueprint.Session, err error)
 	ChangePassword(ctx context.Context, principal blueprint.Principal, current, password string, from blueprint.Visitor) error

@@ -11,7 +11,7 @@ func (s *Service) sessionCreate(ctx context.Context, caller *Caller, in sessionC
 		return session{}, err
 	}
 	from := caller.visitor()
-	from.Device = s.SessionCookie.deviceOf(caller)
+	from.Device = s.SessionCookie.Device(caller.request)
 	token, made, err := s.Accounts.SignIn(ctx, in.Email, in.Password, from)
 	if err != nil {
 		return session{}, err
@@ -54,7 +54,7 @@ func (s *Service) begun(ctx context.Context, caller *Caller, token string, made 
 		return session{}, err
 	}
 	s.SessionCookie.set(caller, token)
-	if device := s.Accounts.Device(out.User.Email); device != "" {
+	if device := s.Accounts.Device(out.User.Email, s.SessionCookie.Device(caller.request)); device != "" {
 		s.SessionCookie.keep(caller, device)
 	}
 	return out, nil
