@@ -11,8 +11,8 @@ type configField struct {
 	name     string
 	required bool
 	secret   bool
-	// moves says that the secrets go somewhere else, or go there less safely,
-	// once the value is another one.
+	// moves says that the secrets go somewhere else, for another account, or
+	// less safely, once the value is another one.
 	moves moves
 	check fieldCheck
 }
@@ -35,10 +35,10 @@ var connectionShapes = map[ConnectionType][]configField{
 		{name: "timeoutMs", check: wholeNumber(1, 3_600_000)},
 	},
 	ConnectionOAuth2: {
-		{name: "flow", required: true, check: oneOf("authorization_code", "client_credentials")},
+		{name: "flow", required: true, moves: anyChange, check: oneOf("authorization_code", "client_credentials")},
 		{name: "authorizationUrl", moves: anyChange, check: safeAddress},
 		{name: "tokenUrl", required: true, moves: anyChange, check: safeAddress},
-		{name: "clientId", required: true, check: plainText},
+		{name: "clientId", required: true, moves: anyChange, check: plainText},
 		{name: "clientSecret", secret: true, check: password},
 		{name: "scopes", check: listOf(scope)},
 		{name: "hosts", check: listOf(hostForm)}, // where tokens may go; see OAuthHosts
@@ -50,7 +50,7 @@ var connectionShapes = map[ConnectionType][]configField{
 	ConnectionSMTP: {
 		{name: "host", required: true, moves: anyChange, check: hostOnly},
 		{name: "port", required: true, moves: anyChange, check: wholeNumber(1, 65535)},
-		{name: "username", check: plainText},
+		{name: "username", moves: anyChange, check: plainText},
 		{name: "password", secret: true, check: password},
 		{name: "tls", required: true, moves: uncovered, check: oneOf("starttls", "tls", "none")},
 		{name: "from", required: true, check: mailAddress},

@@ -1,0 +1,32 @@
+package blueprint
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFieldsThatMoveNothing names each key of a config that may change while its
+// secrets stay. A new key is refused here until it was decided whether it says
+// where, or for whom, a secret is sent.
+func TestFieldsThatMoveNothing(t *testing.T) {
+	const want = "auth.oauth2.connectionId http.auth mcp-server.auth mcp-server.timeoutMs oauth2.hosts oauth2.scopes smtp.from" // auth and hosts have rules of their own
+	var found []string
+	see := func(prefix string, shape []configField) {
+		for _, f := range shape {
+			if !f.secret && f.moves == nil {
+				found = append(found, prefix+"."+f.name)
+			}
+		}
+	}
+	for kind, shape := range connectionShapes {
+		see(string(kind), shape)
+	}
+	for kind, shape := range authShapes {
+		see("auth."+kind, shape)
+	}
+	slices.Sort(found)
+	if got := strings.Join(found, " "); got != want {
+		t.Errorf("without moves are %s", got)
+	}
+}
