@@ -73,7 +73,7 @@ var (
 	}
 	// Firings: whoever can manage their trigger's blueprint.
 	// Exports hold the blueprint: whoever can manage it.
-	runExported   = runReached.with("viewed", "nfn .. ... .").with("deleted", "nnn nn nnn f")
+	runExported   = runReached.with("viewed", "nfn ff fff f").with("deleted", "nnn nn nnn f")
 	firingReached = runReached.with("deleted", "nnn nn nnn n").with("viewed", "nnn .. ... .")
 	// A deleted blueprint's runs were cancelled with it.
 	runChanged = runReached.with("deleted", "nnn nn nnn c")

@@ -37,15 +37,15 @@ func (r frozenRunner) ViewWithin(ctx context.Context, stored *blueprint.StoredEx
 }
 
 // Gist gives why the run failed and what it waits for.
-func (r frozenRunner) Gist(context.Context, *blueprint.StoredExecution) (*string, *blueprint.AwaitKind) {
+func (r frozenRunner) Gist(context.Context, *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	var kind *blueprint.AwaitKind
 	if asked := r.file.Run.AwaitingInput; asked != nil {
 		kind = &asked.Kind
 	}
 	if summary := r.file.Run.Telemetry.ErrorSummary; summary != "" {
-		return &summary, kind
+		return &summary, kind, ""
 	}
-	return nil, kind
+	return nil, kind, ""
 }
 
 // Recording gives the run with what the file has of its exchanges.

@@ -189,6 +189,7 @@ type Execution struct {
 	BlueprintVersion  string
 	OrganizationID    string
 	UserID            string // whose authority the run has
+	PrivateTo         string // the only user who may see its data; "" = whoever may see the run
 	TriggerID         string // "" unless a trigger started it
 	FiringID          string
 	ParentExecutionID string

@@ -214,6 +214,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 		return nil, err
 	}
 	b := old.Begin
+	b.DataOf = old.Begin.privateTo()
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
 	b.Parent, b.Address, b.Root, b.Flow, b.Depth = "", "", "", "", 0 // nobody waits for it
 	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {

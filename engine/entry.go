@@ -67,8 +67,11 @@ type entry struct {
 
 // begin is all that a run starts from.
 type begin struct {
-	UserID    string                    `json:"user"`
-	CanManage bool                      `json:"manage,omitempty"`
+	UserID    string `json:"user"`
+	CanManage bool   `json:"manage,omitempty"`
+	// DataOf is the user whose data the run of another user works on, as in a retry of
+	// a run by who could only start the blueprint.
+	DataOf    string                    `json:"dataOf,omitempty"`
 	Given     map[string]any            `json:"given,omitempty"` // as the caller passed them
 	InputData any                       `json:"input"`
 	Trigger   *blueprint.TriggerContext `json:"trigger,omitempty"`
@@ -100,6 +103,15 @@ type begin struct {
 	// them, of a run that another started.
 	Chain int    `json:"chain,omitempty"`
 	Cause string `json:"cause,omitempty"`
+}
+
+// privateTo returns the only user who may see the data of the run, "" when it
+// belongs to the blueprint: its principal could manage that when it began.
+func (b *begin) privateTo() string {
+	if b.DataOf == "" && !b.CanManage {
+		return b.UserID
+	}
+	return b.DataOf
 }
 
 // turnout is the lane of a run. Number tells which runs came before it, on this

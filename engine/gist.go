@@ -9,6 +9,11 @@ import (
 
 // brief is as much of a record as its errorSummary needs.
 type brief struct {
+	Begin struct {
+		UserID    string `json:"user"`
+		CanManage bool   `json:"manage"`
+		DataOf    string `json:"dataOf"`
+	} `json:"begin"`
 	Steps []struct {
 		Node   string               `json:"n"`
 		Status blueprint.StepStatus `json:"s"`
@@ -23,8 +28,9 @@ var failedStep = []byte(`"s":"` + blueprint.StepFailed + `"`)
 
 // Gist gives the errorSummary of a run that has ended, as View does but without
 // reading all that its nodes took and gave, and what a paused one waits for
-// first. Either is nil where there is none, or where it cannot be read.
-func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind) {
+// first. Either is nil where there is none, or where it cannot be read. privateTo is
+// as of blueprint.Execution, where there is a problem.
+func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution) (problem *string, awaiting *blueprint.AwaitKind, privateTo string) {
 	row := &execution.Row
 	switch {
 	case row.Status == blueprint.StatusPaused:
@@ -32,13 +38,13 @@ func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution)
 		if err == nil && view.Status == blueprint.StatusPaused && view.AwaitingInput != nil {
 			awaiting = &view.AwaitingInput.Kind
 		}
-		return nil, awaiting
+		return nil, awaiting, ""
 	case !row.Status.Terminal() || row.Status == blueprint.StatusCompleted && !bytes.Contains(execution.Record, failedStep):
-		return nil, nil
+		return nil, nil, ""
 	}
 	var b brief
 	if decode(execution.Record, &b) != nil {
-		return nil, nil
+		return nil, nil, ""
 	}
 	s := stored{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}
 	for i, at := range b.Steps {
@@ -47,7 +53,7 @@ func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution)
 	x := &blueprint.Execution{Failure: s.failure(row.Status)}
 	x.Status = row.Status
 	if summary := s.telemetry(x).ErrorSummary; summary != "" {
-		return &summary, nil
+		return &summary, nil, (&begin{UserID: b.Begin.UserID, CanManage: b.Begin.CanManage, DataOf: b.Begin.DataOf}).privateTo()
 	}
-	return nil, nil
+	return nil, nil, ""
 }

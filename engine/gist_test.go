@@ -20,7 +20,7 @@ func TestGist(t *testing.T) {
 			h := w.start(w.define(lines))
 			x := w.wait(h)
 			stored := w.journal.stored(h.ID)
-			problem, awaiting := w.Engine.Gist(context.Background(), stored)
+			problem, awaiting, _ := w.Engine.Gist(context.Background(), stored)
 			if got := x.Telemetry.ErrorSummary; (got == "") != (problem == nil) || problem != nil && got != *problem {
 				t.Errorf("%s: %v, the record says %q", lines, problem, got)
 			}
@@ -28,7 +28,7 @@ func TestGist(t *testing.T) {
 				t.Errorf("%s: awaits %v", lines, awaiting)
 			}
 			stored.Record = nil // too large for a list
-			if problem, _ := w.Engine.Gist(context.Background(), stored); problem != nil {
+			if problem, _, _ := w.Engine.Gist(context.Background(), stored); problem != nil {
 				t.Errorf("%s: %s, of no record", lines, *problem)
 			}
 		})
@@ -40,7 +40,7 @@ func TestGist(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.settle(h.ID)
-		if problem, _ := w.Engine.Gist(context.Background(), w.journal.stored(h.ID)); problem == nil || *problem != "cancelled: enough" {
+		if problem, _, _ := w.Engine.Gist(context.Background(), w.journal.stored(h.ID)); problem == nil || *problem != "cancelled: enough" {
 			t.Errorf("a cancelled run: %v", problem)
 		}
 	})

@@ -21,6 +21,7 @@ type call struct {
 	cause           string // the key of the first of them
 	child           string
 	authority       blueprint.Authority
+	dataOf          string // as of the run that waits
 	depth           int
 	budget          *blueprint.Budget
 	hidden          []string // secrets that it may be given
@@ -69,7 +70,7 @@ func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
+	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), dataOf: r.begin.DataOf, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
 }
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
@@ -149,7 +150,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.authority.PrincipalID, Lineage: c.authority.Versions, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
+	b := &begin{UserID: c.authority.PrincipalID, DataOf: c.dataOf, Lineage: c.authority.Versions, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
 	handle, err := e.launch(noWait, c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err

@@ -107,7 +107,7 @@ func (r *run) view(room int) *blueprint.Execution {
 // expand makes the record that clients see.
 func (s *stored) expand(row *blueprint.ExecutionRow) *blueprint.Execution {
 	x := &blueprint.Execution{
-		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID,
+		LogID: row.LogID, BlueprintID: row.BlueprintID, BlueprintVersion: row.BlueprintVersion, OrganizationID: row.OrganizationID, UserID: row.UserID, PrivateTo: s.Begin.privateTo(),
 		TriggerID: row.TriggerID, FiringID: row.FiringID, ParentExecutionID: row.ParentExecutionID, RetryOf: s.Begin.RetryOf,
 		CreatedAt: row.CreatedAt, UpdatedAt: row.UpdatedAt, InputVariables: s.Begin.Given, InputData: s.Begin.InputData, Outputs: map[string]any{},
 	}

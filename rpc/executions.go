@@ -50,34 +50,14 @@ func (s *Service) status(ctx context.Context, caller *Caller, id string) (*bluep
 	if err != nil {
 		return nil, err
 	}
-	view, err := s.Runner.View(ctx, stored)
+	view, err := s.view(ctx, caller.Principal, stored, -1)
 	if err != nil {
 		return nil, err
 	}
-	hideSignIn(view, caller.UserID)
 	if err := s.nameResources(ctx, caller, view); err != nil {
 		return nil, err
 	}
 	return &view.ExecutionStatus, nil
-}
-
-// hideSignIn keeps the address of a sign-in from everybody but the run's
-// principal: who visits it signs in for that person.
-func hideSignIn(x *blueprint.Execution, userID string) {
-	if x.UserID == userID {
-		return
-	}
-	for i, asked := range x.AwaitingInputs {
-		if asked.URL == "" {
-			continue
-		}
-		hidden := *asked
-		hidden.URL = ""
-		x.AwaitingInputs[i] = &hidden
-	}
-	if len(x.AwaitingInputs) > 0 {
-		x.AwaitingInput = x.AwaitingInputs[0]
-	}
 }
 
 // executionRecord gives the log record of a single run.
@@ -86,7 +66,7 @@ func (s *Service) executionRecord(ctx context.Context, caller *Caller, in execut
 	if err != nil {
 		return logRecord{}, err
 	}
-	view, err := s.Runner.View(ctx, stored)
+	view, err := s.view(ctx, caller.Principal, stored, -1)
 	if err != nil {
 		return logRecord{}, err
 	}
@@ -106,7 +86,7 @@ type logPage struct {
 
 func (s *Service) executionLogs(ctx context.Context, caller *Caller, in executionLogs) (logPage, error) {
 	stored, err := s.Store.ExecutionLogs(ctx, caller.Principal, in.BlueprintID, in.Limit, in.Offset)
-	return s.logPage(ctx, stored, err)
+	return s.logPage(ctx, caller.Principal, stored, err)
 }
 
 type recentExecutions struct {
@@ -117,21 +97,21 @@ type recentExecutions struct {
 
 func (s *Service) recentExecutions(ctx context.Context, caller *Caller, in recentExecutions) (logPage, error) {
 	stored, err := s.Store.RecentExecutions(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
-	return s.logPage(ctx, stored, err)
+	return s.logPage(ctx, caller.Principal, stored, err)
 }
 
 // maxPage bounds what the inputs and outputs of all runs of one page take, in
 // bytes of JSON; getExecutionStatus gives a single run in full.
 const maxPage = 16 << 20
 
-func (s *Service) logPage(ctx context.Context, stored []*blueprint.StoredExecution, err error) (logPage, error) {
+func (s *Service) logPage(ctx context.Context, principal blueprint.Principal, stored []*blueprint.StoredExecution, err error) (logPage, error) {
 	if err != nil {
 		return logPage{}, err
 	}
 	page := logPage{Logs: make([]logRecord, 0, len(stored)), Total: len(stored)}
 	room := maxPage
 	for _, each := range stored {
-		view, err := s.Runner.ViewWithin(ctx, each, room)
+		view, err := s.view(ctx, principal, each, max(room, 0))
 		if blueprint.CodeOf(err) == blueprint.CodeInternal && ctx.Err() == nil {
 			view, err = unreadable(&each.Row), nil // one damaged run must not hide all the others
 		}

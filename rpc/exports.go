@@ -25,7 +25,7 @@ func (s *Service) executionExchanges(ctx context.Context, caller *Caller, in exe
 	if err != nil {
 		return exchanges{}, err
 	}
-	recording, err := s.Runner.Recording(ctx, stored)
+	recording, err := s.recording(ctx, caller.Principal, stored)
 	if err != nil {
 		return exchanges{}, err
 	}
@@ -71,9 +71,12 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 	if !canManage {
 		return nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; only who can manage it may export its runs")
 	}
-	recording, err := s.Runner.Recording(ctx, stored)
+	recording, err := s.recording(ctx, principal, stored)
 	if err != nil {
 		return nil, err
+	}
+	if hides(recording.PrivateTo, principal) {
+		return nil, errHiddenData
 	}
 	row := &stored.Row
 	details, err := s.Store.GetBlueprint(ctx, principal, row.BlueprintID)

@@ -52,8 +52,7 @@ func (s *Service) runList(ctx context.Context, caller *Caller, in runList) (runP
 		page.Next = &next
 	}
 	for i := range page.Runs {
-		run := &page.Runs[i]
-		run.Error, run.Awaiting = s.Runner.Gist(ctx, run.Stored)
+		s.gist(ctx, caller.Principal, &page.Runs[i])
 	}
 	return page, nil
 }

@@ -29,7 +29,7 @@ func (s *Service) lookUp(ctx context.Context, principal blueprint.Principal, run
 	stored, _, err := s.Store.Execution(ctx, principal, run.ExecutionID)
 	if err == nil {
 		var view *blueprint.Execution
-		if view, err = s.Runner.ViewWithin(ctx, stored, 0); err == nil {
+		if view, err = s.view(ctx, principal, stored, 0); err == nil {
 			if run.Status = view.Status; view.Failure != nil {
 				run.Error = view.Failure.Message
 			}

@@ -1,0 +1,123 @@
+package rpc
+
+import (
+	"context"
+
+	"blueprintd/blueprint"
+)
+
+// Everything that these procedures show of a run passes here: its record, its
+// error in a list, its recorded traffic. The data of a run whose principal could
+// only start the blueprint belongs to that person. Who manages the blueprint sees
+// id, status, times, counts and codes of it.
+
+// hiddenData stands for the text of an error in a run whose data is another
+// user's.
+const hiddenData = "only the caller of this run can see its data"
+
+var errHiddenData = blueprint.Errorf(blueprint.CodeForbidden, hiddenData)
+
+// view returns a run as a user may see it, with inputs and outputs of at most room
+// bytes of JSON; 0 leaves them out, a negative room is the engine's own limit.
+func (s *Service) view(ctx context.Context, principal blueprint.Principal, stored *blueprint.StoredExecution, room int) (*blueprint.Execution, error) {
+	read := s.Runner.View
+	if room >= 0 {
+		read = func(ctx context.Context, stored *blueprint.StoredExecution) (*blueprint.Execution, error) {
+			return s.Runner.ViewWithin(ctx, stored, room)
+		}
+	}
+	x, err := read(ctx, stored)
+	if err != nil {
+		return nil, err
+	}
+	if hides(x.PrivateTo, principal) {
+		x = withoutData(x)
+	}
+	hideSignIn(x, principal.UserID)
+	return x, nil
+}
+
+// gist returns why a listed run failed and what it waits for, as a user may see it.
+func (s *Service) gist(ctx context.Context, principal blueprint.Principal, run *blueprint.ListedRun) {
+	problem, awaiting, privateTo := s.Runner.Gist(ctx, run.Stored)
+	run.Error, run.Awaiting = problem, awaiting
+	if problem != nil && hides(privateTo, principal) {
+		hidden := hiddenData
+		run.Error = &hidden
+	}
+}
+
+// recording returns a run with what it exchanged, as a user may see it.
+func (s *Service) recording(ctx context.Context, principal blueprint.Principal, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
+	recording, err := s.Runner.Recording(ctx, stored)
+	if err == nil && hides(recording.PrivateTo, principal) {
+		return &blueprint.Recording{Execution: withoutData(recording.Execution), Recorded: recording.Recorded}, nil
+	}
+	return recording, err
+}
+
+func hides(privateTo string, principal blueprint.Principal) bool {
+	return privateTo != "" && privateTo != principal.UserID
+}
+
+// withoutData returns what of a run is not its caller's data. It copies what may
+// be shown, so that what is added to a record is hidden at first.
+func withoutData(x *blueprint.Execution) *blueprint.Execution {
+	out := &blueprint.Execution{
+		LogID: x.LogID, BlueprintID: x.BlueprintID, BlueprintVersion: x.BlueprintVersion, OrganizationID: x.OrganizationID, UserID: x.UserID, PrivateTo: x.PrivateTo,
+		RetryOf: x.RetryOf, CreatedAt: x.CreatedAt, UpdatedAt: x.UpdatedAt, InputVariables: map[string]any{}, Outputs: map[string]any{}, Telemetry: blueprint.NewTelemetry(),
+	}
+	out.ExecutionStatus = blueprint.ExecutionStatus{
+		ID: x.ID, Status: x.Status, Progress: x.Progress, StartTime: x.StartTime, EndTime: x.EndTime, TotalSteps: x.TotalSteps, CompletedSteps: x.CompletedSteps, FailedSteps: x.FailedSteps,
+		Steps: make([]blueprint.Step, len(x.Steps)), Logs: []blueprint.LogEntry{}, CurrentStep: x.CurrentStep,
+	}
+	for i := range x.Steps {
+		step := &x.Steps[i]
+		out.Steps[i] = blueprint.Step{
+			NodeID: step.NodeID, NodeType: step.NodeType, Title: step.Title, Status: step.Status,
+			StartTime: step.StartTime, EndTime: step.EndTime, DurationMs: step.DurationMs, Attempt: step.Attempt, TokensUsed: step.TokensUsed,
+		}
+		if step.Error != nil {
+			out.Steps[i].Error = &blueprint.StepError{Message: hiddenData, Code: step.Error.Code}
+		}
+	}
+	for _, asked := range x.AwaitingInputs {
+		shown := &blueprint.AwaitingInput{NodeID: asked.NodeID, Kind: asked.Kind, Options: asked.Options, RequestedAt: asked.RequestedAt, ExpiresAt: asked.ExpiresAt}
+		switch asked.Kind {
+		case blueprint.AwaitApproval, blueprint.AwaitUnknownOutcome, blueprint.AwaitBudget: // for who manages the blueprint to answer
+			shown.Prompt = asked.Prompt
+		}
+		out.AwaitingInputs = append(out.AwaitingInputs, shown)
+	}
+	if len(out.AwaitingInputs) > 0 {
+		out.AwaitingInput = out.AwaitingInputs[0]
+	}
+	if x.Failure != nil {
+		out.Failure = &blueprint.RunError{NodeID: x.Failure.NodeID, Message: hiddenData, Code: x.Failure.Code}
+	}
+	from, to := &x.Telemetry, &out.Telemetry
+	to.TotalTokensUsed, to.UsedMCPServers, to.MCPServerCount = from.TotalTokensUsed, from.UsedMCPServers, from.MCPServerCount
+	to.ReachedOutForData, to.ExternalDataSourcesCount, to.AIProvidersUsedCount = from.ReachedOutForData, from.ExternalDataSourcesCount, from.AIProvidersUsedCount
+	to.RequiredLogin, to.OAuthFlowsTriggered = from.RequiredLogin, from.OAuthFlowsTriggered
+	to.HasErrors, to.ErrorCount, to.CriticalErrors = from.HasErrors, from.ErrorCount, from.CriticalErrors
+	return out
+}
+
+// hideSignIn removes the address of a sign-in for everybody but the run's
+// principal: who visits it signs in for that person.
+func hideSignIn(x *blueprint.Execution, userID string) {
+	if x.UserID == userID {
+		return
+	}
+	for i, asked := range x.AwaitingInputs {
+		if asked.URL == "" {
+			continue
+		}
+		hidden := *asked
+		hidden.URL = ""
+		x.AwaitingInputs[i] = &hidden
+	}
+	if len(x.AwaitingInputs) > 0 {
+		x.AwaitingInput = x.AwaitingInputs[0]
+	}
+}
