@@ -35,6 +35,9 @@ func (r *fileReader) read() {
 			r.last().Spot.Name = true
 		}
 	}
+	for _, path := range r.b.document.CutByComment(20) {
+		r.wrong(blueprint.SeverityWarning, "the text from \" #\" on is a comment; put the value in quotes if it is part of it", path...)
+	}
 	object = r.refer(object)
 	r.text(object, "$schema", false, 4096) // for editors
 	r.b.title = r.text(object, "title", true, 500)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"blueprintd/blueprint"
 )
 
 // variableOf names the environment variable of a flag: BLUEPRINTD_<FLAG>.
@@ -100,7 +102,19 @@ func flagError(c *cli.Context, err error, _ bool) error {
 		if c.Command.HelpName == "blueprintd" {
 			hint = "flags stand after the command; blueprintd help lists the commands"
 		}
-		return usage(hint, "%s has no flag %s", c.Command.HelpName, dashes(match[1]))
+		var names []string
+		for _, flag := range c.Command.Flags {
+			for _, name := range flag.Names() {
+				if len(name) > 1 {
+					names = append(names, name)
+				}
+			}
+		}
+		meant := ""
+		if near := blueprint.Nearest(match[1], names); near != "" {
+			meant = "; did you mean " + dashes(near) + "?"
+		}
+		return usage(hint, "%s has no flag %s%s", c.Command.HelpName, dashes(match[1]), meant)
 	}
 	if match := flagBare.FindStringSubmatch(text); match != nil {
 		return usage(hint, "%s needs a value", dashes(match[1]))

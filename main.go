@@ -29,6 +29,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/sandbox"
 )
 
@@ -86,7 +87,7 @@ func application(stdin io.Reader, stdout, stderr io.Writer) *cli.App {
 		},
 		Action: func(c *cli.Context) error {
 			if name := c.Args().First(); name != "" {
-				return usage("blueprintd help lists the commands", "unknown command %q", name)
+				return usage("blueprintd help lists the commands", "unknown command %q%s", name, blueprint.DidYouMean(name, commandNames(c.App.Commands)))
 			}
 			if err := cli.ShowAppHelp(c); err != nil {
 				return err
@@ -126,12 +127,22 @@ func complete(command *cli.Command) {
 func chooseSubcommand(c *cli.Context) error {
 	hint := c.Command.HelpName + " --help lists its commands"
 	if name := c.Args().First(); name != "" {
-		return usage(hint, "unknown command %q", short(c)+" "+name)
+		return usage(hint, "unknown command %q%s", short(c)+" "+name, blueprint.DidYouMean(name, commandNames(c.Command.Subcommands)))
 	}
 	if err := cli.ShowSubcommandHelp(c); err != nil {
 		return err
 	}
 	return usage(hint, "%s needs one of its commands", short(c))
+}
+
+// commandNames lists the names of commands that are shown.
+func commandNames(commands []*cli.Command) (names []string) {
+	for _, command := range commands {
+		if !command.Hidden {
+			names = append(names, command.Name)
+		}
+	}
+	return names
 }
 
 // short gives the words that call a command, without the program's name.

@@ -14,40 +14,40 @@ func Nearest(name string, known []string) string {
 		if len(one) <= 5 {
 			most = 1
 		}
-		if slips := slipsBetween(strings.ToLower(name), strings.ToLower(one), most); slips <= most && slips < least {
+		if slips := Slips(strings.ToLower(name), strings.ToLower(one), most); slips <= most && slips < least {
 			best, least = one, slips
 		}
 	}
 	return best
 }
 
-// slipsBetween counts the letters that are changed, missing, too many or swapped
-// with their neighbour between two words; what is more than most may be any such
+// Slips counts the characters that are changed, missing, too many or swapped with
+// their neighbour between two words; what is more than most may be any such
 // number.
-func slipsBetween(a, b string, most int) int {
-	if max(len(a)-len(b), len(b)-len(a)) > most {
+func Slips(a, b string, most int) int {
+	from, to := []rune(a), []rune(b)
+	if max(len(from)-len(to), len(to)-len(from)) > most {
 		return most + 1
 	}
-	var before, last []int // the rows above the present one
-	row := make([]int, len(b)+1)
+	before, last, row := make([]int, len(to)+1), make([]int, len(to)+1), make([]int, len(to)+1)
 	for j := range row {
 		row[j] = j
 	}
-	for i := 1; i <= len(a); i++ {
-		before, last, row = last, row, make([]int, len(b)+1)
+	for i := 1; i <= len(from); i++ {
+		before, last, row = last, row, before
 		row[0] = i
-		for j := 1; j <= len(b); j++ {
+		for j := 1; j <= len(to); j++ {
 			changed := last[j-1]
-			if a[i-1] != b[j-1] {
+			if from[i-1] != to[j-1] {
 				changed++
 			}
 			row[j] = min(changed, last[j]+1, row[j-1]+1)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+			if i > 1 && j > 1 && from[i-1] == to[j-2] && from[i-2] == to[j-1] {
 				row[j] = min(row[j], before[j-2]+1)
 			}
 		}
 	}
-	return row[len(b)]
+	return row[len(to)]
 }
 
 // DidYouMean gives "; did you mean ...?" for the end of a message about a name

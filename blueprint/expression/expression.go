@@ -54,6 +54,21 @@ func CompileExpression(source string) (*Expression, error) {
 	return &Expression{source: source, names: names, whole: whole, parts: c.parts, uses: c.uses, locals: c.slots, root: root, kind: kindOfNode(tree.Node)}, nil
 }
 
+// equalsHint says how values are compared, for a "=" that the parser stopped at.
+func equalsHint(source string, line, column int) string {
+	for ; line > 1; line-- {
+		_, source, _ = strings.Cut(source, "\n")
+	}
+	at := byteOffset(source, column-1)
+	switch around := source[max(0, at-2):min(len(source), at+3)]; {
+	case strings.Contains(around, "==="):
+		return `; "===" is written "=="`
+	case strings.Contains(around, "!=="):
+		return `; "!==" is written "!="`
+	}
+	return `; values are compared with "=="`
+}
+
 // parseError turns the parser's error into an Error.
 func parseError(source string, err error) error {
 	e := &Error{Source: source, Code: CodeBadExpression, Message: shorten(err.Error(), displayLength)}
@@ -66,6 +81,8 @@ func parseError(source string, err error) error {
 		e.Message = "the expression ends too early"
 	} else if e.Message == `unexpected token Operator(":")` {
 		e.Message += "; an object that a predicate makes is written ({key: value})"
+	} else if e.Message == `unexpected token Operator("=")` {
+		e.Message += equalsHint(source, e.Line, e.Column)
 	}
 	return e
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 const (
@@ -30,7 +32,7 @@ func known(wrong string, names []string) string {
 	candidates := make([]candidate, len(names))
 	for i, name := range names {
 		name = shorten(name, hintLength)
-		candidates[i] = candidate{name, distance(strings.ToLower(wrong), strings.ToLower(name))}
+		candidates[i] = candidate{name, blueprint.Slips(strings.ToLower(wrong), strings.ToLower(name), hintLength)}
 	}
 	slices.SortFunc(candidates, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
@@ -60,27 +62,4 @@ func displayKey(key string) string {
 		return key
 	}
 	return fmt.Sprintf("%q", key)
-}
-
-// distance is the number of single characters to change, add or take away to
-// turn one text into the other.
-func distance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, x := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, y := range to {
-			change := diagonal
-			if x != y {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(to)]
 }
