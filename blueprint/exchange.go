@@ -20,7 +20,23 @@ type Exchange struct {
 	Attempt     int               `json:"attempt,omitempty"`  // of the node, from 1
 	Request     ExchangeRequest   `json:"request"`
 	Response    *ExchangeResponse `json:"response,omitempty"` // nil when none came
-	Error       string            `json:"error,omitempty"`    // why none came
+	Error       string            `json:"error,omitempty"`    // why none came, or not all of it
+	Fault       *Fault            `json:"fault,omitempty"`    // the same for programs
+}
+
+// Fault says why an exchange broke off, so that a replay can fail in the same
+// way.
+type Fault struct {
+	Kind string `json:"kind"`           // such as "dns" or "timeout"
+	Sent bool   `json:"sent,omitempty"` // the request may have arrived
+	// Host, Address, Reason and Hint are those of a connection that was refused
+	// before it was made; Code and Reason also of other kinds.
+	Host      string `json:"host,omitempty"`
+	Address   string `json:"address,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	Hint      string `json:"hint,omitempty"`
+	Code      string `json:"code,omitempty"`
+	Permanent bool   `json:"permanent,omitempty"` // no other attempt is made
 }
 
 // ExchangeRequest is what was sent. A mail has the method MAIL, a URL of the
@@ -43,6 +59,9 @@ type ExchangeResponse struct {
 	// Cut tells that the body was longer than what is kept of one, or was not
 	// read to its end.
 	Cut bool `json:"cut,omitempty"`
+	// Size is how many bytes were read of a body that was longer than what is
+	// kept, else 0.
+	Size int64 `json:"size,omitempty"`
 }
 
 // base64Key is the one member of a body that is neither JSON nor text.

@@ -3,7 +3,6 @@ package cassette
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -146,19 +145,32 @@ func (p *Player) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if x.Response == nil {
-		return nil, lost(x)
+		return nil, outbound.Broken(request.Context(), x)
 	}
-	return Answer(request, x.Response.Status, x.Response.Headers, x.Response.Body), nil
+	answer := Answer(request, x.Response.Status, x.Response.Headers, x.Response.Body)
+	if missing := x.Response.Size - answer.ContentLength; missing > 0 { // as long as it was
+		answer.Body, answer.ContentLength = io.NopCloser(io.MultiReader(answer.Body, io.LimitReader(zeros{}, missing))), x.Response.Size
+	}
+	if x.Fault != nil {
+		answer.Body = io.NopCloser(io.MultiReader(answer.Body, end(func() error { return outbound.Broken(request.Context(), x) })))
+	}
+	return answer, nil
 }
 
-// lost is the failure of an exchange that had no answer.
-func lost(x *blueprint.Exchange) error {
-	text := x.Error
-	if text == "" {
-		text = "no answer was recorded"
-	}
-	return errors.New(text)
+// zeros are as many zero bytes as are read.
+type zeros struct{}
+
+// Read gives zeros.
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
 }
+
+// end is a body that breaks off at once.
+type end func() error
+
+// Read gives why.
+func (e end) Read([]byte) (int, error) { return 0, e() }
 
 // Asked gives an HTTP request as an exchange keeps it. It reads the body.
 func Asked(request *http.Request) (blueprint.ExchangeRequest, error) {
@@ -214,7 +226,7 @@ func (p *Player) DialContext(ctx context.Context, _, address string) (net.Conn, 
 	i := p.find(outbound.CallerOf(ctx).Address, Mail, "smtp://"+address)
 	var gone error
 	if i >= 0 && p.list[i].Request.Method == Mail && p.list[i].Response == nil {
-		p.used[i], gone = true, lost(&p.list[i])
+		p.used[i], gone = true, outbound.Broken(ctx, &p.list[i])
 	}
 	p.mu.Unlock()
 	if gone != nil {

@@ -53,9 +53,6 @@ func (r *run) startNode(n *nodeRun) *attempt {
 	return a
 }
 
-// errTimeout is the cause with which a node's own time-out ends its context.
-var errTimeout = errors.New("the node's time-out")
-
 // perform does the work of the node. The time-out runs on real time.
 func (a *attempt) perform() (result blueprint.Result, err error) {
 	if a.node.problem != nil {
@@ -74,14 +71,19 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 	ctx := a.run.ctx
 	if a.node.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, a.node.Timeout, errTimeout)
+		if a.node.kind.Effect != blueprint.EffectPure {
+			early, end := context.WithCancelCause(ctx)
+			defer end(nil)
+			ctx = outbound.WithExpiry(early, func() { end(outbound.ErrNodeTimeout) })
+		}
+		ctx, cancel = context.WithTimeoutCause(ctx, a.node.Timeout, outbound.ErrNodeTimeout)
 		defer cancel()
 	}
 	if a.node.kind.Effect != blueprint.EffectPure {
 		ctx = a.outbound(ctx)
 	}
 	result, err = a.node.kind.Run(ctx, a.task())
-	if err != nil && errors.Is(context.Cause(ctx), errTimeout) {
+	if err != nil && errors.Is(context.Cause(ctx), outbound.ErrNodeTimeout) {
 		return result, &blueprint.Failure{
 			Code: "timeout", Message: fmt.Sprintf("took longer than its timeoutMs of %d", a.node.Timeout.Milliseconds()), NotSent: failureOf(err).NotSent,
 		}

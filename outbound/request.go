@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 )
 
 // MaxRedirects is how many redirects one request follows.
@@ -31,7 +32,7 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 	hop := recordOf(request.Context()).begin(request.URL)
 	if refused := checkURL(request.URL, r.real); refused != nil {
 		closeBody(request)
-		return nil, refused
+		return taped(request, func() bool { return false }, func(*http.Request) (*http.Response, error) { return nil, refused })
 	}
 	sent, err := authorized(request)
 	if err != nil {
@@ -39,13 +40,15 @@ func (r *roundTripper) RoundTrip(request *http.Request) (*http.Response, error) 
 		return nil, err
 	}
 	seen := witness(request)
+	var left atomic.Bool
 	ctx := httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
+			left.Store(true)
 			hop.sent()
 			seen.left()
 		},
 	})
-	response, err := taped(request.WithContext(ctx), func(copied *http.Request) (*http.Response, error) {
+	response, err := taped(request.WithContext(ctx), left.Load, func(copied *http.Request) (*http.Response, error) {
 		sent := sent.WithContext(context.WithValue(ctx, bareKey{}, request))
 		sent.Body = copied.Body
 		return r.base.RoundTrip(sent)

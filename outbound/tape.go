@@ -77,7 +77,7 @@ func Note(ctx context.Context, x blueprint.Exchange) {
 		kept, cut := tape.keep([]byte(text))
 		at.Request.Body, at.Request.Cut = string(kept), x.Request.Cut || cut
 	}
-	at.Request.Body, at.Error = r.Value(at.Request.Body), r.Text(x.Error)
+	at.Request.Body, at.Error, at.Fault = r.Value(at.Request.Body), r.Text(x.Error), x.Fault
 	if x.Response != nil {
 		answer := *x.Response
 		answer.Headers, answer.Body = noted(r, answer.Headers), r.Value(answer.Body)
@@ -143,7 +143,8 @@ func (t *Tape) answered(x *taping, body []byte, whole bool) blueprint.ExchangeRe
 }
 
 // taped sends a request by next and notes it.
-func taped(request *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
+// left reports whether it has a connection to leave by.
+func taped(request *http.Request, left func() bool, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
 	tape, _ := request.Context().Value(tapeKey{}).(*Tape)
 	if tape == nil {
 		return next(request)
@@ -170,7 +171,7 @@ func taped(request *http.Request, next func(*http.Request) (*http.Response, erro
 	early := int64(len(sent.body)) < min(request.ContentLength, MaxTaped) // the answer came before all was sent
 	x.Request.Body, x.Request.Cut = x.hidden.Value(BodyValue(request.Header.Get("Content-Type"), kept)), cut || !plain || early
 	if err != nil {
-		x.Error = secret.RedactText(err.Error())
+		x.Error, x.Fault = secret.RedactText(err.Error()), faultOf(request.Context(), err, left())
 	}
 	x.Exchange = x.hidden.Masker().Exchange(x.Exchange)
 	if err != nil {
@@ -181,9 +182,15 @@ func taped(request *http.Request, next func(*http.Request) (*http.Response, erro
 	}
 	x.status, x.header = response.StatusCode, response.Header.Clone()
 	x.answer = &copied{ReadCloser: response.Body, tape: tape}
-	x.answer.done = func(whole bool) {
-		answer := tape.answered(x, x.answer.body, whole)
-		x.Response, x.answer = &answer, nil
+	x.answer.done = func(err error) {
+		answer := tape.answered(x, x.answer.body, err == nil)
+		if x.answer.size > int64(len(x.answer.body)) || len(x.answer.body) > MaxTaped {
+			answer.Size = x.answer.size
+		}
+		if x.Response, x.answer = &answer, nil; err != nil && err != errLeft {
+			x.Error, x.Fault = secret.RedactText(err.Error()), faultOf(request.Context(), err, true)
+			x.Exchange = x.hidden.Masker().Exchange(x.Exchange)
+		}
 	}
 	response.Body = x.answer
 	return response, nil

@@ -3,6 +3,7 @@ package outbound
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -11,10 +12,11 @@ import (
 // copied is a body of which a copy is kept, up to one byte more than MaxTaped.
 type copied struct {
 	io.ReadCloser
-	tape *Tape            // whose mu guards what follows
-	body []byte           //
-	done func(whole bool) // called once at the end, with mu held; may be nil
-	over bool             // it was
+	tape *Tape           // whose mu guards what follows
+	body []byte          //
+	size int64           // how many bytes were read
+	done func(err error) // called once at the end, with mu held; nil error = all was read; may be nil
+	over bool            // it was
 }
 
 // Read reads on, and tells done when the end is reached.
@@ -22,11 +24,13 @@ func (c *copied) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
-	if !c.over {
+	if c.size += int64(n); !c.over {
 		c.body = append(c.body, p[:min(n, MaxTaped+1-len(c.body))]...)
 	}
-	if err != nil {
-		c.end(err == io.EOF)
+	if err == io.EOF {
+		c.end(nil)
+	} else if err != nil {
+		c.end(err)
 	}
 	return n, err
 }
@@ -36,17 +40,20 @@ func (c *copied) Close() error {
 	err := c.ReadCloser.Close()
 	c.tape.mu.Lock()
 	defer c.tape.mu.Unlock()
-	c.end(false)
+	c.end(errLeft)
 	return err
 }
 
+// errLeft says that nobody read a body to its end.
+var errLeft = errors.New("not read to its end")
+
 // end takes note of the end. The tape's mu is held.
-func (c *copied) end(whole bool) {
+func (c *copied) end(err error) {
 	if c.over || c.done == nil {
 		return
 	}
 	c.over = true
-	c.done(whole)
+	c.done(err)
 }
 
 // readable gives a body as it reads, and false when it cannot be: what is

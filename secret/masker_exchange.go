@@ -15,6 +15,11 @@ func (m *Masker) Exchange(x blueprint.Exchange) blueprint.Exchange {
 	}
 	x.Request.URL, x.Request.Headers, x.Request.Body = m.Address(x.Request.URL), m.headers(x.Request.Headers), m.body(x.Request.Body, x.Request.Cut)
 	x.Error = m.Text(x.Error)
+	if x.Fault != nil {
+		fault := *x.Fault
+		fault.Host, fault.Reason, fault.Hint = m.Text(fault.Host), m.Text(fault.Reason), m.Text(fault.Hint)
+		x.Fault = &fault
+	}
 	if x.Response != nil {
 		answer := *x.Response
 		answer.Headers, answer.Body = m.headers(answer.Headers), m.body(answer.Body, answer.Cut)

@@ -25,7 +25,7 @@ func noteMail(ctx context.Context, server *smtpServer, message *email, err error
 	}
 	x := blueprint.Exchange{Request: blueprint.ExchangeRequest{Method: "MAIL", URL: "smtp://" + address, Headers: headers, Body: message.text}}
 	if err != nil {
-		x.Error = err.Error()
+		x.Error, x.Fault = err.Error(), outbound.FaultOf(err)
 	} else {
 		x.Response = &blueprint.ExchangeResponse{Status: accepted}
 	}

@@ -1,0 +1,190 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/netip"
+	"syscall"
+
+	"blueprintd/blueprint"
+	"blueprintd/secret"
+)
+
+// ErrNodeTimeout is the cause with which the time-out of a node ends its context.
+var ErrNodeTimeout = errors.New("the node's time-out")
+
+// The kinds of faults. They are in recordings: never change their meaning.
+const (
+	faultRefused     = "refused"      // by the guard
+	faultDNS         = "dns"          // no such host
+	faultNodeTimeout = "node_timeout" // ErrNodeTimeout
+	faultTimeout     = "timeout"      // any other
+	faultHost        = "certificate_host"
+	faultExpired     = "certificate_expired"
+	faultIssuer      = "certificate_issuer"
+	faultCertificate = "certificate"
+	faultTLS         = "tls"     // the other side speaks none, or another
+	faultNumber      = "errno"   // of the system
+	faultFailure     = "failure" // as the node itself saw it
+	faultOther       = "other"
+)
+
+// numbers are the errors of the system by the names that are the same everywhere.
+var numbers = map[string]syscall.Errno{
+	"ECONNREFUSED": syscall.ECONNREFUSED, "ECONNRESET": syscall.ECONNRESET, "ECONNABORTED": syscall.ECONNABORTED, "EHOSTUNREACH": syscall.EHOSTUNREACH,
+	"EHOSTDOWN": syscall.EHOSTDOWN, "ENETUNREACH": syscall.ENETUNREACH, "ENETDOWN": syscall.ENETDOWN, "EPIPE": syscall.EPIPE, "EADDRNOTAVAIL": syscall.EADDRNOTAVAIL,
+	"EMFILE": syscall.EMFILE, "EACCES": syscall.EACCES, "EPERM": syscall.EPERM,
+}
+
+// faultOf describes why an exchange under a context broke off, so that Broken can
+// make an error of the same kind again. Sent tells that the request had left.
+func faultOf(ctx context.Context, err error, sent bool) *blueprint.Fault {
+	var (
+		failure   *blueprint.Failure
+		refused   *RefusedError
+		name      *net.DNSError
+		timeout   net.Error
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		authority x509.UnknownAuthorityError
+		untrusted *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+		alert     tls.AlertError
+		number    syscall.Errno
+	)
+	f := &blueprint.Fault{Kind: faultOther, Sent: sent}
+	switch {
+	case errors.As(err, &failure):
+		f.Kind, f.Code, f.Reason, f.Permanent, f.Sent = faultFailure, failure.Code, secret.RedactText(failure.Message), failure.Permanent, !failure.NotSent
+	case errors.As(err, &refused):
+		f.Kind, f.Host, f.Reason, f.Hint = faultRefused, refused.Host, refused.Reason, refused.Hint
+		if refused.Addr.IsValid() {
+			f.Address = refused.Addr.String()
+		}
+	case errors.Is(context.Cause(ctx), ErrNodeTimeout):
+		f.Kind = faultNodeTimeout
+	case errors.As(err, &name) && name.IsNotFound:
+		f.Kind = faultDNS
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		f.Kind = faultTimeout
+	case errors.As(err, &host):
+		f.Kind = faultHost
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		f.Kind = faultExpired
+	case errors.As(err, &authority):
+		f.Kind = faultIssuer
+	case errors.As(err, &untrusted):
+		f.Kind = faultCertificate
+	case errors.As(err, &record), errors.As(err, &alert), errors.Is(err, http.ErrSchemeMismatch):
+		f.Kind = faultTLS
+	case errors.As(err, &number):
+		f.Kind, f.Reason = faultNumber, number.Error()
+		for name, known := range numbers {
+			if known == number {
+				f.Code = name
+			}
+		}
+	}
+	return f
+}
+
+// FaultOf describes the failure of an exchange of another protocol than HTTP.
+func FaultOf(err error) *blueprint.Fault { return faultOf(context.Background(), err, true) }
+
+type expiryKey struct{}
+
+// WithExpiry returns a context in which a recorded time-out of the node can be
+// repeated: expire ends the context as the time-out would, without the wait.
+func WithExpiry(ctx context.Context, expire func()) context.Context {
+	return context.WithValue(ctx, expiryKey{}, expire)
+}
+
+// Broken returns the error with which a recorded exchange broke off: what a node
+// makes of it is what it made then. It has the effect on ctx that the fault had.
+func Broken(ctx context.Context, x *blueprint.Exchange) error {
+	f := x.Fault
+	if f == nil {
+		f = &blueprint.Fault{Kind: faultOther}
+	}
+	if f.Kind == faultFailure {
+		return &blueprint.Failure{Code: f.Code, Message: f.Reason, Permanent: f.Permanent, NotSent: !f.Sent}
+	}
+	if f.Sent {
+		if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
+			trace.GotConn(httptrace.GotConnInfo{})
+		}
+	}
+	if expire, ok := ctx.Value(expiryKey{}).(func()); ok && f.Kind == faultNodeTimeout {
+		expire()
+	}
+	text := x.Error
+	if text == "" {
+		text = "no answer was recorded"
+	}
+	return &broken{f, text}
+}
+
+// broken is an error of the past. It stands for the types by which nodes tell
+// errors apart.
+type broken struct {
+	fault *blueprint.Fault
+	text  string
+}
+
+// Error gives the text that was recorded.
+func (b *broken) Error() string { return b.text }
+
+// Timeout and Temporary make it a net.Error.
+func (b *broken) Timeout() bool {
+	return b.fault.Kind == faultTimeout || b.fault.Kind == faultNodeTimeout
+}
+func (b *broken) Temporary() bool { return false }
+
+// Is is for errors.Is.
+func (b *broken) Is(target error) bool {
+	return target == http.ErrSchemeMismatch && b.fault.Kind == faultTLS
+}
+
+// As is for errors.As.
+func (b *broken) As(target any) bool {
+	kind := b.fault.Kind
+	switch t := target.(type) {
+	case **RefusedError:
+		if kind == faultRefused {
+			address, _ := netip.ParseAddr(b.fault.Address)
+			*t = &RefusedError{Host: b.fault.Host, Addr: address, Reason: b.fault.Reason, Hint: b.fault.Hint}
+			return true
+		}
+	case **net.DNSError:
+		if kind == faultDNS {
+			*t = &net.DNSError{Err: b.text, IsNotFound: true}
+			return true
+		}
+	case *x509.HostnameError:
+		return kind == faultHost
+	case *x509.CertificateInvalidError:
+		t.Reason = x509.Expired
+		return kind == faultExpired
+	case *x509.UnknownAuthorityError:
+		return kind == faultIssuer
+	case **tls.CertificateVerificationError:
+		if kind == faultHost || kind == faultExpired || kind == faultIssuer || kind == faultCertificate {
+			*t = &tls.CertificateVerificationError{Err: errors.New(b.text)}
+			return true
+		}
+	case *tls.RecordHeaderError:
+		t.Msg = b.text
+		return kind == faultTLS
+	case *syscall.Errno:
+		if number, known := numbers[b.fault.Code]; kind == faultNumber && known {
+			*t = number
+			return true
+		}
+	}
+	return false
+}
