@@ -41,7 +41,7 @@ func (s *server) allowsOrigin(origin string) bool {
 type mcpDesk struct {
 	store    *store.Store
 	triggers *triggers.Service
-	runner   rpc.Runner
+	runner   runner
 }
 
 // Published returns the tools of a user.
@@ -87,7 +87,7 @@ func (d mcpDesk) fire(ctx context.Context, principal blueprint.Principal, tool *
 	if called.Paused {
 		return &mcp.Outcome{ExecutionID: called.ExecutionID, Status: blueprint.StatusPaused}, nil
 	}
-	return outcomeOf(called.ExecutionID, called.Execution), nil
+	return outcomeOf(called.ExecutionID, called.Ending), nil
 }
 
 func (d mcpDesk) execute(ctx context.Context, principal blueprint.Principal, tool *mcp.Published, arguments any, _ *http.Request) (*mcp.Outcome, error) {
@@ -98,20 +98,20 @@ func (d mcpDesk) execute(ctx context.Context, principal blueprint.Principal, too
 	if err != nil {
 		return nil, err
 	}
-	id, execution, err := d.runner.Execute(ctx, &blueprint.StartRequest{
+	id, ending, err := d.runner.executeToEnd(ctx, &blueprint.StartRequest{
 		Definition: definition, Principal: principal, CanManage: access >= blueprint.AccessManage, InputData: arguments,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return outcomeOf(id, execution), nil
+	return outcomeOf(id, ending), nil
 }
 
 // outcomeOf describes a run that may not have ended.
-func outcomeOf(id string, execution *blueprint.Execution) *mcp.Outcome {
+func outcomeOf(id string, ending *blueprint.Ending) *mcp.Outcome {
 	outcome := &mcp.Outcome{ExecutionID: id, Status: blueprint.StatusRunning}
-	if execution != nil {
-		outcome.Status, outcome.Output, outcome.Failure = execution.Status, execution.Output, execution.Failure
+	if ending != nil {
+		outcome.Status, outcome.Output, outcome.Failure = ending.Status, ending.Output, ending.Failure
 	}
 	return outcome
 }

@@ -346,7 +346,7 @@ CREATE TABLE events (
   depth           INTEGER NOT NULL CHECK (depth >= 0),
   root            TEXT NOT NULL, -- key of the first event of the chain; '' = this is the first
   at              INTEGER NOT NULL,
-  data            TEXT NOT NULL CHECK (json_valid(data))
+  sealed_data     BLOB NOT NULL
 ) STRICT;
 
 -- Organizations take turns.
@@ -438,8 +438,8 @@ CREATE TABLE executions (
   updated_at          INTEGER NOT NULL,
   start_time          INTEGER NOT NULL,
   end_time            INTEGER,
-  record              BLOB, -- what readers see of a finished run; ends with a checksum of four bytes
-  state               BLOB, -- what a retry of a finished run needs, and what a recorded one exchanged, masked, which alone is shown; ends with a checksum
+  record              BLOB, -- what readers see of a finished run, sealed; ends with a checksum of four bytes
+  state               BLOB, -- what a retry of a finished run needs where that differs, and what a recorded one exchanged, masked, which alone is shown; sealed, ends with a checksum
   CHECK ((status IN ('completed', 'failed')) = (end_time IS NOT NULL)),
   CHECK ((status IN ('completed', 'failed')) = (record IS NOT NULL)),
   CHECK (state IS NULL OR record IS NOT NULL)
@@ -454,16 +454,17 @@ CREATE INDEX executions_ended ON executions (status, end_time) WHERE end_time IS
 -- What people of a trigger look for, and run again.
 CREATE INDEX executions_failed ON executions (trigger_id, end_time) WHERE status = 'failed' AND trigger_id IS NOT NULL;
 
--- What has ended stays as it ended.
-CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time, record ON executions
+-- What has ended stays as it ended. Its record is sealed anew when the master key
+-- changes.
+CREATE TRIGGER executions_terminal BEFORE UPDATE OF status, end_time ON executions
 WHEN OLD.end_time IS NOT NULL
 BEGIN
   SELECT RAISE(ABORT, 'the execution has ended');
 END;
 
 -- The journal of a run that has not ended: entries in the order in which they
--- were committed, each with a checksum of four bytes at its end. The engine
--- seals those of a run that knows secrets.
+-- were committed, each sealed by the engine, with a checksum of four bytes at
+-- its end.
 CREATE TABLE journal (
   execution INTEGER NOT NULL REFERENCES executions (seq),
   position  INTEGER NOT NULL CHECK (position > 0), -- 1, 2, 3 ...

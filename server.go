@@ -343,13 +343,26 @@ func begun(ctx context.Context, handle *engine.Handle) (string, error) {
 
 // Execute starts a run and waits for it as long as one may wait for an answer.
 func (r runner) Execute(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Execution, error) {
+	return executeUntil(ctx, r, request, (*engine.Handle).Wait)
+}
+
+// executeToEnd is Execute for a caller that is given the output as data; nil for a
+// run of which the end is not known.
+func (r runner) executeToEnd(ctx context.Context, request *blueprint.StartRequest) (string, *blueprint.Ending, error) {
+	return executeUntil(ctx, r, request, func(h *engine.Handle, ctx context.Context) (*blueprint.Ending, error) {
+		ending, err := h.Ending(ctx)
+		return &ending, err
+	})
+}
+
+func executeUntil[T any](ctx context.Context, r runner, request *blueprint.StartRequest, wait func(*engine.Handle, context.Context) (*T, error)) (string, *T, error) {
 	handle, err := r.Engine.StartOrWait(ctx, request, engine.AtEnd)
 	if err != nil {
 		return "", nil, err
 	}
 	waiting, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	outcome, err := handle.Wait(waiting)
+	outcome, err := wait(handle, waiting)
 	if err == nil {
 		return handle.ID, outcome, nil
 	}

@@ -14,6 +14,8 @@ type Delivery struct {
 	// Proof has the headers that show who the sender is, such as signatures:
 	// they are needed to decide anew, and nobody is shown them.
 	Proof map[string][]string `json:"proof,omitempty"`
+	// Hidden are secrets that the body may hold; they are never shown.
+	Hidden []string `json:"hidden,omitempty"`
 	// Size is how many bytes the body had, as far as it was read.
 	Size int64 `json:"size"`
 	// Facts are what was found out on the way to the decision: plain JSON

@@ -14,8 +14,11 @@ type Event struct {
 	Key string
 	// Data is a plain JSON value; where an event is raised together with what
 	// made it true, also a json.Marshaler that works it out once it is needed.
-	Data  any
-	Depth int // how many events led to the run that raised it
+	Data any
+	// Hidden are secrets that Data may hold: a run that is given it masks them
+	// wherever it is shown.
+	Hidden []string
+	Depth  int // how many events led to the run that raised it
 	// Root is the key of the first of these events; "" when there is none, and
 	// this one is the first.
 	Root string

@@ -43,6 +43,9 @@ type Step struct {
 	Output     any        `json:"output"`
 	Error      *StepError `json:"error,omitempty"`
 	TokensUsed *int64     `json:"tokensUsed,omitempty"`
+	// Masked says that a credential which a service repeated was replaced in
+	// the output or the error.
+	Masked bool `json:"masked,omitempty"`
 }
 
 // StepError says why a node failed. Code is for programs: lower case with

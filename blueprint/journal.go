@@ -11,6 +11,7 @@ type StartRequest struct {
 	CanManage bool
 	Variables map[string]any
 	InputData any
+	Hidden    []string        // secrets that InputData may hold, masked where the run is shown
 	Budget    *Budget         // besides that of the definition
 	Trigger   *TriggerContext // nil when no trigger started the run
 	// Firing is the ledger row that is stored in the same transaction as the

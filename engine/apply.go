@@ -54,7 +54,7 @@ func (r *run) apply(e *entry) {
 		r.move(n, idle)
 		r.again = append(r.again, n)
 	case entryRetry:
-		n.due, n.retry, n.err, n.next = e.Due, true, e.Error, n.attempt+1
+		n.due, n.retry, n.err, n.masked, n.next = e.Due, true, e.Error, e.Masked, n.attempt+1
 		r.move(n, waiting)
 	case entryWait:
 		n.due = e.Due
@@ -98,7 +98,7 @@ func (r *run) end(n *nodeRun, e *entry) {
 	n.due, n.await, n.retry = 0, nil, false
 	r.move(n, idle)
 	n.end = e.At
-	n.handle, n.err = e.Handle, e.Error
+	n.handle, n.err, n.masked = e.Handle, e.Error, e.Masked
 	if e.Respond != nil && r.respond == nil {
 		r.respond = e.Respond
 	}

@@ -36,8 +36,10 @@ type attempt struct {
 	models int64
 	tape   *outbound.Tape // nil unless the run is recorded
 
-	evidence *outbound.Evidence      // nil unless it may reach other services
-	sent     *blueprint.StepExchange // of a failure, once it is gathered
+	evidence    *outbound.Evidence      // nil unless it may reach other services
+	sent        *blueprint.StepExchange // of a failure, once it is gathered
+	credentials []string                // of the connections that it opened
+	masked      bool                    // one of them came back in an answer
 }
 
 // startNode begins an attempt of a node. r.mu is held.
@@ -88,9 +90,7 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 			Code: "timeout", Message: fmt.Sprintf("took longer than its timeoutMs of %d", a.node.Timeout.Milliseconds()), NotSent: failureOf(err).NotSent,
 		}
 	}
-	if keeper := a.run.keeper.Load(); keeper != nil {
-		result, err = withoutSecrets(keeper, result, err)
-	}
+	result, err = a.withoutCredentials(result, err)
 	if err == nil && !result.PassInput {
 		output := result.Output
 		switch {
@@ -121,17 +121,25 @@ func (r *run) guarded(n *nodeRun, call func() (blueprint.Result, error)) (result
 	return call()
 }
 
-// withoutSecrets takes what a connection proves itself with out of what a node
-// gives: another side that repeats it would hand it on to the nodes behind, and
-// these to whomever they call.
-func withoutSecrets(keeper *secret.Masker, result blueprint.Result, err error) (blueprint.Result, error) {
-	result.Output = keeper.Value(result.Output)
-	result.Variables, _ = keeper.Value(result.Variables).(map[string]any)
+// withoutCredentials replaces the credentials of the connections that the attempt
+// opened in what it returns: a service that echoes them would hand them on to later
+// nodes, and these to whatever they call. It is the only place where masking
+// changes data.
+func (a *attempt) withoutCredentials(result blueprint.Result, err error) (blueprint.Result, error) {
+	a.run.mu.Lock()
+	credentials := secret.NewCredentials(a.credentials)
+	a.run.mu.Unlock()
+	if credentials == nil {
+		return result, err
+	}
+	result.Output, a.masked = credentials.Value(result.Output)
 	var failure *blueprint.Failure
 	if errors.As(err, &failure) {
-		masked := *failure
-		masked.Message = keeper.Text(failure.Message)
-		err = &masked
+		if message, changed := credentials.Text(failure.Message); changed {
+			masked := *failure
+			masked.Message = message
+			err, a.masked = &masked, true
+		}
 	}
 	return result, err
 }
@@ -206,9 +214,12 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	now := r.engine.Clock.Now()
 	e := &entry{
 		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
-		Servers: serversOf(result.MCPServers), Uses: a.uses, weight: a.weight,
+		Servers: serversOf(result.MCPServers), Uses: a.uses, Masked: a.masked, weight: a.weight,
 	}
 	a.exchanges(e)
+	if a.masked {
+		a.note("warn", "the answer repeated a credential of the connection; it was replaced by "+secret.Mask, nil)
+	}
 	var pause *blueprint.Pause
 	if errors.As(err, &pause) && r.canceled == nil {
 		result, err = blueprint.Result{Await: &pause.Await}, nil

@@ -37,6 +37,7 @@ func (a *attempt) connect(ctx context.Context, id string) (*blueprint.OpenConnec
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.learn(open.Secrets)
+	a.credentials = append(a.credentials, open.Secrets...)
 	a.uses = append(a.uses, use{open.ID, open.Type, open.Auth, open.SignIn})
 	return open, nil
 }
@@ -46,6 +47,7 @@ func (a *attempt) learn(value string) {
 	a.run.mu.Lock()
 	defer a.run.mu.Unlock()
 	a.run.learn([]string{value})
+	a.credentials = append(a.credentials, value)
 }
 
 // learn notes values that nobody may see. r.mu is held.
@@ -60,20 +62,16 @@ func unconnected(message string) *blueprint.Failure {
 	return &blueprint.Failure{Code: "connection_unavailable", Message: message, Permanent: true, NotSent: true}
 }
 
-// hide masks values of connections besides those of secret variables. What is
-// stored of the run from now on is encrypted. r.mu is held.
+// hide masks values besides those of secret variables. r.mu is held.
 func (r *run) hide(values []string) {
 	r.hidden = append(r.hidden, values...)
 	slices.Sort(r.hidden)
 	r.hidden = slices.Compact(r.hidden)
-	var hidden []any
+	all := slices.Clone(r.secrets)
 	for _, value := range r.hidden {
-		hidden = append(hidden, value)
+		all = append(all, value)
 	}
-	all := slices.Concat(r.secrets, hidden)
-	r.sealed = len(all) > 0
 	r.masker.Store(secret.NewMasker(all))
-	r.keeper.Store(secret.NewMasker(hidden))
 }
 
 // server is an MCP server that a node asked, as the record keeps it.
@@ -144,11 +142,13 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		if !r.begin.CanManage { // somebody who may only start the blueprint starts nothing else with it
 			return 0, nil
 		}
-		data = r.masker.Load().Value(data) // it goes to others, who may not see secrets
+		r.mu.Lock()
+		hidden := r.allSecrets()
+		r.mu.Unlock()
 		definition := r.program.definition
 		started, err := r.engine.Emit(ctx, blueprint.Event{
 			Name: event, OrganizationID: definition.OrganizationID, BlueprintID: definition.BlueprintID, ExecutionID: r.id,
-			Key: r.idempotencyKey(a.address), Data: data, Depth: r.chain(), Root: r.cause(), At: blueprint.TimeOf(r.engine.Clock.Now()),
+			Key: r.idempotencyKey(a.address), Data: data, Hidden: hidden, Depth: r.chain(), Root: r.cause(), At: blueprint.TimeOf(r.engine.Clock.Now()),
 		})
 		if err != nil && r.engine.stopping.Load() && blueprint.CodeOf(err) == blueprint.CodeUnavailable {
 			return started, errStopping // the node is cut off, and runs again at the next start

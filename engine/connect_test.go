@@ -47,8 +47,8 @@ func known() *connections {
 	}}
 }
 
-// What a connection proves itself with is taken out of what a node gives, so
-// that the nodes behind cannot pass it on, and of all that is shown or stored.
+// Secrets of connections are masked in all that is shown and sealed in all that is
+// stored, also after a restart and in a retry.
 func TestSecretsOfConnectionsStayHidden(t *testing.T) {
 	c := known()
 	testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
@@ -56,7 +56,7 @@ func TestSecretsOfConnectionsStayHidden(t *testing.T) {
 			a leak {"connectionId": "http"}
 			b log {"message": "{{input.key}}"}
 			c wait {"ms": 1000}
-			d eval {"expression": "nodes.a.output.key == \"***\""}`))
+			d eval {"expression": "nodes.a.output.key == \"` + token + `\""}`))
 		x := w.settle(h.ID)
 		w.noSecret("a record", x)
 		if data, err := blueprint.Encode(w.journal.stored(h.ID)); err != nil || strings.Contains(string(data), token) {
@@ -77,6 +77,50 @@ func TestSecretsOfConnectionsStayHidden(t *testing.T) {
 		}
 		w.noSecret("the record of a repetition", w.repeat(h.ID, "d"))
 	})
+}
+
+// A credential that a service repeats is taken out of values, never of keys, once
+// it has sixteen characters; the step and the log say so. A shorter one may be a
+// word of the data and is passed on, as is everything in nodes without a connection.
+func TestCredentialsThatComeBack(t *testing.T) {
+	const long = "credential-of-26-characters"
+	for _, test := range []struct {
+		name, secret, node string
+		handed             string // to the next node
+		masked             bool
+	}{
+		{"long", long, `leak {"connectionId": "x"}`, `{"` + long + `":true,"key":"***"}`, true},
+		{"long, in an error", long, `leak {"connectionId": "x", "fails": true} | {"onError": "continue"}`, `{"error":{"code":"refused","message":"refused ***"}}`, true},
+		{"short", "orders", `leak {"connectionId": "x"}`, `{"key":"orders","orders":true}`, false},
+		{"short, in an error", "orders", `leak {"connectionId": "x", "fails": true} | {"onError": "continue"}`, `{"error":{"code":"refused","message":"refused orders"}}`, false},
+		{"a node without a connection", long, `echo {"value": "` + long + `"}`, `"` + long + `"`, false},
+	} {
+		c := known()
+		c.known["x"] = blueprint.OpenConnection{Type: blueprint.ConnectionHTTP, Config: map[string]any{"key": test.secret}, Secrets: []string{test.secret}}
+		testWith(t, func(o *engine.Options) { o.Connections = c }, func(w *world) {
+			h := w.start(w.define("first leak {\"connectionId\": \"x\"}\na " + test.node + "\nb pass"))
+			x := w.wait(h)
+			ending, err := h.Ending(w.Context())
+			if got := encode(ending.Output); err != nil || got != test.handed {
+				t.Errorf("%s: handed on %s, want %s (%v)", test.name, got, test.handed, err)
+			}
+			if strings.Contains(encode(x), test.secret) {
+				t.Errorf("%s: the record shows %s", test.name, encode(x))
+			}
+			warned := 0
+			for _, line := range x.Logs {
+				if line.NodeID != nil && *line.NodeID == "a" && line.Level == "warn" && strings.Contains(line.Message, "credential") {
+					warned++
+				}
+			}
+			if got := step(x, "a"); got.Masked != test.masked || (warned == 1) != test.masked || step(x, "b").Masked {
+				t.Errorf("%s: masked %v, %d warnings", test.name, got.Masked, warned)
+			}
+			if again := w.repeat(h.ID, "b"); step(again, "a").Masked != test.masked {
+				t.Errorf("%s: the retry has forgotten it", test.name)
+			}
+		})
+	}
 }
 
 func TestConnectionThatMayNotBeUsed(t *testing.T) {
@@ -121,7 +165,7 @@ func TestSignIn(t *testing.T) {
 			t.Fatal(err)
 		}
 		x = w.settle(x.ID)
-		w.expect(x, `completed: a=completed b=completed -> {"key":"***"}`)
+		w.expect(x, `completed: a=completed b=completed -> {"***":true,"key":"***"}`)
 		if !x.Telemetry.RequiredLogin || !x.Telemetry.OAuthFlowsTriggered {
 			t.Errorf("telemetry %+v", x.Telemetry)
 		}
@@ -231,6 +275,6 @@ func TestSignInBeforeTheQuestion(t *testing.T) {
 		}
 		c.asks = func() { c.asking["login"] = false } // once it has asked
 		close(gate.open)
-		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"key":"***"}`)
+		w.expect(w.settle(h.ID), `completed: a=completed b=completed -> {"***":true,"key":"***"}`)
 	})
 }

@@ -199,7 +199,7 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 			e.startChild(call)
 		}
 		if answers {
-			handle.respond(r.masked(respond))
+			handle.respond(respond)
 		}
 		return true
 	}

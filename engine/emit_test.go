@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -9,8 +10,9 @@ import (
 	"blueprintd/engine"
 )
 
-// An event tells where it comes from, without secrets; its key is that of the
-// node, and its depth one that the trigger brought.
+// An event tells where it comes from and has its data unaltered, with the secrets
+// that may be in there; its key is that of the node, and its depth one that the
+// trigger brought.
 func TestEmit(t *testing.T) {
 	var got []blueprint.Event
 	testWith(t, func(o *engine.Options) {
@@ -22,10 +24,31 @@ func TestEmit(t *testing.T) {
 		x := w.wait(w.startWith(r, engine.Soon))
 		w.expect(x, `completed: a=completed -> 2`)
 		e := got[0]
-		w.noSecret("an event", e.Data)
+		if encode(e.Data) != `{"secret":"`+token+`"}` || !slices.Equal(e.Hidden, []string{token}) {
+			t.Errorf("its data is %s, its secrets %q", encode(e.Data), e.Hidden)
+		}
 		if e.Name != "custom.x" || e.Depth != 3 || e.Key != x.ID+"/a" || e.ExecutionID != x.ID || e.BlueprintID != r.Definition.BlueprintID || e.OrganizationID != "org" {
 			t.Errorf("raised %+v", e)
 		}
+	})
+}
+
+// A run that is given secrets of others with its input passes them on and shows
+// none of them, also after a restart and in a retry.
+func TestHiddenInput(t *testing.T) {
+	test(t, func(w *world) {
+		r := request(w.define("a ask\nb eval {\"expression\": \"inputData.secret == '" + token + "' ? inputData : 0\"}"))
+		r.InputData, r.Hidden = map[string]any{"secret": token}, []string{token}
+		h := w.startWith(r, engine.Soon)
+		w.noSecret("a paused record", w.settle(h.ID))
+		w.reboot()
+		w.answerOK(h.ID, "a", 1)
+		x := w.settle(h.ID)
+		w.expect(x, `completed: a=completed b=completed -> {"secret":"***"}`)
+		w.noSecret("a record", x)
+		x = w.repeat(h.ID, "b")
+		w.expect(x, `completed: a=completed b=completed -> {"secret":"***"}`)
+		w.noSecret("a retried record", x)
 	})
 }
 

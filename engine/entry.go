@@ -44,6 +44,7 @@ type entry struct {
 	Acted     bool                 `json:"acted,omitempty"`  // the run that it waited for did what must not be done twice
 	Servers   []server             `json:"mcp,omitempty"`    // MCP servers that were asked
 	Uses      []use                `json:"uses,omitempty"`   // connections that were opened
+	Masked    bool                 `json:"masked,omitempty"` // a credential was replaced in the output or error
 	Stop      bool                 `json:"stop,omitempty"`   // the run ends here
 	Item      bool                 `json:"item,omitempty"`   // not the run, only the item that the node belongs to
 	Respond   *blueprint.Response  `json:"respond,omitempty"`

@@ -131,7 +131,7 @@ func (v *values) fit(node string, value weighed) any {
 
 // step makes the step that clients see.
 func (v *values) step(at *step) blueprint.Step {
-	out := blueprint.Step{NodeID: at.Node, NodeType: at.Type, Title: at.Title, Status: at.Status, StartTime: at.Start, EndTime: at.End, Attempt: at.Attempt, Error: at.Error}
+	out := blueprint.Step{NodeID: at.Node, NodeType: at.Type, Title: at.Title, Status: at.Status, StartTime: at.Start, EndTime: at.End, Attempt: at.Attempt, Error: at.Error, Masked: at.Masked}
 	if at.Status == blueprint.StepCompleted || at.Status == blueprint.StepFailed || at.Status == blueprint.StepSkipped && at.Pass {
 		out.Output = v.fit(at.Node, v.of(at.Node))
 	}

@@ -100,10 +100,7 @@ func (r *run) commit() (*blueprint.JournalCommit, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.sealed {
-			data = r.engine.Sealer.Seal(data, secret.JournalPlace(r.id))
-		}
-		c.Entries[i] = data
+		c.Entries[i] = r.engine.Sealer.Seal(data, secret.JournalPlace(r.id))
 	}
 	return c, nil
 }

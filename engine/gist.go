@@ -39,11 +39,15 @@ func (e *Engine) Gist(ctx context.Context, execution *blueprint.StoredExecution)
 			awaiting = &view.AwaitingInput.Kind
 		}
 		return nil, awaiting, ""
-	case !row.Status.Terminal() || row.Status == blueprint.StatusCompleted && !bytes.Contains(execution.Record, failedStep):
+	case !row.Status.Terminal():
+		return nil, nil, ""
+	}
+	record, err := e.openRecord(execution)
+	if err != nil || row.Status == blueprint.StatusCompleted && !bytes.Contains(record, failedStep) {
 		return nil, nil, ""
 	}
 	var b brief
-	if decode(execution.Record, &b) != nil {
+	if decode(record, &b) != nil {
 		return nil, nil, ""
 	}
 	s := stored{Failed: b.Failed, Canceled: b.Canceled, Steps: make([]step, len(b.Steps))}

@@ -106,7 +106,8 @@ func (h *Handle) Wait(ctx context.Context) (*blueprint.Execution, error) {
 	return outcome.whole(), nil
 }
 
-// Ending is Wait for who only asks what came of the run, and not how.
+// Ending is Wait for a caller that needs only the outcome. Its output is data and
+// unaltered, its failure is as readers see it.
 func (h *Handle) Ending(ctx context.Context) (blueprint.Ending, error) {
 	outcome, err := h.wait(ctx)
 	if err != nil {
@@ -131,8 +132,8 @@ func (h *Handle) Ended() <-chan struct{} { return h.rested }
 // Response the answer from then on.
 func (h *Handle) Responded() <-chan struct{} { return h.responded }
 
-// Response gives the answer of the first respond node, secrets masked; nil
-// before there is one.
+// Response returns the answer of the first respond node, unaltered; nil before
+// there is one.
 func (h *Handle) Response() *blueprint.Response {
 	select {
 	case <-h.responded:

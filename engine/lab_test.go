@@ -204,7 +204,10 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		if err != nil {
 			return blueprint.Result{}, err
 		}
-		return blueprint.Result{Output: map[string]any{"key": open.Config["key"]}, MCPServers: []blueprint.MCPServer{{Name: "server " + open.Secrets[0]}}}, nil
+		if task.Config["fails"] == true {
+			return blueprint.Result{}, &blueprint.Failure{Code: "refused", Message: "refused " + open.Secrets[0]}
+		}
+		return blueprint.Result{Output: map[string]any{"key": open.Config["key"], open.Secrets[0]: true}, MCPServers: []blueprint.MCPServer{{Name: "server " + open.Secrets[0]}}}, nil
 	})
 	// servers asks MCP servers, each given as "name address".
 	add("servers", blueprint.EffectOnce, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {

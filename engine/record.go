@@ -23,7 +23,7 @@ type stored struct {
 	Failed   string               `json:"failed,omitempty"` // the node that stopped the run
 	Canceled *string              `json:"cancelled,omitempty"`
 	Acted    bool                 `json:"acted,omitempty"`  // a node of an item that began anew did what must not be done twice, and has no step
-	Hidden   []string             `json:"hidden,omitempty"` // secrets of connections; in the true account alone
+	Hidden   []string             `json:"hidden,omitempty"` // all its secrets; in the true account alone
 	// Exchanges are those of a run that is recorded, in the order in which their
 	// nodes settled, without secrets. They are kept in the account of a run that is
 	// over which readers of its record do not load: they may be large.
@@ -58,6 +58,7 @@ type step struct {
 	Servers   []server             `json:"mcp,omitempty"`
 	SignIn    bool                 `json:"signIn,omitempty"`
 	Error     *blueprint.StepError `json:"err,omitempty"`
+	Masked    bool                 `json:"masked,omitempty"`
 	Dropped   bool                 `json:"dropped,omitempty"`
 
 	In    string `json:"in,omitempty"`   // the item that the node belongs to, such as "loop[3]"
@@ -70,7 +71,7 @@ type step struct {
 // account gives the run as it stands. r.mu is held.
 func (r *run) account() *stored {
 	s := &stored{Version: recordVersion, Status: r.row.Status, Begin: *r.begin, Logs: slices.Clip(r.logs), Canceled: r.canceled, Steps: make([]step, 0, len(r.root.nodes)), secrets: r.program.secrets, room: r.engine.Limits.Record}
-	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.hidden
+	s.Begin.Reuse, s.Begin.Hidden, s.Begin.Taped, s.Hidden = nil, nil, nil, r.allSecrets()
 	r.each(func(n *nodeRun) {
 		s.Steps = append(s.Steps, n.step())
 		if n.phase == awaiting {
@@ -100,7 +101,7 @@ func (n *nodeRun) step() step {
 	node, state := n.node(), n.state()
 	out := step{
 		Node: n.address(), Type: node.Type, Title: node.Title, Status: blueprint.StepPending, Start: n.start, End: n.end, Attempt: n.attempt,
-		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Dropped: n.dropped,
+		Pass: n.pass, Handle: n.handle, Variables: n.variables, Calls: n.calls, Tokens: n.tokens, Error: n.err, Masked: n.masked, Dropped: n.dropped,
 		Models: n.models, Acted: n.acted, Uses: n.uses, Servers: n.servers, SignIn: n.signIn, Item: n.item,
 	}
 	if f := n.frame; f.parent != nil {
@@ -206,17 +207,17 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	if r.canceled != nil || r.root.failed >= 0 || r.stopped != nil {
 		account.Status = blueprint.StatusFailed
 	}
-	r.final = account.mask(r.masker.Load())
+	r.final, r.truth = account.mask(r.masker.Load()), account
 	record, err := blueprint.Encode(r.final)
 	if err != nil {
 		return nil, err
 	}
 	commit := r.blankCommit()
 	commit.Row.Status, commit.Row.EndTime, commit.Row.UpdatedAt = account.Status, now, now
-	commit.Record = record
+	commit.Record = r.engine.Sealer.Seal(record, secret.RecordPlace(r.id))
 	commit.Events = append(commit.Events, r.ending(r.final, now)...)
 	commit.Cancelled = r.canceled != nil
-	if r.sealed || r.begin.Record {
+	if r.final != account || r.begin.Record {
 		account.Exchanges = maskedExchanges(r.masker.Load(), r.exchanges)
 		truth, err := blueprint.Encode(account)
 		if err != nil {
@@ -227,36 +228,26 @@ func (r *run) finish() (*blueprint.JournalCommit, error) {
 	return commit, nil
 }
 
-// masked takes the secrets out of a response. r.mu need not be held: what it
-// reads is final.
-func (r *run) masked(response *blueprint.Response) *blueprint.Response {
-	masker := r.masker.Load()
-	if masker == nil {
-		return response
-	}
-	out := &blueprint.Response{Status: response.Status, Body: masker.Value(response.Body)}
-	for name, value := range response.Headers {
-		if out.Headers == nil {
-			out.Headers = make(map[string]string, len(response.Headers))
-		}
-		out.Headers[name] = masker.Text(value)
-	}
-	return out
+// openRecord decrypts the record of a finished run.
+func (e *Engine) openRecord(execution *blueprint.StoredExecution) ([]byte, error) {
+	return e.Sealer.Open(execution.Record, secret.RecordPlace(execution.Row.ID))
 }
 
 // decodeRecord reads the record of a finished run: with truth set the one that
 // still holds its secrets, else the one for readers.
 func (e *Engine) decodeRecord(execution *blueprint.StoredExecution, truth bool) (*stored, error) {
-	data := execution.Record
+	var plain []byte
+	var err error
 	if truth && execution.State != nil {
-		plain, err := e.Sealer.Open(execution.State, secret.StatePlace(execution.Row.ID))
-		if err != nil {
-			return nil, fmt.Errorf("engine: state of %s: %w", execution.Row.ID, err)
-		}
-		data = plain
+		plain, err = e.Sealer.Open(execution.State, secret.StatePlace(execution.Row.ID))
+	} else {
+		plain, err = e.openRecord(execution)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
 	s := &stored{room: e.Limits.Record}
-	if err := decode(data, s); err != nil {
+	if err := decode(plain, s); err != nil {
 		return nil, fmt.Errorf("engine: record of %s: %w", execution.Row.ID, err)
 	}
 	return s, nil

@@ -91,14 +91,11 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 func (e *Engine) fold(ctx context.Context, r *run, stored *blueprint.StoredExecution) error {
 	r.row, r.durable, r.paused, r.begun = stored.Row, true, stored.Row.Status == blueprint.StatusPaused, len(stored.Entries) > 1
 	for i, data := range stored.Entries {
-		if len(data) > 0 && data[0] != '{' {
-			plain, err := e.Sealer.Open(data, secret.JournalPlace(r.id))
-			if err != nil {
-				return fmt.Errorf("engine: journal of %s: %w", r.id, err)
-			}
-			data = plain
+		plain, err := e.Sealer.Open(data, secret.JournalPlace(r.id))
+		if err != nil {
+			return fmt.Errorf("engine: journal of %s: %w", r.id, err)
 		}
-		entry, err := decodeEntry(data)
+		entry, err := decodeEntry(plain)
 		if err != nil {
 			return fmt.Errorf("engine: journal of %s: %w", r.id, err)
 		}

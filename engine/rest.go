@@ -112,7 +112,7 @@ func (r *run) putDown() {
 	}
 	if r.broken == nil {
 		if r.respond != nil {
-			r.handle.respond(r.masked(r.respond))
+			r.handle.respond(r.respond)
 		}
 		if r.ended || r.row.Status == blueprint.StatusPaused || r.engine.stopping.Load() {
 			r.handle.rest(r.outcome())
@@ -147,11 +147,11 @@ func (r *run) outcome() standing {
 	if r.handle == nil {
 		return nil
 	}
-	account := r.final
-	if account == nil {
-		account = r.account().mask(r.masker.Load())
+	if r.final != nil {
+		return &rested{r.final, r.truth, r.row}
 	}
-	return &rested{account, r.row}
+	account := r.account()
+	return &rested{account.mask(r.masker.Load()), account, r.row}
 }
 
 // evict drops the run from memory. r.mu is held.

@@ -62,6 +62,7 @@ type nodeRun struct {
 	signIn    bool              // it asked for one
 	signedIn  bool              // somebody has done so while it was about to ask
 	err       *blueprint.StepError
+	masked    bool // a credential was replaced in the output or in err
 	dropped   bool // it was under way when the run stopped
 	halts     bool // it failed, and its walk ended with it or before
 	item      bool // it ended its item early
@@ -102,11 +103,9 @@ type run struct {
 	again     []*nodeRun       // started nodes that are due for another attempt
 	reused    map[string]*step // by address: what an earlier run had finished, until it is settled
 	bound     map[string]any   // variables by declaration and caller
-	sealed    bool             // it has secrets: what is stored of it is encrypted
 	masker    atomic.Pointer[secret.Masker]
-	keeper    atomic.Pointer[secret.Masker] // of the secrets of connections alone
-	secrets   []any                         // the values of its secret variables
-	hidden    []string                      // secrets of the connections that it opened, sorted
+	secrets   []any    // the values of its secret variables
+	hidden    []string // other secrets that its values may hold, sorted: of connections, and of runs that handed it something
 	budget    budget
 	logs      []blueprint.LogEntry
 	respond   *blueprint.Response
@@ -136,6 +135,7 @@ type run struct {
 	handle  *Handle
 	unhold  func()  // lets go of the clock, which stands still while a run is in memory
 	final   *stored // the record of a run that has ended, secrets masked
+	truth   *stored // the same with its secrets
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 
@@ -255,7 +255,7 @@ func (r *run) startReused(s *step) {
 }
 
 func (r *run) endReused(s *step) {
-	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted})
+	r.apply(&entry{Kind: entryEnd, Node: s.Node, At: s.End, Output: s.Output, Pass: s.Pass, Handle: s.Handle, Variables: s.Variables, Stop: s.Item, Item: s.Item, Error: s.Error, Acted: s.Acted, Masked: s.Masked})
 }
 
 // status gives the status of a run that has not ended: paused when somebody is

@@ -80,13 +80,13 @@ func TestSecretsAreMaskedAndSealed(t *testing.T) {
 	})
 }
 
-// A respond node's answer is masked, whether the run goes on behind it or not.
+// A respond node's answer is data, whether the run goes on behind it or not.
 func TestSecretsInResponses(t *testing.T) {
 	for _, after := range []string{"", "\nb act"} {
 		test(t, func(w *world) {
 			h := w.start(w.defineWith(`a respond {"body": {"t": "x {{token}}"}, "header": "y {{token}}"}`+after, secretVariables))
 			<-h.Responded()
-			if got := encode(h.Response()); got != `{"status":200,"headers":{"x-a":"y ***"},"body":{"t":"x ***"}}` {
+			if got := encode(h.Response()); got != `{"status":200,"headers":{"x-a":"y `+token+`"},"body":{"t":"x `+token+`"}}` {
 				t.Errorf("answered %s", got)
 			}
 			w.wait(h)
@@ -94,8 +94,75 @@ func TestSecretsInResponses(t *testing.T) {
 	}
 }
 
-// A secret that cannot be searched for still keeps its run sealed.
-func TestShortSecretIsSealed(t *testing.T) {
+// Secrets of a run that another waited for reach it unaltered, and it shows none of
+// them: not those of variables, parts of them or of connections.
+func TestSecretsOfSubRuns(t *testing.T) {
+	var l library
+	testWith(t, func(o *engine.Options) { o.Blueprints, o.Connections = &l, known() }, func(w *world) {
+		l.w = w
+		inner := w.defineWith(`
+			a leak {"connectionId": "http"}
+			b eval {"expression": "{'key': input.key, 'pin': object.pin, 'whole': object}"}`, `[{"name": "object", "type": "json", "secret": true, "default": {"pin": "part-of-a-secret"}}]`)
+		h := w.start(w.define(`
+			s call {"blueprintId": "` + inner.BlueprintID + `"}
+			q ask {"prompt": "{{input.pin}} {{input.key}}"}
+			z eval {"expression": "nodes.s.output"}`))
+		check := func(where string, x *blueprint.Execution) {
+			w.noSecret(where, x)
+			if strings.Contains(encode(x), "part-of-a-secret") {
+				t.Errorf("%s shows %s", where, encode(x))
+			}
+		}
+		check("a paused record", w.settle(h.ID))
+		w.reboot()
+		w.answerOK(h.ID, "q", "yes")
+		x := w.settle(h.ID)
+		check("a record", x)
+		w.expect(x, `completed: s=completed q=completed z=completed -> {"key":"***","pin":"***","whole":{"pin":"***"}}`)
+		again, err := w.Retry(w.Context(), w.journal.stored(h.ID), "z", owner, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("a retried record", w.wait(again))
+		if ending, err := again.Ending(w.Context()); err != nil || encode(ending.Output) != `{"key":"`+token+`","pin":"part-of-a-secret","whole":{"pin":"part-of-a-secret"}}` {
+			t.Errorf("handed on %s, %v", encode(ending.Output), err)
+		}
+	})
+}
+
+// Whatever a run leaves behind is sealed, whether it knows secrets or not.
+func TestRunsAreSealed(t *testing.T) {
+	test(t, func(w *world) {
+		w.journal.keep = true
+		r := request(w.define("a echo {\"value\": \"open-words\"}\nb ask {\"prompt\": \"open-words\"}\nc fail {\"message\": \"open-words\"}"))
+		r.InputData = "open-words"
+		x := w.wait(w.startWith(r, engine.Soon))
+		w.answerOK(x.ID, "", "open-words")
+		w.expect(w.settle(x.ID), `failed: a=completed b=completed c=failed(failed: open-words) !c:failed: open-words`)
+		kinds := 0
+		for _, disk := range w.journal.history {
+			for _, stored := range disk.runs {
+				for _, data := range append(stored.Entries, stored.Record, stored.State) {
+					if bytes.Contains(data, []byte("open")) || bytes.Contains(data, []byte("{")) && bytes.Contains(data, []byte(`"t"`)) {
+						t.Errorf("on the disk is %s", data)
+					}
+				}
+				if len(stored.Record) > 0 {
+					kinds |= 1
+				}
+				if len(stored.Entries) > 2 {
+					kinds |= 2
+				}
+			}
+		}
+		if kinds != 3 {
+			t.Error("there was no record or no journal")
+		}
+	})
+}
+
+// A secret that cannot be searched for is masked where it stands.
+func TestShortSecret(t *testing.T) {
 	test(t, func(w *world) {
 		d := w.defineWith(`a ask`, `[{"name": "flag", "type": "boolean", "secret": true}]`)
 		r := request(d)
@@ -103,11 +170,6 @@ func TestShortSecretIsSealed(t *testing.T) {
 		x := w.wait(w.startWith(r, engine.Soon))
 		if got := encode(x.InputVariables); got != `{"flag":"***"}` {
 			t.Errorf("input variables %s", got)
-		}
-		for _, data := range w.journal.stored(x.ID).Entries {
-			if data[0] == '{' {
-				t.Errorf("on the disk is %s", data)
-			}
 		}
 		w.answerOK(x.ID, "", 1)
 		if x := w.settle(x.ID); x.Status != blueprint.StatusCompleted || encode(x.InputVariables) != `{"flag":"***"}` {

@@ -12,7 +12,8 @@ type standing interface {
 
 // rested is a run that this process brought to rest.
 type rested struct {
-	account *stored
+	account *stored // as readers see it
+	truth   *stored // as it is
 	row     blueprint.ExecutionRow
 }
 
@@ -21,12 +22,12 @@ func (r *rested) whole() *blueprint.Execution { return r.account.expand(&r.row) 
 func (r *rested) ending() blueprint.Ending {
 	ending := blueprint.Ending{Status: r.row.Status, Failure: r.account.failure(r.row.Status)}
 	if ending.Status == blueprint.StatusCompleted {
-		ending.Output = newValues(r.account).output(r.account.Ends)
+		ending.Output = newValues(r.truth).output(r.truth.Ends)
 	}
 	return ending
 }
 
-// viewed is a run of which there is a view already.
+// viewed is a run that has not ended, of which there is a view already.
 type viewed struct{ *blueprint.Execution }
 
 func (v viewed) whole() *blueprint.Execution { return v.Execution }

@@ -58,7 +58,7 @@ func (e *Engine) start(wait context.Context, request *blueprint.StartRequest, ur
 	}
 	b := &begin{
 		UserID: request.Principal.UserID, CanManage: request.CanManage,
-		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget, Record: request.Record,
+		Given: request.Variables, InputData: request.InputData, Trigger: request.Trigger, Budget: request.Budget, Record: request.Record, Hidden: request.Hidden,
 	}
 	if request.Lane != nil {
 		b.Lane = &turnout{Lane: *request.Lane}

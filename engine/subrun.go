@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // maxRuns is how deeply runs may start each other; the first counts.
@@ -75,15 +76,7 @@ func (r *run) callOf(n *nodeRun) *call {
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
 func (r *run) allSecrets() []string {
-	all := slices.Clone(r.hidden)
-	for _, value := range r.secrets {
-		if text, ok := value.(string); ok {
-			all = append(all, text)
-		} else if data, err := blueprint.Encode(value); err == nil {
-			all = append(all, string(data))
-		}
-	}
-	return all
+	return slices.Concat(r.hidden, secret.Strings(r.secrets))
 }
 
 // wanted tells whether a node still waits for the run that it asked for.
@@ -177,7 +170,7 @@ func (e *Engine) ended(c *call) {
 	read, err := e.Journal.Load(e.ctx, c.child)
 	if err == nil {
 		var s *stored
-		if s, err = e.decodeRecord(read, false); err == nil {
+		if s, err = e.decodeRecord(read, true); err == nil {
 			e.returned(c, s.outcome(&read.Row), nil)
 			return
 		}
@@ -202,6 +195,7 @@ func (e *Engine) returned(c *call, o outcome, failure *blueprint.Failure) {
 	}
 	if n := r.find(c.address); n != nil && n.phase == calling && n.child == c.child {
 		now := e.Clock.Now()
+		r.learn(o.hidden) // what it hands on may hold them
 		out := &entry{Kind: entryEnd, Node: c.address, At: blueprint.TimeOf(now)}
 		if x := o.record; x != nil {
 			out.Output, out.Tokens, out.Models, out.Acted = x.Output, o.tokens, o.models, o.acted
@@ -229,11 +223,12 @@ type outcome struct {
 	record         *blueprint.Execution
 	tokens, models int64
 	acted          bool // it did what must not be done twice
+	hidden         []string
 }
 
 // outcome gives what the node that waits for the run is told.
 func (s *stored) outcome(row *blueprint.ExecutionRow) outcome {
-	o := outcome{record: s.expand(row), acted: s.Acted}
+	o := outcome{record: s.expand(row), acted: s.Acted, hidden: s.Hidden}
 	for i := range s.Steps {
 		o.tokens += s.Steps[i].Tokens
 		o.models += s.Steps[i].Models

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -170,8 +172,9 @@ func (m *Masker) Text(text string) string {
 // first: there a secret is found that has another one within it.
 func (m *Masker) replace(text string) string { return m.replacer.Replace(m.unescaped(text)) }
 
-// Value masks what is secret in a plain JSON value, keys included. What holds
-// nothing secret is returned as it is, not copied.
+// Value masks what is secret in a plain JSON value, keys included: keys that mask
+// to the same text are numbered, as in "***" and "*** (2)". What holds nothing
+// secret is returned as it is, not copied.
 func (m *Masker) Value(value any) any {
 	if m == nil {
 		return value
@@ -208,24 +211,51 @@ func (m *Masker) value(value any) (any, bool) {
 		return out, true
 	case map[string]any:
 		var out map[string]any
+		var renamed []string
 		for key, element := range v {
-			maskedKey := m.replace(key)
 			masked, changed := m.value(element)
-			if (changed || maskedKey != key) && out == nil {
-				out = make(map[string]any, len(v))
-				for k, e := range v {
-					out[k] = e
-				}
+			hidden := m.replace(key) != key
+			if !changed && !hidden {
+				continue
 			}
-			if out != nil && (changed || maskedKey != key) {
-				delete(out, key)
-				out[maskedKey] = masked
+			if out == nil {
+				out = maps.Clone(v)
+			}
+			out[key] = masked
+			if hidden {
+				renamed = append(renamed, key)
 			}
 		}
 		if out == nil {
 			return v, false
 		}
+		rename(out, renamed, m.replace)
 		return out, true
 	}
 	return value, false
+}
+
+// rename renames members of an object. A name that is taken gets a number behind
+// it; which of several members gets which does not depend on chance.
+func rename[V any](object map[string]V, names []string, to func(string) string) {
+	slices.Sort(names)
+	values := make([]V, len(names))
+	for i, name := range names {
+		values[i] = object[name]
+		delete(object, name)
+	}
+	last := map[string]int{} // number of the last one of a name
+	for i, name := range names {
+		shown := to(name)
+		free := shown
+		for n := max(1, last[shown]); ; {
+			if _, taken := object[free]; !taken {
+				last[shown] = n
+				break
+			}
+			n++
+			free = fmt.Sprintf("%s (%d)", shown, n)
+		}
+		object[free] = values[i]
+	}
 }

@@ -61,8 +61,13 @@ func (m *Masker) body(body any, cut bool) any {
 
 func (m *Masker) headers(headers map[string]string) map[string]string {
 	headers = maps.Clone(headers)
+	var renamed []string
 	for name, value := range headers {
 		headers[name] = m.Address(value)
+		if m.replace(name) != name {
+			renamed = append(renamed, name)
+		}
 	}
+	rename(headers, renamed, m.replace)
 	return headers
 }

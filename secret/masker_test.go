@@ -85,6 +85,8 @@ func TestMaskerValue(t *testing.T) {
 		{"a number", `[1234567, 12345678, "1234567"]`, `["***","***8","***"]`},
 		{"short numbers are everywhere", `[7, true, null]`, `[7,true,null]`},
 		{"a key", `{"a": 1, "hunter22": {"b": "hunter22"}}`, `{"***":{"b":"***"},"a":1}`},
+		{"keys that mask alike", `{"hunter22": 1, "hunter%32%32": 2, "%68unter22": {"hunter22": 3}}`, `{"***":{"***":3},"*** (2)":2,"*** (3)":1}`},
+		{"a key that looks masked", `{"***": 0, "hunter22": 1, "*** (2)": 2}`, `{"***":0,"*** (2)":2,"*** (3)":1}`},
 		{"deep down", `[[{"a": ["hunter22"]}]]`, `[[{"a":["***"]}]]`},
 		{"a leaf of an object", `"I am someone"`, `"I am ***"`},
 		{"a short leaf of an object", `"0000"`, `"***"`},

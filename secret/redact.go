@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -36,6 +37,7 @@ func (r *Redactor) redact(value any) (any, bool) {
 // What is called headers has names of headers.
 func (r *Redactor) object(object map[string]any, tells func(name string) bool) (any, bool) {
 	var out map[string]any
+	var renamed []string
 	paired := pairedWith(object)
 	for name, element := range object {
 		var redacted any
@@ -53,22 +55,22 @@ func (r *Redactor) object(object map[string]any, tells func(name string) bool) (
 		default:
 			redacted, changed = r.redact(element)
 		}
-		shown := r.Text(name)
-		if !changed && shown == name {
+		hidden := r.Text(name) != name
+		if !changed && !hidden {
 			continue
 		}
 		if out == nil {
-			out = make(map[string]any, len(object))
-			for n, e := range object {
-				out[n] = e
-			}
+			out = maps.Clone(object)
 		}
-		delete(out, name)
-		out[shown] = redacted
+		out[name] = redacted
+		if hidden {
+			renamed = append(renamed, name)
+		}
 	}
 	if out == nil {
 		return object, false
 	}
+	rename(out, renamed, r.Text)
 	return out, true
 }
 

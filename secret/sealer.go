@@ -66,9 +66,13 @@ func (s *Sealer) Check() []byte { return s.check }
 // version leads every sealed text, so that a later form can be told apart.
 const version = 1
 
+// room is what Seal leaves behind a sealed text, so that the checksum of the store
+// fits there without a copy.
+const room = 4
+
 // Seal encrypts plain for one place, such as "triggers/ID/config".
 func (s *Sealer) Seal(plain []byte, place string) []byte {
-	out := make([]byte, 1, 1+len(plain)+s.aead.Overhead())
+	out := make([]byte, 1, 1+len(plain)+s.aead.Overhead()+room)
 	out[0] = version
 	return s.aead.Seal(out, nil, plain, []byte(place))
 }

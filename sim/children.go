@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // maxRuns is how deeply runs may start each other; the first counts.
@@ -163,7 +164,11 @@ func (w *world) acted(h *history) bool {
 			Acted bool `json:"acted"`
 		} `json:"steps"`
 	}
-	if err := json.Unmarshal(h.record, &record); err != nil {
+	plain, err := sealer.Open(h.record, secret.RecordPlace(h.id))
+	if err == nil {
+		err = json.Unmarshal(plain, &record)
+	}
+	if err != nil {
 		w.fail("I5: the record of %s cannot be read: %v", h.name, err)
 	}
 	acted := record.Acted

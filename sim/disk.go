@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // Flaw is a mistake that is built into a world on purpose, to show that the
@@ -105,7 +106,7 @@ func (d *disk) commit(c *blueprint.JournalCommit) error {
 	case terminal && d.flaw == FlawRevives && len(before) > 0:
 		stored.Row.Status, stored.Entries = blueprint.StatusRunning, before
 	case terminal && d.flaw == FlawWrongRecord:
-		stored.Record = bytes.Replace(c.Record, []byte(`"attempt":1,"by"`), []byte(`"attempt":7,"by"`), 1)
+		stored.Record = misquoted(c.Row.ID, c.Record, 1)
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (d *disk) misread(stored *blueprint.StoredExecution) {
 	switch d.flaw {
 	case FlawForgetsItem:
 		for at := len(stored.Entries) - 1; at >= 0; at-- {
-			e, _ := readEntry(stored.Entries[at])
+			e, _ := readEntry(stored.Row.ID, stored.Entries[at])
 			if e.Kind == "log" {
 				continue
 			}
@@ -165,14 +166,23 @@ func (d *disk) misread(stored *blueprint.StoredExecution) {
 		}
 	case FlawForgetsCall:
 		stored.Entries = slices.DeleteFunc(stored.Entries, func(data []byte) bool {
-			e, _ := readEntry(data)
+			e, _ := readEntry(stored.Row.ID, data)
 			return e.Kind == "call"
 		})
 	case FlawWrongChild:
 		if stored.Row.ParentExecutionID != "" {
-			stored.Record = bytes.ReplaceAll(stored.Record, []byte(`"attempt":1,"by"`), []byte(`"attempt":7,"by"`))
+			stored.Record = misquoted(stored.Row.ID, stored.Record, -1)
 		}
 	}
+}
+
+// misquoted gives a record that tells of another output, n times at most.
+func misquoted(id string, record []byte, n int) []byte {
+	plain, err := sealer.Open(record, secret.RecordPlace(id))
+	if err != nil {
+		return record
+	}
+	return sealer.Seal(bytes.Replace(plain, []byte(`"attempt":1,"by"`), []byte(`"attempt":7,"by"`), n), secret.RecordPlace(id))
 }
 
 // sign notes that somebody has signed in for a node.

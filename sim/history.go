@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // history is what the oracle knows of one run: what its nodes did, and what of
@@ -79,7 +80,11 @@ type reuse struct {
 	Error   *blueprint.StepError `json:"err"`
 }
 
-func readEntry(data []byte) (e entry, err error) {
+func readEntry(id string, sealed []byte) (e entry, err error) {
+	data, err := sealer.Open(sealed, secret.JournalPlace(id))
+	if err != nil {
+		return e, err
+	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
 	err = decoder.Decode(&e)
@@ -173,7 +178,7 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 	var first entry
 	if c.New && len(c.Entries) > 0 {
 		var err error
-		if first, err = readEntry(c.Entries[0]); err != nil || first.Begin == nil {
+		if first, err = readEntry(c.Row.ID, c.Entries[0]); err != nil || first.Begin == nil {
 			w.fail("I2: the journal of %s does not begin: %v", c.Row.ID, err)
 			return
 		}
@@ -198,7 +203,7 @@ func (w *world) landed(c *blueprint.JournalCommit) {
 		return
 	}
 	for _, data := range c.Entries {
-		e, err := readEntry(data)
+		e, err := readEntry(c.Row.ID, data)
 		if err != nil {
 			w.fail("the journal of %s cannot be read: %v", h.name, err)
 			return

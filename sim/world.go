@@ -249,7 +249,7 @@ func (w *world) isShared(one *write) bool {
 	}
 	waiting, b := 0, w.byID[one.commit.Row.BlueprintID]
 	for _, data := range one.commit.Entries {
-		if e, err := readEntry(data); err == nil && e.Kind == "start" && b.find(e.Node).effect() != blueprint.EffectPure {
+		if e, err := readEntry(one.commit.Row.ID, data); err == nil && e.Kind == "start" && b.find(e.Node).effect() != blueprint.EffectPure {
 			waiting++
 		}
 	}

@@ -86,7 +86,7 @@ func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next
 	if err := t.row("SELECT coalesce(max("+c.first+"), 0) FROM "+c.table+" x", nil, &last); err != nil {
 		return err
 	}
-	query := "SELECT " + c.first + ", " + c.second + ", " + c.parts + " FROM " + c.table + " x WHERE " + c.order + " AND " + c.sealed +
+	query := "SELECT " + c.first + ", " + c.second + ", " + c.parts + " FROM " + c.table + " x WHERE " + c.order + " AND " + c.sealed() +
 		" ORDER BY 1, 2 LIMIT ?3"
 	for at, more := (sealedRow{}), true; more; {
 		var rows []sealedRow

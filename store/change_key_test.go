@@ -22,7 +22,6 @@ var plainBlobs = []string{
 	"api_keys.hash",       // SHA-256
 	"sessions.hash",       // SHA-256
 	"setup_links.hash",    // SHA-256
-	"executions.record",   // what readers see
 	"sign_ins.state_hash", // SHA-256
 }
 
@@ -75,13 +74,15 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 	c := connection(t, s, ann, "")
 	check(t, s.SaveToken(ctx, c.ID, ann.UserID, []byte("canary of a token"), nil))
 	check(t, s.BeginSignIn(ctx, signIn(c.ID, ann, 7)))
-	ended := finished(s, b, ann, []byte(`{"x":1}`))
+	ended := finished(s, b, ann, nil)
+	ended.Record = options.Sealer.Seal([]byte("canary of a record"), secret.RecordPlace(ended.Row.ID))
 	ended.State = options.Sealer.Seal([]byte("canary of a state"), secret.StatePlace(ended.Row.ID))
+	must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerEvent, map[string]any{"event": "custom.x"}))(t)
+	ended.Events = []blueprint.Event{{Name: "custom.x", OrganizationID: ended.Row.OrganizationID, BlueprintID: b.ID, ExecutionID: ended.Row.ID, Data: "canary of an event"}}
 	check(t, s.Commit(ctx, ended))
-	check(t, s.Commit(ctx, finished(s, b, ann, []byte(`{"x":1}`)))) // which knew no secret
 	going := &blueprint.JournalCommit{Row: row(s, b, ann), New: true}
 	for range 2*resealedAtOnce + 1 {
-		going.Entries = append(going.Entries, options.Sealer.Seal([]byte("canary of a journal"), secret.JournalPlace(going.Row.ID)), []byte(`{"plain":true}`))
+		going.Entries = append(going.Entries, options.Sealer.Seal([]byte("canary of a journal"), secret.JournalPlace(going.Row.ID)))
 	}
 	check(t, s.Commit(ctx, going))
 	came := firing(s, hook, "k")
@@ -97,16 +98,15 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		got["connection"] = must(s.ConnectionForUse(ctx, blueprint.Authority{PrincipalID: ann.UserID}, c.ID))(t).Config["botToken"].(string)
 		got["token"] = string(must(s.Token(ctx, c.ID, ann.UserID))(t))
 		got["sign-in"] = string(must(s.FindSignIn(ctx, signIn(c.ID, ann, 7).StateHash))(t).Secret)
+		got["record"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).Record, secret.RecordPlace(ended.Row.ID))
+		got["event"] = must(s.Events(ctx, 0, 9))(t)[0].Data.(string)
 		got["state"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).State, secret.StatePlace(ended.Row.ID))
 		got["delivery"] = string(must(s.FiringWithDelivery(ctx, ann, came.ID))(t).Delivery.Body)
 		entries := map[string]int{}
 		for _, entry := range must(s.Load(ctx, going.Row.ID))(t).Entries {
-			if entry[0] != '{' {
-				entry = []byte(unsealed(entry, secret.JournalPlace(going.Row.ID)))
-			}
-			entries[string(entry)]++
+			entries[unsealed(entry, secret.JournalPlace(going.Row.ID))]++
 		}
-		if want := 2*resealedAtOnce + 1; len(entries) != 2 || entries["canary of a journal"] != want || entries[`{"plain":true}`] != want {
+		if want := 2*resealedAtOnce + 1; len(entries) != 1 || entries["canary of a journal"] != want {
 			t.Errorf("the journal has %v", entries)
 		}
 		return got
@@ -117,7 +117,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 var sealedContent = map[string]string{
 	"variable": "canary of a variable", "trigger": "canary of a trigger", "connection": "canary-of-slack",
 	"token": "canary of a token", "sign-in": "\x07", "state": "canary of a state",
-	"delivery": "canary of a delivery",
+	"delivery": "canary of a delivery", "record": "canary of a record", "event": "canary of an event",
 }
 
 func TestChangeKey(t *testing.T) {
@@ -134,7 +134,7 @@ func TestChangeKey(t *testing.T) {
 		}
 		stages = append(stages, stage)
 	}}))(t)
-	if want := int64(7 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
+	if want := int64(9 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
 		t.Errorf("report %+v, want %d values; stages %q", report, want, stages)
 	}
 	check(t, s.Close())
@@ -165,7 +165,7 @@ func sealedValues(t *testing.T, options Options) (values [][]byte) {
 		defer q.forget()
 		for _, c := range sealedColumns {
 			known := len(values)
-			err := q.each("SELECT "+c.column+" FROM "+c.table+" x WHERE "+c.sealed, nil, func(scan func(...any) error) error {
+			err := q.each("SELECT "+c.column+" FROM "+c.table+" x WHERE "+c.sealed(), nil, func(scan func(...any) error) error {
 				var value []byte
 				err := scan(&value)
 				values = append(values, value)
@@ -253,7 +253,7 @@ func TestChangeKeyOfDamaged(t *testing.T) {
 	ctx := context.Background()
 	options, _ := sealedWorld(t)
 	check(t, withDatabase(ctx, options.Path, nil, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(ctx, "UPDATE executions SET state = CAST(state || x'00' AS BLOB) WHERE state IS NOT NULL")
+		_, err := conn.ExecContext(ctx, "UPDATE executions SET state = CAST(state || x'00' AS BLOB)")
 		return err
 	}))
 	s := must(OpenToChangeKey(ctx, options))(t)

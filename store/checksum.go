@@ -12,8 +12,8 @@ import (
 // What runs leave behind is most of a database, and SQLite cannot tell when a
 // bit of it has turned: it checks how its pages hang together, not what is in
 // them. So records, states and journal entries each end with a checksum of four
-// bytes, which covers the content and the place that it belongs to. It stands
-// at the end because the first byte tells whether the rest is sealed.
+// bytes, which covers the content and the place that it belongs to. It can
+// be checked without the master key.
 const checksumSize = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -22,13 +22,13 @@ func checksum(data []byte, place string) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE([]byte(place)), castagnoli, data)
 }
 
-// withChecksum gives what to store for a content, nil for none.
+// withChecksum gives what to store for a content, nil for none. It may use the room
+// behind the content.
 func withChecksum(data []byte, place string) any {
 	if data == nil {
 		return nil
 	}
-	out := make([]byte, 0, len(data)+checksumSize)
-	return binary.BigEndian.AppendUint32(append(out, data...), checksum(data, place))
+	return binary.BigEndian.AppendUint32(data, checksum(data, place))
 }
 
 // checked takes the checksum off what is stored. A content that is not what was

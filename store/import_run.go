@@ -47,7 +47,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		}
 		commit := &blueprint.JournalCommit{Row: row}
 		if row.Status.Terminal() {
-			commit.Record = []byte("{}") // who looks has the file
+			commit.Record = []byte{} // the file is what is shown
 		}
 		_, err = beginExecution(t, commit)
 		return err

@@ -193,7 +193,7 @@ func TestMasterKey(t *testing.T) {
 	ctx := context.Background()
 	const refused = "encrypted with another master key"
 	t.Run("sealed", func(t *testing.T) {
-		for _, secret := range []string{"variable", "trigger", "journal", "state"} {
+		for _, secret := range []string{"variable", "trigger", "journal", "record"} {
 			options := testOptions(t)
 			s := must(Open(ctx, options))(t)
 			ann := user(t, s, "ann")
@@ -207,10 +207,8 @@ func TestMasterKey(t *testing.T) {
 				must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, map[string]any{"secret": "x"}))(t)
 			case "journal":
 				check(t, s.Commit(ctx, &blueprint.JournalCommit{Row: row(s, b, ann), New: true, Entries: [][]byte{sealed}}))
-			case "state":
-				commit := finished(s, b, ann, []byte("{}"))
-				commit.State = sealed
-				check(t, s.Commit(ctx, commit))
+			case "record":
+				check(t, s.Commit(ctx, finished(s, b, ann, sealed)))
 			}
 			check(t, s.Close())
 			wrong := options
@@ -227,11 +225,7 @@ func TestMasterKey(t *testing.T) {
 		options := testOptions(t)
 		s := must(Open(ctx, options))(t)
 		ann := user(t, s, "ann")
-		b := create(t, s, ann, "T")
-		commit := finished(s, b, ann, []byte("{}"))
-		commit.State = []byte(`{"plain":true}`)
-		check(t, s.Commit(ctx, commit))
-		check(t, s.Commit(ctx, &blueprint.JournalCommit{Row: row(s, b, ann), New: true, Entries: [][]byte{[]byte(`{}`)}}))
+		create(t, s, ann, "T")
 		check(t, s.Close())
 		other := options
 		other.Sealer = sealer(t, 2)

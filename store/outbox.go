@@ -57,10 +57,13 @@ func (l *listening) to(t *transaction, events []blueprint.Event) bool {
 	return false
 }
 
+// eventPlace names what the sealed data of an event is bound to.
+func eventPlace(key string) string { return "events/" + key + "/data" }
+
 // raise puts events into the outbox, those that somebody listens to. Only their
 // data is looked at.
 func (s *Store) raise(t *transaction, events []blueprint.Event) error {
-	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, root, at, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	for i := range events {
 		e := &events[i]
 		heard, err := s.writer.listening.heard(t, e)
@@ -76,10 +79,14 @@ func (s *Store) raise(t *transaction, events []blueprint.Event) error {
 			data = []byte("null")
 		}
 		key := s.drawn("event", e.Name, e.ExecutionID, e.BlueprintID).ULID(s.options.Clock.Now())
-		if _, err := t.exec(insert, key, e.Name, e.OrganizationID, e.BlueprintID, e.ExecutionID, e.Depth, e.Root, int64(e.At), string(data)); err != nil {
+		sealed, err := s.seal(data, eventPlace(key))
+		if err != nil {
 			return err
 		}
-		t.raised += 256 + len(data)
+		if _, err := t.exec(insert, key, e.Name, e.OrganizationID, e.BlueprintID, e.ExecutionID, e.Depth, e.Root, int64(e.At), sealed); err != nil {
+			return err
+		}
+		t.raised += 256 + len(sealed)
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"blueprintd/planted"
 )
 
-const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, data"
+const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data"
 
 // Events lists what is in the outbox behind a place, the oldest first. It asks
 // for no principal: it is for what fires triggers.
@@ -82,12 +82,16 @@ func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit in
 func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []blueprint.OutboxEvent, err error) {
 	err = q.each(query, parameters, func(scan func(...any) error) error {
 		var e blueprint.OutboxEvent
-		var data []byte
-		err := scan(&e.Seq, &e.Key, &e.Name, &e.OrganizationID, &e.BlueprintID, &e.ExecutionID, &e.Depth, &e.Root, &e.At, &data)
+		var sealed []byte
+		err := scan(&e.Seq, &e.Key, &e.Name, &e.OrganizationID, &e.BlueprintID, &e.ExecutionID, &e.Depth, &e.Root, &e.At, &sealed)
 		if err != nil {
 			return err
 		}
-		if e.Data, err = readData(data); err != nil { // the others behind it must not wait for ever
+		data, err := s.unsealed(sealed, eventPlace(e.Key))
+		if err == nil {
+			e.Data, err = readData(data)
+		}
+		if err != nil { // the others behind it must not wait for ever
 			s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
 		}
 		list = append(list, e)

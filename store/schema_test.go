@@ -68,7 +68,7 @@ func TestSchemaRefuses(t *testing.T) {
 		execution("not_found", "NULL", "NULL", "NULL"),
 		fmt.Sprintf("UPDATE executions SET status = 'failed' WHERE id = '%s'", ended.Row.ID),
 		fmt.Sprintf("UPDATE executions SET status = 'running', end_time = NULL, record = NULL WHERE id = '%s'", ended.Row.ID),
-		fmt.Sprintf("UPDATE executions SET record = x'00' WHERE id = '%s'", ended.Row.ID),
+		fmt.Sprintf("UPDATE executions SET record = NULL WHERE id = '%s'", ended.Row.ID),
 		fmt.Sprintf("UPDATE executions SET status = 'completed' WHERE id = '%s'", running.ID),
 		"INSERT INTO journal VALUES (999, 1, x'00')",
 		"INSERT INTO journal VALUES (2, 0, x'00')",

@@ -6,8 +6,6 @@ import "blueprintd/secret"
 // A key of its rows is two numbers; where one is enough the other is 0.
 type sealedColumn struct {
 	table, column string
-	// sealed is the condition that a row's value is encrypted.
-	sealed string
 	// first and second are the key, order how rows follow on ?1 and ?2, row how
 	// one of them is named by ?1 and ?2.
 	first, second, order, row string
@@ -20,57 +18,67 @@ type sealedColumn struct {
 	sum func(first, second int64, parts [3]string) string
 }
 
+// sealed is the condition that a row has a value.
+func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL" }
+
 // Rows that have one number, by it.
 const (
 	rowOrder = "x.rowid > ?1 AND ?2 = 0"
 	rowNamed = "rowid = ?1 AND ?2 = 0"
 )
 
-// notJSON is the condition for what the engine seals when a run knows secrets:
-// it is JSON when it is not sealed.
-func notJSON(column string) string { return "substr(" + column + ", 1, 1) <> x'7b'" }
-
 // sealedColumns are all of them. What is missing here is lost when the master
 // key is changed; a test compares the list with the schema.
 var sealedColumns = []sealedColumn{
 	{
-		table: "blueprint_contents", column: "sealed_variables", sealed: "x.sealed_variables IS NOT NULL",
+		table: "blueprint_contents", column: "sealed_variables",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.blueprint_id, x.version, ''",
 		place: func(p [3]string) string { return variablesPlace(p[0], p[1]) },
 	},
 	{
-		table: "triggers", column: "sealed_config", sealed: "x.sealed_config IS NOT NULL",
+		table: "triggers", column: "sealed_config",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
 		place: func(p [3]string) string { return configPlace(p[0]) },
 	},
 	{
-		table: "firings", column: "sealed_delivery", sealed: "x.sealed_delivery IS NOT NULL",
+		table: "firings", column: "sealed_delivery",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
 		place: func(p [3]string) string { return deliveryPlace(p[0]) },
 	},
 	{
-		table: "connections", column: "sealed_config", sealed: "x.sealed_config IS NOT NULL",
+		table: "connections", column: "sealed_config",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, x.type, " + connectionOwner,
 		place: func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) },
 	},
 	{
-		table: "connection_tokens", column: "sealed_token", sealed: "x.sealed_token IS NOT NULL",
+		table: "connection_tokens", column: "sealed_token",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.connection_id, x.user_id, ''",
 		place: func(p [3]string) string { return tokenPlace(p[0], p[1]) },
 	},
 	{
-		table: "sign_ins", column: "sealed_secret", sealed: "x.sealed_secret IS NOT NULL",
+		table: "sign_ins", column: "sealed_secret",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "lower(hex(x.state_hash)), x.connection_id, x.user_id",
 		place: func(p [3]string) string { return signInPlace(p[0], p[1], p[2]) },
 	},
 	{
-		table: "executions", column: "state", sealed: notJSON("x.state"),
+		table: "events", column: "sealed_data",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.key, '', ''",
+		place: func(p [3]string) string { return eventPlace(p[0]) },
+	},
+	{
+		table: "executions", column: "record",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return secret.RecordPlace(p[0]) },
+		sum:   func(_, _ int64, p [3]string) string { return recordPlace(p[0]) },
+	},
+	{
+		table: "executions", column: "state",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
 		place: func(p [3]string) string { return secret.StatePlace(p[0]) },
 		sum:   func(_, _ int64, p [3]string) string { return statePlace(p[0]) },
 	},
 	{
-		table: "journal", column: "entry", sealed: notJSON("x.entry"),
+		table: "journal", column: "entry",
 		first: "x.execution", second: "x.position", order: "(x.execution, x.position) > (?1, ?2)", row: "execution = ?1 AND position = ?2",
 		parts: "coalesce((SELECT e.id FROM executions e WHERE e.seq = x.execution), ''), '', ''",
 		place: func(p [3]string) string { return secret.JournalPlace(p[0]) },
@@ -82,7 +90,7 @@ var sealedColumns = []sealedColumn{
 // is, which only a changed key makes necessary.
 func holdsSealed(t *transaction) (sealed bool, err error) {
 	for _, c := range sealedColumns {
-		err := t.row("SELECT EXISTS (SELECT 1 FROM "+c.table+" x WHERE "+c.sealed+")", nil, &sealed)
+		err := t.row("SELECT EXISTS (SELECT 1 FROM "+c.table+" x WHERE "+c.sealed()+")", nil, &sealed)
 		if sealed || err != nil {
 			return sealed, err
 		}

@@ -27,12 +27,13 @@ type activation struct {
 	firing   *blueprint.Firing
 	input    any
 	headers  map[string]any
-	depth    int    // how many events led here
-	root     string // the key of the first of them
-	record   bool   // what the run exchanges is kept, whatever the trigger says
-	letIn    bool   // it switched its trigger on again
-	keyed    bool   // the key came from outside and may come again
-	bodyID   string // of a delivery that says in its body which one it is; filled in by judge
+	hidden   []string // secrets that the input may hold
+	depth    int      // how many events led here
+	root     string   // the key of the first of them
+	record   bool     // what the run exchanges is kept, whatever the trigger says
+	letIn    bool     // it switched its trigger on again
+	keyed    bool     // the key came from outside and may come again
+	bodyID   string   // of a delivery that says in its body which one it is; filled in by judge
 	patience time.Duration
 	run      Run // once it has been fired
 
@@ -63,7 +64,7 @@ func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
 		}
 	}
 	run, err := t.Runner.Start(ctx, &blueprint.StartRequest{
-		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input,
+		Definition: b.Definition, Principal: b.Principal, CanManage: b.CanManage, InputData: a.input, Hidden: a.hidden,
 		Trigger: &blueprint.TriggerContext{ID: b.Trigger.ID, Type: b.Trigger.Type, Headers: a.headers, Depth: a.depth, Root: a.root},
 		Firing:  a.firing, Coalesced: a.coalesced, Cursor: a.cursor, Events: a.events,
 		Lane: lane, Record: a.record || b.Trigger.Config["record"] == true, Generation: a.generation,

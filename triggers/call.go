@@ -8,12 +8,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Outcome is what became of a call: the run, and how it ended. Execution is nil
-// when the run paused, takes longer than Options.SyncTimeout, or the server
-// stops; it goes on then.
+// Outcome is what became of a call: the run, and how it ended. Ending is nil when
+// the run paused, takes longer than Options.SyncTimeout, or the server stops; it
+// goes on then.
 type Outcome struct {
 	ExecutionID string
-	Execution   *blueprint.Execution
+	Ending      *blueprint.Ending
 	Paused      bool
 }
 
@@ -42,13 +42,13 @@ func (t *Service) Call(ctx context.Context, principal blueprint.Principal, trigg
 	outcome := &Outcome{ExecutionID: *a.firing.ExecutionID}
 	waiting, leave := context.WithTimeout(ctx, t.SyncTimeout)
 	defer leave()
-	execution, err := a.run.Wait(waiting)
+	ending, err := a.run.Ending(waiting)
 	switch {
-	case err != nil || execution == nil: // the run is durable, whatever we know of its end
-	case execution.Status.Terminal():
-		outcome.Execution = execution
+	case err != nil: // the run is durable, whatever we know of its end
+	case ending.Status.Terminal():
+		outcome.Ending = &ending
 	default:
-		outcome.Paused = execution.Status == blueprint.StatusPaused
+		outcome.Paused = ending.Status == blueprint.StatusPaused
 	}
 	return outcome, nil
 }

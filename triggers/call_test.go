@@ -72,7 +72,7 @@ func TestCall(t *testing.T) {
 				t.Errorf("headers %v", headers)
 			}
 			terminal := test.status.Terminal()
-			if got.Paused != (test.status == blueprint.StatusPaused) || (got.Execution != nil) != terminal || terminal && got.Execution.Status != test.status {
+			if got.Paused != (test.status == blueprint.StatusPaused) || (got.Ending != nil) != terminal || terminal && (got.Ending.Status != test.status || got.Ending.Output != "out") {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -87,7 +87,7 @@ func TestCallLeft(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	got, err := newService(m, clock.NewVirtual(begin)).Call(ctx, me, id, map[string]any{}, httptest.NewRequest("POST", "/mcp", nil))
-	if err != nil || got.Execution != nil || m.lastRow(t).Decision != blueprint.DecisionStarted {
+	if err != nil || got.Ending != nil || m.lastRow(t).Decision != blueprint.DecisionStarted {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

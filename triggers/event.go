@@ -78,7 +78,8 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 			input[name] = id
 		}
 	}
-	a.input, a.firing.Delivery = input, said(input)
+	a.input, a.hidden, a.firing.Delivery = input, e.Hidden, said(input)
+	a.firing.Delivery.Hidden = e.Hidden
 	if !binding.CanManage {
 		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused, lostAccessReason
 		return a, nil

@@ -3,6 +3,7 @@ package triggers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,33 @@ func (m *memory) listener(change func(b *blueprint.Binding)) string {
 		}
 	})
 	return id
+}
+
+// A run that an event starts is told which secrets its input may hold, and so is one
+// that a redelivery starts; the ledger shows none of them.
+func TestEmitHidden(t *testing.T) {
+	m := newMemory()
+	m.listener(nil)
+	s := newService(m, clock.NewVirtual(begin))
+	event := paid
+	event.Data, event.Hidden = map[string]any{"key": "a hidden value"}, []string{"a hidden value"}
+	if delivered, err := s.Emit(t.Context(), event); delivered != 1 || err != nil {
+		t.Fatal(delivered, err)
+	}
+	first := m.lastRow(t)
+	if _, _, err := s.Redeliver(t.Context(), me, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	for i, request := range m.runs() {
+		data := request.InputData.(map[string]any)["data"].(map[string]any)
+		if data["key"] != "a hidden value" || !slices.Equal(request.Hidden, event.Hidden) {
+			t.Errorf("run %d: %v, hidden %q", i, data, request.Hidden)
+		}
+	}
+	x := s.Explain(&blueprint.FiringStory{Firing: first, Trigger: blueprint.Trigger{ID: first.TriggerID, Type: blueprint.TriggerEvent}})
+	if x.Delivery.Body == nil || strings.Contains(*x.Delivery.Body, "hidden value") || !strings.Contains(*x.Delivery.Body, `"key":"***"`) {
+		t.Errorf("the ledger shows %v", x.Delivery.Body)
+	}
 }
 
 func TestEmit(t *testing.T) {

@@ -28,15 +28,15 @@ func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation
 	}
 	add := func(label, text string) {
 		if text != "" {
-			out.Details = append(out.Details, blueprint.Detail{Label: label, Text: veil.text(text)})
+			out.Details = append(out.Details, blueprint.Detail{Label: label, Text: veil.Text(text)})
 		}
 	}
-	out.Summary = veil.text(words.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
+	out.Summary = veil.Text(words.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
 	if stands(story) {
 		out.Summary = strings.Replace(out.Summary, notEnded, ", which waits for its turn", 1)
 	}
 	causes := diagnose(story, now)
-	out.Next = veil.text((&advice{story, causes, words}).next())
+	out.Next = veil.Text((&advice{story, causes, words}).next())
 	if text, _ := words.standing(story); text != "" {
 		add("limit", text)
 	}
@@ -47,7 +47,7 @@ func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation
 	add("decision", string(firing.Decision)+": "+firing.Reason)
 	if d := firing.Delivery; d != nil {
 		for name, value := range d.Facts {
-			out.Facts[name] = veil.value(value)
+			out.Facts[name] = veil.Value(value)
 		}
 		add("delivery", deliveryWords(firing))
 		for _, fact := range []struct{ name, label string }{

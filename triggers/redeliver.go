@@ -104,7 +104,7 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 		for _, name := range signatureFacts {
 			delete(came.Facts, name)
 		}
-		a.firing.Delivery = &came
+		a.firing.Delivery, a.hidden = &came, came.Hidden
 	}
 	if refused := suits(&binding.Trigger, first); refused != nil {
 		return nil, refused

@@ -83,9 +83,8 @@ type Run interface {
 	// had started a run before, it gives a *blueprint.DuplicateFiringError, and
 	// the run does not exist.
 	Accepted(ctx context.Context) error
-	// Wait waits until the run has ended or paused, and gives its record; Ending
-	// gives only what came of it, and Ended a channel that closes then.
-	Wait(ctx context.Context) (*blueprint.Execution, error)
+	// Ending waits until the run has ended or paused and returns what came of it,
+	// the output unaltered; Ended returns a channel that closes then.
 	Ending(ctx context.Context) (blueprint.Ending, error)
 	Ended() <-chan struct{}
 	// Responded gives a channel that closes when a respond node has answered.
