@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -70,5 +71,6 @@ func serveDocument(w http.ResponseWriter, r *http.Request, kind string, data []b
 		return
 	}
 	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(data)))
 	_, _ = w.Write(data)
 }

@@ -53,9 +53,26 @@ func (s *server) routes() http.Handler {
 			s.serveDashboard(w, r)
 		case s.misbehave(w, r):
 		default:
-			mux.ServeHTTP(w, r)
+			s.serveRoute(mux, w, r)
 		}
 	})
+}
+
+// serveRoute answers an address outside the procedures. Addresses of triggers take
+// one trailing slash, and refuse an encoded body themselves, in their own form.
+func (s *server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	if !strings.HasPrefix(path, "/webhooks/") && !strings.HasPrefix(path, "/v1/") {
+		if err := rpc.CheckEncoding(r); err != nil {
+			s.rpc.WritePlainError(w, r, err)
+			return
+		}
+	} else if strings.HasSuffix(path, "/") && strings.Count(path, "/") > 2 {
+		trimmed, address := *r, *r.URL
+		address.Path, address.RawPath = strings.TrimSuffix(path, "/"), strings.TrimSuffix(address.RawPath, "/")
+		trimmed.URL, r = &address, &trimmed
+	}
+	mux.ServeHTTP(w, r)
 }
 
 // index gives a browser the dashboard, and tells curl what is here.

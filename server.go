@@ -157,7 +157,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.doors.Dispersed = debug.FreeOSMemory
 	s.doors.Alone = o.untilEOF != nil
 	s.bodies = front.NewBodies(front.BodyLimits{Arriving: shares.arriving, Decoded: shares.decoded, Largest: o.maxBody, Patience: wait})
-	s.http = s.newHTTP(s.repeatable(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(shares.answers, s.draining).Handler(s.routes()))))))
+	s.http = s.newHTTP(s.repeatable(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(shares.answers, s.draining).Handler(front.Gzip(s.routes())))))))
 	if err = s.secure(); err != nil {
 		return nil, err
 	}

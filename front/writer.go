@@ -86,17 +86,23 @@ func (w *writer) begin(status int) {
 }
 
 // Write writes all of data, or fails because the client takes nothing.
-func (w *writer) Write(data []byte) (int, error) { return send(w, data, w.ResponseWriter.Write) }
+func (w *writer) Write(data []byte) (int, error) { return w.writeFor(data, len(data)) }
+
+// writeFor is Write of what stands for an answer of size bytes that its handler may
+// still hold in memory.
+func (w *writer) writeFor(data []byte, size int) (int, error) {
+	return send(w, data, size, w.ResponseWriter.Write)
+}
 
 // WriteString writes a text, of which no copy waits for the client.
 func (w *writer) WriteString(data string) (int, error) {
-	return send(w, data, func(part string) (int, error) { return io.WriteString(w.ResponseWriter, part) })
+	return send(w, data, len(data), func(part string) (int, error) { return io.WriteString(w.ResponseWriter, part) })
 }
 
-func send[T []byte | string](w *writer, data T, write func(T) (int, error)) (written int, err error) {
+func send[T []byte | string](w *writer, data T, size int, write func(T) (int, error)) (written int, err error) {
 	w.begin(http.StatusOK)
-	if len(data) > piece {
-		w.all.enter(w, int64(len(data)))
+	if size > piece {
+		w.all.enter(w, int64(size))
 		defer w.all.leave(w)
 	}
 	for first := true; first || len(data) > 0; first = false {

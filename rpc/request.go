@@ -87,6 +87,9 @@ func (r *request) isSubscription() bool {
 // checkContentType accepts JSON, and on GET whatever is there. Forms and byte
 // streams pass as well, as tRPC has it, but hold nothing for a procedure here.
 func checkContentType(r *http.Request) (bodiless bool, err error) {
+	if err := CheckEncoding(r); err != nil {
+		return false, err
+	}
 	header, present := r.Header["Content-Type"]
 	contentType := strings.Join(header, ", ")
 	kind, _, _ := strings.Cut(contentType, ";")
@@ -104,6 +107,17 @@ func checkContentType(r *http.Request) (bodiless bool, err error) {
 		return false, blueprint.Errorf(blueprint.CodeUnsupportedMedia, "Missing content-type header")
 	}
 	return false, blueprint.Errorf(blueprint.CodeUnsupportedMedia, `Unsupported content-type "%s`, strings.ToValidUTF8(contentType, "\uFFFD"))
+}
+
+// CheckEncoding returns CodeUnsupportedMedia for a request whose body has a coding
+// such as gzip.
+func CheckEncoding(r *http.Request) error {
+	for _, value := range r.Header.Values("Content-Encoding") {
+		if value != "" && !strings.EqualFold(value, "identity") {
+			return blueprint.Errorf(blueprint.CodeUnsupportedMedia, "Content-Encoding must be identity: send the body uncompressed")
+		}
+	}
+	return nil
 }
 
 // asksForLines looks for the wish for a streamed batch, in tRPC's own header

@@ -55,7 +55,10 @@ func (t *Service) await(ctx context.Context, run Run) {
 // answerRun answers a delivery that has waited for its run: with what the first
 // respond node says, or with the run's end. A run that paused or takes too
 // long goes on without its caller, as does one whose caller leaves.
-func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing) {
+//
+// Only a sender that proved to know the trigger's secret is told why a run failed:
+// the texts of nodes hold addresses and data.
+func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing, verified bool) {
 	var ending blueprint.Ending
 	select {
 	case <-run.Ended():
@@ -70,6 +73,8 @@ func answerRun(w http.ResponseWriter, run Run, firing *blueprint.Firing) {
 		writeFired(w, http.StatusAccepted, *firing.ExecutionID, firing.ID)
 	case ending.Status == blueprint.StatusCompleted:
 		writeJSON(w, http.StatusOK, ending.Output)
+	case !verified:
+		writeJSON(w, http.StatusInternalServerError, errorAnswer{ExecutionID: *firing.ExecutionID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}})
 	default:
 		answer := errorAnswer{ExecutionID: *firing.ExecutionID, FiringID: firing.ID, Error: shownError{Code: string(blueprint.CodeInternal), Message: "the run failed"}}
 		if f := ending.Failure; f != nil {
@@ -129,6 +134,7 @@ func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
 	}
 	setHeaders(w.Header(), response.Headers)
 	if isText { // which many callers may be told at once: none needs a copy of its own
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 		writeHead(w, status)
 		_, _ = io.WriteString(w, text)
 		return
@@ -140,6 +146,9 @@ func writeResponse(w http.ResponseWriter, response *blueprint.Response) {
 // the same host as the dashboard, so it is never guessed to be a page and never
 // runs as one. A caller that has gone is no error.
 func write(w http.ResponseWriter, status int, body []byte) {
+	if len(body) > 0 {
+		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	writeHead(w, status)
 	_, _ = w.Write(body)
 }

@@ -65,13 +65,13 @@ func TestWebhookWaits(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory()
 			m.result = func(*blueprint.StartRequest) *fakeRun { return c.run }
-			id := m.trigger(blueprint.TriggerWebhook, map[string]any{"respond": "wait"}, begin)
+			id := m.trigger(blueprint.TriggerWebhook, map[string]any{"respond": "wait", "secret": "s"}, begin)
 			patience := time.Minute
 			if c.run.never {
 				patience = time.Millisecond
 			}
 			s := newService(m, clock.NewVirtual(begin), func(o *Options) { o.SyncTimeout = patience })
-			w := deliver(s, id, delivery{body: "{}"})
+			w := deliver(s, id, delivery{body: "{}", headers: []string{"X-Signature: " + hexMAC("s", "{}")}})
 			row := m.lastRow(t)
 			want := strings.NewReplacer(`"E"`, `"`+*row.ExecutionID+`"`, `"F"`, `"`+row.ID+`"`).Replace(c.body)
 			switch {
@@ -102,7 +102,7 @@ func TestWebhookWaits(t *testing.T) {
 				t.Errorf("content type %q, want %q", got, kind)
 			}
 			for name := range header {
-				if name != "Content-Type" && name != "X-Content-Type-Options" && name != "Content-Security-Policy" && c.headers[name] != header.Get(name) {
+				if name != "Content-Type" && name != "Content-Length" && name != "X-Content-Type-Options" && name != "Content-Security-Policy" && c.headers[name] != header.Get(name) {
 					t.Errorf("header %s: %q", name, header.Get(name))
 				}
 			}
@@ -141,5 +141,20 @@ func TestWaitIsAChoice(t *testing.T) {
 		if w := deliver(newService(m, clock.NewVirtual(begin)), id, delivery{}); w.Code != 202 {
 			t.Errorf("%v: %d", respond, w.Code)
 		}
+	}
+}
+
+// A sender that proved nothing learns of a failed run no more than its id.
+func TestFailureTellsStrangersNothing(t *testing.T) {
+	m := newMemory()
+	m.result = func(*blueprint.StartRequest) *fakeRun {
+		return &fakeRun{execution: &blueprint.Execution{ExecutionStatus: blueprint.ExecutionStatus{Status: blueprint.StatusFailed}, Failure: &blueprint.RunError{NodeID: "call", Message: "http://10.0.0.7/internal answered 500", Code: "http_status"}}}
+	}
+	id := m.trigger(blueprint.TriggerWebhook, map[string]any{"respond": "wait"}, begin)
+	w := deliver(newService(m, clock.NewVirtual(begin)), id, delivery{body: "{}"})
+	got, _ := blueprint.Encode(answer(t, w))
+	want := `{"error":{"code":"INTERNAL_SERVER_ERROR","message":"the run failed"},"executionId":"` + *m.lastRow(t).ExecutionID + `","success":false}`
+	if w.Code != 500 || string(got) != want {
+		t.Errorf("answer %d %s, want %s", w.Code, got, want)
 	}
 }

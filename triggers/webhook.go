@@ -91,7 +91,7 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 		}
 		t.turnAway(w, r, a, &refusal{answer: answer})
 	case a.waits(door):
-		answerRun(w, run, a.firing)
+		answerRun(w, run, a.firing, !a.binding.Trigger.IsOpen())
 	default:
 		writeFired(w, door.status, *a.firing.ExecutionID, a.firing.ID)
 	}
