@@ -1,0 +1,134 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+// left returns the credentials that left the process since it was asked last.
+func (w *authorityWorld) left() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	sent := w.sent
+	w.sent = nil
+	return sent
+}
+
+// A sub-run reaches no more than the author of the version that started it: anna's
+// child would use her connection for whatever bert's parent hands it.
+func TestAuthorityOfSubRuns(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	child := anna.id(t, "blueprint.create", object{"title": "child", "organization_id": w.team, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
+	for _, parent := range [][]any{
+		{node("call", "blueprint", object{"blueprintId": child, "inputData": object{}})},
+		{node("call", "for-each", object{"items": []any{1.0}, "blueprintId": child})},
+	} {
+		bert.ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": parent}})
+		run := at(anna.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+		record := anna.ended(t, run)
+		if sent := w.left(); len(sent) > 0 || record["status"] != "failed" {
+			t.Errorf("%v before the grant: %s, sent %q", parent, record["status"], sent)
+		}
+		if text := encoded(t, record); !strings.Contains(text, `"blueprintId":"`+w.shared+`"`) || !strings.Contains(text, "has not been granted") {
+			t.Errorf("the parent does not name the version to grant: %s", text)
+		}
+		anna.ok(t, "blueprint.grant", object{"id": w.shared})
+		anna.ended(t, at(anna.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string))
+		if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
+			t.Errorf("%v after the grant: sent %q", parent, sent)
+		}
+		// A retry of the child alone is still under bert's version.
+		anna.ok(t, "blueprint.revokeGrant", object{"id": w.shared})
+		children := at(anna.ok(t, "execution.listRuns", object{"blueprintId": child}), "runs").([]any)
+		again := at(anna.ok(t, "execution.retry", object{"executionId": at(children[0], "executionId"), "fromNodeId": "use"}), "executionId").(string)
+		anna.ended(t, again)
+		if sent := w.left(); len(sent) > 0 {
+			t.Errorf("a retry of the child without the grant: sent %q", sent)
+		}
+	}
+}
+
+// A missing grant names version, author and resource to users who may use the
+// resource, and only its id to others; a retry after the grant uses it.
+func TestMissingGrantIsNamed(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	w.edit(t, "bert", authorityResources[0])
+	run := at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+	version := at(anna.ok(t, "blueprint.get", object{"id": w.shared}), "version").(string)
+	record := anna.ended(t, run)
+	failure := at(record, "steps").([]any)[1].(object)["error"]
+	if at(failure, "code") != blueprint.CodeNeedsGrant {
+		t.Fatalf("failure: %s", encoded(t, failure))
+	}
+	message := at(failure, "message").(string)
+	for _, want := range []string{version, bert.Name, `"anna's own"`} {
+		if !strings.Contains(message, want) {
+			t.Errorf("anna reads %q, want %s in it", message, want)
+		}
+	}
+	if hint, _ := at(failure, "hint").(string); !strings.Contains(hint, "blueprint.grant") {
+		t.Errorf("hint %q, want blueprint.grant in it", hint)
+	}
+	executed := anna.ok(t, "blueprint.execute", object{"id": w.shared})
+	if text, _ := at(executed, "result.error.message").(string); at(executed, "result.error.code") != blueprint.CodeNeedsGrant || !strings.Contains(text, `"anna's own"`) {
+		t.Errorf("execute answers %s", encoded(t, executed))
+	}
+	seen := encoded(t, []any{
+		bert.status(t, run), bert.ok(t, "execution.getRecord", object{"executionId": run}), bert.ok(t, "execution.getExecutionLogs", object{"blueprintId": w.shared}),
+		bert.ok(t, "execution.listRuns", object{"blueprintId": w.shared}), bert.ok(t, "execution.listRecentExecutions", object{}), bert.ok(t, "execution.export", object{"executionId": run}),
+	})
+	if strings.Contains(seen, "anna's own") || !strings.Contains(seen, w.annas) {
+		t.Errorf("bert reads of the run: %s", seen)
+	}
+	anna.ok(t, "blueprint.grant", object{"id": w.shared, "version": version})
+	bert.ok(t, "blueprint.update", object{"id": w.shared, "title": "another title"})
+	if view := anna.ok(t, "blueprint.getAuthority", object{"id": w.shared}); at(view, "granted") != true || at(view, "mine") != false || at(view, "author.id") != bert.ID {
+		t.Errorf("authority after a new title: %s", encoded(t, view))
+	}
+	again := at(anna.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	if record := anna.ended(t, again); record["status"] != "completed" {
+		t.Errorf("retry after the grant: %s", encoded(t, record))
+	}
+	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
+		t.Errorf("sent %q", sent)
+	}
+	again = at(bert.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	if record := bert.ended(t, again); at(at(record, "steps").([]any)[1], "error.code") != "connection_unavailable" {
+		t.Errorf("bert's retry: %s", encoded(t, record))
+	}
+	if sent := w.left(); len(sent) > 0 {
+		t.Errorf("bert's retry sent %q", sent)
+	}
+}
+
+// Nodes that are not stored have their caller as author, for good: a retry by
+// somebody else does not lend them that user's credentials.
+func TestAuthorityOfOtherNodes(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	anna.ok(t, "blueprint.grant", object{"id": w.shared})
+	run := at(bert.ok(t, "execution.executeBlueprintWithLogging", object{
+		"nodes": []any{w.request(object{"connectionId": w.annas})}, "options": object{"blueprintId": w.shared},
+	}), "executionId").(string)
+	bert.ended(t, run)
+	again := at(anna.ok(t, "execution.retry", object{"executionId": run}), "executionId").(string)
+	record := anna.ended(t, again)
+	if code := at(at(record, "steps").([]any)[0], "error.code"); code != blueprint.CodeNeedsGrant {
+		t.Errorf("anna's retry of bert's nodes: %s", encoded(t, record))
+	}
+	if sent := w.left(); len(sent) > 0 {
+		t.Errorf("sent %q", sent)
+	}
+	run = at(anna.ok(t, "execution.executeBlueprintWithLogging", object{
+		"nodes": []any{w.request(object{"connectionId": w.annas})}, "options": object{"blueprintId": w.shared},
+	}), "executionId").(string)
+	anna.ended(t, run)
+	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
+		t.Errorf("her own nodes: sent %q", sent)
+	}
+}
