@@ -167,3 +167,27 @@ func TestGrants(t *testing.T) {
 		}
 	})
 }
+
+// A trigger uses the connection in its config under its creator's authority, so
+// others may not choose one of the creator's own.
+func TestConnectionOfSomebodyElsesTrigger(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		creator, member := people["creator"], people["member"]
+		b := must(s.CreateBlueprint(ctx, creator, blueprint.NewBlueprint{Title: "T", OrganizationID: team, Map: oneNode("set")}))(t)
+		own := must(s.CreateConnection(ctx, creator, blueprint.NewConnection{Name: "own", Type: blueprint.ConnectionSlack, Config: slackConfig()}))(t)
+		teams := must(s.CreateConnection(ctx, creator, blueprint.NewConnection{Name: "teams", Type: blueprint.ConnectionSlack, Config: slackConfig(), OrganizationID: team}))(t)
+		trigger := must(s.AddTrigger(ctx, creator, b.ID, blueprint.TriggerSlack, map[string]any{"signingSecret": "s"}, true))(t)
+		put := func(who blueprint.Principal, id string) error {
+			_, err := s.UpdateTrigger(ctx, who, trigger.ID, func(present blueprint.Trigger) (map[string]any, error) {
+				return map[string]any{"signingSecret": "s", "connectionId": id}, nil
+			}, nil)
+			return err
+		}
+		wantCode(t, put(member, own.ID), blueprint.CodeBadRequest)
+		check(t, put(member, teams.ID))
+		check(t, put(creator, own.ID))
+		check(t, put(member, own.ID)) // it stays
+	})
+}

@@ -146,6 +146,21 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 	return trigger, err
 }
 
+// mayPutConnection refuses a user who puts a connection into the config of somebody
+// else's trigger that the user may not use themselves: the trigger uses it under its
+// creator's authority.
+func mayPutConnection(q *session, principal blueprint.Principal, before *blueprint.Trigger, config map[string]any) error {
+	id, _ := config["connectionId"].(string)
+	if id == "" || before.CreatedBy == principal.UserID || blueprint.Equal(before.Config["connectionId"], config["connectionId"]) {
+		return nil
+	}
+	err := mayUse(q, principal.UserID, id)
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		return blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"config", "connectionId"}, Message: "must be a connection that you may use: the trigger belongs to another user"}})
+	}
+	return err
+}
+
 // UpdateTrigger changes a trigger: merge, unless nil, is given the present
 // config and gives the next one (it must not change its argument; an error of
 // it is returned and changes nothing); isActive, unless nil, turns the trigger
@@ -170,6 +185,9 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			}
 			if !blueprint.Equal(trigger.Config["cron"], config["cron"]) || !blueprint.Equal(trigger.Config["timezone"], config["timezone"]) {
 				cursor = now
+			}
+			if err := mayPutConnection(t.session, principal, &trigger, config); err != nil {
+				return err
 			}
 			trigger.Config = sameAddress(&trigger, config)
 			if err := noteEdits(t, &before, &trigger); err != nil {
