@@ -19,11 +19,13 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/secret"
 	"blueprintd/store"
 )
 
 // stock makes a database of some megabytes that belongs to one user, and keeps
-// a log beside it, as a server that was killed leaves it.
+// a log beside it, as a server that was killed leaves it. Nothing in it is
+// encrypted; the key beside it signs backups.
 func stock(t *testing.T, folder, owner string, runs int) string {
 	t.Helper()
 	path := filepath.Join(folder, "made.db")
@@ -67,6 +69,9 @@ func stock(t *testing.T, folder, owner string, runs int) string {
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		os.Remove(path + suffix)
+	}
+	if err := os.WriteFile(out+".key", []byte(strings.Repeat("5a", secret.KeySize)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	return out
 }
@@ -148,7 +153,7 @@ func TestKilledBackup(t *testing.T) {
 			continue
 		}
 		copied := filepath.Join(t.TempDir(), "r.db")
-		timed(t, "restore", target, "--db", copied)
+		timed(t, "restore", target, "--db", copied, "--master-key-file", database+".key")
 		if name, runs := whose(t, copied); name != "ann" || runs != 100 {
 			t.Errorf("kill %d: a backup of %s with %d runs has the name", round, name, runs)
 		}
@@ -165,6 +170,7 @@ func TestKilledRestore(t *testing.T) {
 	folder := t.TempDir()
 	backup := filepath.Join(folder, "new.backup")
 	timed(t, "backup", backup, "--db", stock(t, folder, "new", 100))
+	key := filepath.Join(folder, "new.db.key")
 	old := stock(t, folder, "old", 50)
 	work := func() string {
 		path := filepath.Join(t.TempDir(), "x.db")
@@ -182,18 +188,18 @@ func TestKilledRestore(t *testing.T) {
 	if name, runs := whose(t, work()); name != "old" || runs != 50 {
 		t.Fatalf("the old database is that of %s with %d runs", name, runs)
 	}
-	whole := min(timed(t, "restore", backup, "--db", work(), "--force"), timed(t, "restore", backup, "--db", work(), "--force"))
+	whole := min(timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key), timed(t, "restore", backup, "--db", work(), "--force", "--master-key-file", key))
 	random := rand.New(rand.NewPCG(1, 1))
 	count := map[string]int{}
 	for round := range kills {
 		path := work()
-		killed(t, time.Duration(random.Int64N(int64(whole)*11/10)), "restore", backup, "--db", path, "--force")
+		killed(t, time.Duration(random.Int64N(int64(whole)*11/10)), "restore", backup, "--db", path, "--force", "--master-key-file", key)
 		name, runs := whose(t, path)
 		count[name]++
 		if want := map[string]int{"old": 50, "new": 100}[name]; runs != want {
 			t.Errorf("kill %d: the database of %q has %d runs, want %d", round, name, runs, want)
 		}
-		timed(t, "restore", backup, "--db", path, "--force")
+		timed(t, "restore", backup, "--db", path, "--force", "--master-key-file", key)
 		entries, err := os.ReadDir(filepath.Dir(path))
 		if err != nil {
 			t.Fatal(err)

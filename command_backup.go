@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/secret"
 	"blueprintd/store"
 )
 
@@ -20,7 +21,8 @@ func commandBackup() *cli.Command {
 	return &cli.Command{
 		Name: "backup", Usage: "copy the database into one checked file; works while the server runs", ArgsUsage: "FILE",
 		Description: "The copy has everything that was acknowledged before it began. It is checked, row by row and page by page,\n" +
-			"before it gets its name, and ends with a checksum. Secrets in it stay encrypted; the master key is not in it.",
+			"before it gets its name, and ends with a checksum and a signature made with the master key, which restore verifies.\n" +
+			"Secrets in it stay encrypted; the master key is not in it.",
 		Flags: append(databaseFlags(),
 			&cli.BoolFlag{Name: "force", Usage: "replace FILE if it is a backup"},
 			&cli.BoolFlag{Name: "allow-damaged", Usage: "back up even a database in which runs are damaged, as it is"},
@@ -44,13 +46,21 @@ func backup(c *cli.Context) error {
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	// Nothing is decrypted, so that whoever makes backups needs no key.
-	s, err := store.Open(ctx, store.Options{Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
+	key, err := readMasterKey(db, c.String("master-key-file"), logger)
+	if err != nil {
+		return err
+	}
+	if key.sealer == nil {
+		return failed("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.path)
+	}
+	s, err := key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+		return store.Open(ctx, store.Options{Path: db, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
+	})
 	if err != nil {
 		return err
 	}
 	stages := newStages(c.App.ErrWriter)
-	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: masterKeyFile(db, c.String("master-key-file")), Version: version, Progress: stages.show})
+	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.path, Version: version, Progress: stages.show})
 	stages.end()
 	if err = errors.Join(err, s.Close()); err != nil {
 		if ctx.Err() != nil {
@@ -58,9 +68,8 @@ func backup(c *cli.Context) error {
 		}
 		return err
 	}
-	if together(report.Path, masterKeyFile(db, c.String("master-key-file"))) {
-		key := absolute(masterKeyFile(db, c.String("master-key-file")))
-		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", key); err != nil {
+	if together(report.Path, key.path) {
+		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", absolute(key.path)); err != nil {
 			return err
 		}
 	}
@@ -70,8 +79,8 @@ func backup(c *cli.Context) error {
 	if c.Bool("json") {
 		return printJSON(c, report)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked\n  sha256 %s\n  The master key is not in it: keep a copy of %s somewhere else.\n",
-		report.Path, report.Size, contents(report), report.Digest, absolute(masterKeyFile(db, c.String("master-key-file"))))
+	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked and signed\n  sha256 %s\n  The master key is not in it: keep a copy of %s somewhere else.\n",
+		report.Path, report.Size, contents(report), report.Digest, absolute(key.path))
 	return err
 }
 

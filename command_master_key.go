@@ -20,10 +20,11 @@ func commandMasterKey() *cli.Command {
 		Name: "master-key", Usage: "look after the key that encrypts secrets",
 		Subcommands: []*cli.Command{{
 			Name: "rotate", Usage: "encrypt all secrets with a new master key; the server must be stopped",
-			Description: "Makes a new key and encrypts everything with it that is encrypted. The old key keeps its content under\n" +
-				"another name: backups that were made before need it. May be killed at any moment: what comes next, be it\n" +
-				"the server or this command, finds the key that the database then has.",
+			Description: "Makes a new key and encrypts everything with it that is encrypted. The key file keeps the old keys behind the\n" +
+				"new one: restore needs them for backups that were made before. --forget drops them. May be killed at any\n" +
+				"moment: what comes next, be it the server or this command, finds the key that the database then has.",
 			Flags: append(databaseFlags(),
+				&cli.BoolFlag{Name: "forget", Usage: "drop the old keys: backups that were made before cannot be verified or read any more"},
 				&cli.BoolFlag{Name: "allow-damaged", Usage: "leave what is damaged and can be read with no key as it is"},
 				&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"}),
 			Action: masterKeyRotate,
@@ -58,6 +59,7 @@ func masterKeyRotate(c *cli.Context) error {
 		store: store.Options{
 			Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs"),
 		},
+		forget:  c.Bool("forget"),
 		options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: stages.show},
 	}
 	report, err := r.run(asOperator(ctx, c))
@@ -85,11 +87,8 @@ func printRotated(c *cli.Context, r rotationReport) error {
 	} else {
 		text += fmt.Sprintf("  %s encrypted with it; keep a copy of it somewhere else\n", counted(int(r.Values), "value"))
 	}
-	if r.Old != "" {
-		text += fmt.Sprintf("  The old one is %s: backups made before need it. Keep it apart from them, or remove it when they are gone.\n", r.Old)
-	}
-	if len(r.OldKeys) > 1 || r.Old == "" && len(r.OldKeys) > 0 {
-		text += fmt.Sprintf("  %s beside it: %s\n", counted(len(r.OldKeys), "old key"), strings.Join(r.OldKeys, ", "))
+	if r.OldKeys > 0 {
+		text += fmt.Sprintf("  %s kept behind it in the file, for backups made before; rotate with --forget once these are gone\n", counted(r.OldKeys, "old key"))
 	}
 	for _, name := range r.Removed {
 		text += "  Removed " + name + ", which a rotation that was killed had left.\n"

@@ -15,12 +15,14 @@ import (
 func commandRestore() *cli.Command {
 	return &cli.Command{
 		Name: "restore", Usage: "make a backup the database; the server must be stopped", ArgsUsage: "FILE",
-		Description: "Everything is checked before anything is changed: the checksum, the version, every page and row, the master key.\n" +
+		Description: "Everything is checked before anything is changed: the checksum, the signature, the version, every page and row, the master key.\n" +
+			"The signature tells that the backup was made with a key in the key file: the present one, or an old one that a rotation has kept there.\n" +
 			"Sessions end and links to set a password become void; keys revoked and passwords changed since the backup are as they were then.\n" +
 			"An existing database is never replaced without --force, and then kept under another name.",
 		Flags: append(databaseFlags(),
 			&cli.BoolFlag{Name: "force", Usage: "put it in the place of the database that is there; that one is kept as NAME.before-restore-TIME"},
 			&cli.BoolFlag{Name: "pause-triggers", Usage: "switch all triggers off, so that the copy starts nothing by itself"},
+			&cli.BoolFlag{Name: "unverified", Usage: "restore a backup whose signature does not verify: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"},
 		),
 		Action: restore,
@@ -47,10 +49,13 @@ func restore(c *cli.Context) error {
 	stages := newStages(c.App.ErrWriter)
 	report, err := store.Restore(asOperator(ctx, c), c.Args().First(),
 		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
-		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.path, Progress: stages.show})
+		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.path, OldKeys: key.old, Unverified: c.Bool("unverified"), Progress: stages.show})
 	stages.end()
 	if err != nil {
 		return err
+	}
+	if !report.Verified {
+		logger.Warn("the backup was not verified: whoever wrote the file decided what is in it", "path", c.Args().First(), "hint", "review users, keys, members and blueprints before the server starts")
 	}
 	if report.Damaged != nil {
 		logger.Warn("some runs in the backup were damaged already when it was made", "count", report.Damaged.Count, "executions", report.Damaged.String())
@@ -65,6 +70,9 @@ func restore(c *cli.Context) error {
 func printRestored(c *cli.Context, r store.RestoreReport) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s  restored as of %s: %s\n", r.Database, r.At, contents(r.BackupReport))
+	if r.Resealed > 0 {
+		fmt.Fprintf(&text, "  %s encrypted with the present master key; the backup was made with an old one\n", counted(int(r.Resealed), "value"))
+	}
 	if r.Before != "" {
 		fmt.Fprintf(&text, "  what was there before is %s\n", r.Before)
 	}

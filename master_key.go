@@ -18,6 +18,7 @@ type masterKey struct {
 	path   string // "" for a key of the moment
 	made   bool   // there was no file
 	sealer *secret.Sealer
+	old    []*secret.Sealer // that the file has kept, the newest first
 	// adopted says that a change of the key, which was cut off, was finished.
 	adopted bool
 }
@@ -60,21 +61,21 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 // key that it gives has no sealer.
 func readMasterKey(database, chosen string, logger *slog.Logger) (masterKey, error) {
 	key := masterKey{path: masterKeyFile(database, chosen)}
-	data, err := readFile(key.path, 1<<12)
+	data, err := readFile(key.path, mostKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return key, nil
 	}
 	if err != nil {
 		return key, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
 	}
-	sealer, err := parseKey(key.path, data)
+	all, err := parseKeys(key.path, data)
 	if err != nil {
 		return key, err
 	}
 	if info, err := os.Stat(key.path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !isCredential(key.path) {
 		logger.Warn("other users of this machine can get at the master key", "path", key.path, "hint", "chmod 600 "+quoted(key.path))
 	}
-	key.sealer = sealer
+	key.sealer, key.old = all[0], all[1:]
 	return key, nil
 }
 

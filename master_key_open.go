@@ -17,13 +17,28 @@ import (
 // key, and gets the name of the old one after that.
 const newKeySuffix = ".new"
 
-// parseKey reads what is in the file of a master key.
-func parseKey(path string, data []byte) (*secret.Sealer, error) {
-	raw, err := hex.DecodeString(strings.TrimSpace(string(data)))
-	if err != nil || len(raw) != secret.KeySize {
-		return nil, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits", path, 2*secret.KeySize)
+// mostKeyFile bounds the size of a key file, in bytes: about a thousand keys.
+const mostKeyFile = 1 << 16
+
+// parseKeys reads what is in the file of a master key: the key on the first
+// line, and on the others those that it had before, the newest first.
+func parseKeys(path string, data []byte) (keys []*secret.Sealer, err error) {
+	for _, line := range strings.Fields(string(data)) {
+		raw, err := hex.DecodeString(line)
+		if err != nil || len(raw) != secret.KeySize {
+			keys = nil
+			break
+		}
+		key, err := secret.NewSealer(raw)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
 	}
-	return secret.NewSealer(raw)
+	if len(keys) == 0 {
+		return nil, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits, and the same on further lines for old keys", path, 2*secret.KeySize)
+	}
+	return keys, nil
 }
 
 // realKey follows links to where a key's file is: its successor is there too.
@@ -38,14 +53,18 @@ func realKey(path string) string {
 // left; nil when there is none.
 func (k *masterKey) nextKey() (*secret.Sealer, error) {
 	path := realKey(k.path) + newKeySuffix
-	data, err := readFile(path, 1<<12)
+	data, err := readFile(path, mostKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", path, cause(err))
 	}
-	return parseKey(path, data)
+	keys, err := parseKeys(path, data)
+	if err != nil {
+		return nil, err
+	}
+	return keys[0], nil
 }
 
 // open opens a database with its master key. Where a change of the key was cut

@@ -4,9 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 
 	"blueprintd/secret"
 	"blueprintd/store"
@@ -15,10 +14,9 @@ import (
 // rotation gives a database a new master key. Its steps are such that after a
 // kill at any moment one of the two files has the key that the database has:
 //
-//	new    the new key lies beside the old one, on the disk
-//	old    the old key has a second name, under which it stays
+//	new    the new key, with the old ones behind it, lies beside the old file
 //	switch the database has the new key, in one transaction
-//	name   the new key has taken the name of the old one
+//	name   the new file has taken the name of the old one
 //
 // Until "switch" the database opens with the old key, and the next rotation
 // replaces the new one; from then on whoever opens the database finds that it
@@ -27,6 +25,7 @@ type rotation struct {
 	key     masterKey
 	store   store.Options
 	options store.ChangeKeyOptions
+	forget  bool // keep no old keys
 	// after, if not nil, is called when a step is done; its error ends the
 	// rotation there, as a kill would.
 	after func(step string) error
@@ -36,12 +35,11 @@ type rotation struct {
 type rotationReport struct {
 	Database string `json:"database"`
 	Key      string `json:"key"`
-	Old      string `json:"oldKey,omitempty"`
 	// Finished says that an earlier rotation was finished, and nothing else done.
 	Finished bool `json:"finishedEarlier,omitempty"`
-	// OldKeys are all files beside the key with a key that it had once, and
-	// Removed those that were left by rotations that were killed.
-	OldKeys []string `json:"oldKeys,omitempty"`
+	// OldKeys is how many keys of before the file keeps, and Removed the files
+	// that were left by rotations that were killed.
+	OldKeys int      `json:"oldKeys"`
 	Removed []string `json:"removed,omitempty"`
 	store.ChangeKeyReport
 }
@@ -61,9 +59,19 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	if report.Removed, err = removeStale(path); err != nil {
 		return report, failed("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, cause(err))
 	}
+	lines, err := keyLines(path)
+	if err != nil {
+		return report, failed("check the owner and mode of the file; nothing was changed", "the master key %s cannot be read: %s", path, cause(err))
+	}
 	if r.key.adopted {
-		report.Finished = true
-		report.OldKeys, err = oldKeys(path)
+		report.Finished, report.OldKeys = true, len(lines)-1
+		if r.forget && report.OldKeys > 0 {
+			report.OldKeys = 0
+			if err := writeKeys(path+newKeySuffix, path, lines[:1]); err != nil {
+				return report, err
+			}
+			err = r.key.adopt()
+		}
 		return report, err
 	}
 	raw := secret.NewKey()
@@ -71,16 +79,14 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	if err != nil {
 		return report, err
 	}
-	if err := writeNewKey(path, raw); err != nil {
+	if r.forget {
+		lines = nil
+	}
+	report.OldKeys = len(lines)
+	if err := writeKeys(path+newKeySuffix, path, append([]string{hex.EncodeToString(raw)}, lines...)); err != nil {
 		return report, failed("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the new master key cannot be written beside %s: %s", path, cause(err))
 	}
 	if err := r.did("new"); err != nil {
-		return report, err
-	}
-	if report.Old, err = keepOldKey(path, r.key.sealer); err != nil {
-		return report, failed("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the old master key cannot be kept beside %s: %s", path, cause(err))
-	}
-	if err := r.did("old"); err != nil {
 		return report, err
 	}
 	if report.ChangeKeyReport, err = s.ChangeKey(ctx, next, r.options); err != nil {
@@ -90,9 +96,6 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 		return report, err
 	}
 	if err := r.key.adopt(); err != nil {
-		return report, err
-	}
-	if report.OldKeys, err = oldKeys(path); err != nil {
 		return report, err
 	}
 	return report, r.did("name")
@@ -105,42 +108,20 @@ func (r *rotation) did(step string) error {
 	return r.after(step)
 }
 
-// writeNewKey writes the key that will take the place of the one at path, onto
-// the disk. One that lies there was never used: the database has just been
-// opened with the one at path.
-func writeNewKey(path string, raw []byte) error {
-	name := path + newKeySuffix
-	if err := writeFile(name, []byte(hex.EncodeToString(raw)+"\n"), false); err != nil {
+// keyLines returns the keys in a file as they are written, the present one first.
+func keyLines(path string) ([]string, error) {
+	data, err := readFile(path, mostKeyFile)
+	return strings.Fields(string(data)), err
+}
+
+// writeKeys writes a key file, onto the disk, for the owner of the one at like.
+func writeKeys(path, like string, lines []string) error {
+	if err := writeFile(path, []byte(strings.Join(lines, "\n")+"\n"), false); err != nil {
 		return err
 	}
-	file, err := os.Open(name)
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(store.GiveTo(file, path), file.Close())
-}
-
-// keepOldKey gives the old key a second name, which tells it from others, so
-// that it outlasts its successor.
-func keepOldKey(path string, sealer *secret.Sealer) (kept string, err error) {
-	kept = path + oldKeySuffix + hex.EncodeToString(sealer.Check()[:4])
-	err = os.Link(path, kept)
-	if errors.Is(err, fs.ErrExist) {
-		present, readErr := os.ReadFile(kept)
-		if readErr != nil {
-			return "", readErr
-		}
-		if known, err := parseKey(kept, present); err == nil && string(known.Check()) == string(sealer.Check()) {
-			return absolute(kept), nil
-		}
-		return "", errors.New(kept + " is there already and holds something else")
-	}
-	if err != nil { // a file system without links
-		data, readErr := os.ReadFile(path)
-		if readErr != nil {
-			return "", readErr
-		}
-		err = writeFile(kept, data, false)
-	}
-	return absolute(kept), errors.Join(err, syncFolder(filepath.Dir(path)))
+	return errors.Join(store.GiveTo(file, like), file.Close())
 }

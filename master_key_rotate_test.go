@@ -126,7 +126,7 @@ func TestRotateCutOff(t *testing.T) {
 	if err != nil || report.Values < 6 || report.Finished {
 		t.Fatalf("report %+v, %v", report, err)
 	}
-	if want := []string{"new", "old", "switch", "name"}; !slices.Equal(steps, want) {
+	if want := []string{"new", "switch", "name"}; !slices.Equal(steps, want) {
 		t.Fatalf("steps %q, want %q", steps, want)
 	}
 	for step, state := range states {
@@ -152,14 +152,12 @@ func TestRotateCutOff(t *testing.T) {
 		})
 	}
 	t.Run("to the end", func(t *testing.T) {
-		kept, err := os.ReadFile(report.Old)
-		if err != nil || string(kept) != string(before) {
-			t.Errorf("the old key is not kept: %v", err)
+		kept, err := os.ReadFile(path + ".key")
+		if lines := strings.SplitAfter(string(kept), "\n"); err != nil || len(lines) != 3 || lines[1] != string(before) || report.OldKeys != 1 {
+			t.Errorf("the old key is not kept: %+v %v", report, err)
 		}
-		for _, file := range []string{path + ".key", report.Old} {
-			if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%s: %v, %v", file, info, err)
-			}
+		if info, err := os.Stat(path + ".key"); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the key file: %v, %v", info, err)
 		}
 		read(t, path)
 	})
@@ -167,7 +165,7 @@ func TestRotateCutOff(t *testing.T) {
 
 // TestRotateTidiesUp removes what a rotation left that was killed while it wrote
 // the new key, leaves what is no such thing or of a process that goes on, and
-// tells which old keys there are.
+// tells how many old keys there are until it is to forget them.
 func TestRotateTidiesUp(t *testing.T) {
 	path, read := sealedFile(t)
 	gone := exec.Command(os.Args[0], "-test.run=^$")
@@ -186,7 +184,7 @@ func TestRotateTidiesUp(t *testing.T) {
 		}
 	}
 	first, err := rotating(t, path).run(t.Context())
-	if err != nil || !slices.Equal(first.Removed, []string{stale}) || !slices.Equal(first.OldKeys, []string{first.Old}) {
+	if err != nil || !slices.Equal(first.Removed, []string{stale}) || first.OldKeys != 1 {
 		t.Fatalf("first %+v, %v", first, err)
 	}
 	for _, name := range kept {
@@ -198,9 +196,7 @@ func TestRotateTidiesUp(t *testing.T) {
 		t.Errorf("%s is there: %v", stale, err)
 	}
 	second, err := rotating(t, path).run(t.Context())
-	old := []string{first.Old, second.Old}
-	slices.Sort(old)
-	if err != nil || len(second.Removed) > 0 || !slices.Equal(second.OldKeys, old) {
+	if err != nil || len(second.Removed) > 0 || second.OldKeys != 2 {
 		t.Errorf("second %+v, %v", second, err)
 	}
 	if err := os.WriteFile(stale, nil, 0o600); err != nil {
@@ -208,9 +204,31 @@ func TestRotateTidiesUp(t *testing.T) {
 	}
 	var out, failure strings.Builder
 	code := run([]string{"blueprintd", "master-key", "rotate", "--db", path}, strings.NewReader(""), &out, &failure)
-	for _, want := range append(old, "Removed "+stale, "3 old keys") {
+	for _, want := range []string{"Removed " + stale, "3 old keys"} {
 		if code != 0 || !strings.Contains(out.String(), want) {
 			t.Errorf("%d, without %q: %s%s", code, want, out.String(), failure.String())
+		}
+	}
+	// One that was cut off is finished, and forgets what it would have kept.
+	cut := rotating(t, path)
+	cut.after = func(step string) error {
+		if step == "switch" {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}
+	if _, err := cut.run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Fatal(err)
+	}
+	for _, finished := range []bool{true, false} {
+		forgetful := rotating(t, path)
+		forgetful.forget = true
+		report, err := forgetful.run(t.Context())
+		if err != nil || report.Finished != finished || report.OldKeys != 0 {
+			t.Errorf("forgetful %+v, %v", report, err)
+		}
+		if data, err := os.ReadFile(path + ".key"); err != nil || strings.Count(string(data), "\n") != 1 {
+			t.Errorf("the key file has %d lines, %v", strings.Count(string(data), "\n"), err)
 		}
 	}
 	read(t, path)
@@ -287,7 +305,7 @@ func TestRotateCommand(t *testing.T) {
 		t.Errorf("the first: %d %s", code, text)
 	}
 	code, text := command("master-key", "rotate", "--db", path, "--json")
-	if value := decoded(t, text); code != 0 || at(value, "key") != elsewhere || at(value, "oldKey") == nil {
+	if value := decoded(t, text); code != 0 || at(value, "key") != elsewhere || fmt.Sprint(at(value, "oldKeys")) != "2" {
 		t.Errorf("the second: %d %s", code, text)
 	}
 	if info, err := os.Lstat(path + ".key"); err != nil || info.Mode()&os.ModeSymlink == 0 {

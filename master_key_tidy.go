@@ -11,21 +11,9 @@ import (
 	"syscall"
 )
 
-// oldKeySuffix stands behind the name of a master key's file in the names of
-// those that it had before; some digits that tell them apart follow.
-const oldKeySuffix = ".old-"
-
-// The ends of names beside a master key's file: of an old key, and of a new one
+// staleKeyName is the end of the name, beside a master key's file, of a new one
 // that a process was writing, whose number is in it.
-var (
-	oldKeyName   = regexp.MustCompile(`^\.old-[0-9a-f]{8}$`)
-	staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})(?:\.[0-9]{1,10})?\.tmp$`)
-)
-
-// oldKeys lists the old keys that lie beside a master key.
-func oldKeys(path string) ([]string, error) {
-	return besideKey(path, oldKeyName.MatchString)
-}
+var staleKeyName = regexp.MustCompile(`^\.new\.([1-9][0-9]{0,9})(?:\.[0-9]{1,10})?\.tmp$`)
 
 // removeStale removes new keys that were being written by processes that are
 // gone, and tells which. No other rotation is under way: the caller has the

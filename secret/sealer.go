@@ -6,6 +6,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -19,8 +20,9 @@ const KeySize = 32
 // sealed text is bound to the place where it belongs: opened for another one
 // it is refused. A Sealer is safe for concurrent use.
 type Sealer struct {
-	aead  cipher.AEAD
-	check []byte
+	aead   cipher.AEAD
+	check  []byte
+	backup []byte // the key of Sign
 }
 
 // ErrSealed says that a sealed text was made with another key, for another
@@ -41,6 +43,10 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
+	backup, err := derive("backup v1")
+	if err != nil {
+		return nil, err
+	}
 	block, err := aes.NewCipher(sealing)
 	if err != nil {
 		return nil, err
@@ -49,7 +55,7 @@ func NewSealer(key []byte) (*Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sealer{aead: aead, check: check}, nil
+	return &Sealer{aead: aead, check: check, backup: backup}, nil
 }
 
 // NewKey makes a master key.
@@ -62,6 +68,17 @@ func NewKey() []byte {
 // Check is a value that tells this master key from others and gives nothing
 // of it away. It is stored beside what the key sealed.
 func (s *Sealer) Check() []byte { return s.check }
+
+// Sign returns the HMAC-SHA256 of the digest of a backup, under a key derived
+// from the master key for that alone.
+func (s *Sealer) Sign(digest []byte) []byte {
+	mac := hmac.New(sha256.New, s.backup)
+	mac.Write(digest)
+	return mac.Sum(nil)
+}
+
+// Signed reports whether mac is what Sign returned for digest.
+func (s *Sealer) Signed(digest, mac []byte) bool { return hmac.Equal(s.Sign(digest), mac) }
 
 // version leads every sealed text, so that a later form can be told apart.
 const version = 1

@@ -54,7 +54,8 @@ const (
 // server and others go on working. The file is good or it is not there: it is
 // written under another name (path + ".partial"), checked page by page and row
 // by row against the state it was copied from, brought onto the disk, and only
-// then gets its name. What is sealed stays sealed; the master key is not in it.
+// then gets its name. What is sealed stays sealed; the master key is not in it, but
+// the file is signed with a key derived from that of options.Sealer.
 //
 // The copy is made in one read transaction, so that no write interrupts it and
 // it interrupts none. While it lasts the write-ahead log grows by what is
@@ -65,6 +66,9 @@ const (
 // CodeUnavailable when the disk is full.
 func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r BackupReport, err error) {
 	defer wrap(&err, "back up %s", s.options.name())
+	if s.options.Sealer == nil {
+		return r, errors.New("a backup is signed with a master key")
+	}
 	if s.options.Ephemeral {
 		return r, blueprint.Errorf(blueprint.CodeBadRequest, "an ephemeral database has nothing to back up")
 	}
@@ -96,7 +100,7 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	}
 	r.Path = path
 	o.Progress("writing the checksum", 0, 0)
-	if r.Size, r.Digest, err = appendTrailer(file, r.Manifest); err != nil {
+	if r.Size, r.Digest, err = appendTrailer(file, r.Manifest, s.options.Sealer); err != nil {
 		return r, err
 	}
 	if _, _, err := readBackup(file, nil); err != nil {

@@ -213,9 +213,13 @@ func TestBackupKeepsSecrets(t *testing.T) {
 	options := s.options
 	options.Path, options.Sealer = filepath.Join(t.TempDir(), "r.db"), sealer(t, 2)
 	_, err := Restore(t.Context(), report.Path, options, RestoreOptions{})
+	wantRefused(t, err, "does not verify")
+	_, err = Restore(t.Context(), report.Path, options, RestoreOptions{Unverified: true})
 	wantRefused(t, err, "another master key")
 	options.Sealer = nil
 	_, err = Restore(t.Context(), report.Path, options, RestoreOptions{})
+	wantRefused(t, err, "there is no master key to verify")
+	_, err = Restore(t.Context(), report.Path, options, RestoreOptions{Unverified: true})
 	wantRefused(t, err, "there is no master key")
 	if _, err := os.Stat(options.Path); !errors.Is(err, fs.ErrNotExist) {
 		t.Error("something was restored")

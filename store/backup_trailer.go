@@ -11,6 +11,7 @@ import (
 	"os"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // A backup is one file: the pages of an SQLite database, and behind them a
@@ -19,19 +20,23 @@ import (
 //
 //	pages     the database, its journal mode not WAL
 //	manifest  JSON on one line, filled up with blanks to manifestSize
+//	signature "hmac-sha256 ", in hexadecimal, "\n": the HMAC, under a key that is
+//	          derived from the master key, of the SHA-256 of all before it
 //	digest    "sha256 ", the SHA-256 of all before it in hexadecimal, "\n"
 //
 // The digest stands last and covers all but itself; it is compared as text. So
-// any byte that changes, is missing or is added shows.
+// any byte that changes, is missing or is added by accident shows. Anybody can
+// make a digest fit; only who has the master key can make a signature fit.
 const (
-	digestSize   = 72
-	trailerSize  = 1024
-	manifestSize = trailerSize - digestSize
+	digestSize    = 72
+	signatureSize = 77
+	trailerSize   = 2048
+	manifestSize  = trailerSize - signatureSize - digestSize
 
 	backupKind = "blueprintd backup"
 	// manifestStart is how every manifest begins.
 	manifestStart = `{"kind":"` + backupKind + `"`
-	backupForm    = 1 // of the trailer
+	backupForm    = 2 // of the trailer
 )
 
 // Manifest is what a backup says of itself.
@@ -64,9 +69,20 @@ func (m Manifest) encode() ([]byte, error) {
 // digestLine is the end of a file whose other bytes have this sum.
 func digestLine(sum []byte) string { return "sha256 " + hex.EncodeToString(sum) + "\n" }
 
-// appendTrailer completes a backup whose pages are in file, and gives its size
-// and digest. What it hashes is what the file gives back, not what was written.
-func appendTrailer(file *os.File, m Manifest) (size int64, digest string, err error) {
+// signatureLine stands before the digest.
+func signatureLine(mac []byte) string { return "hmac-sha256 " + hex.EncodeToString(mac) + "\n" }
+
+// backupSeal is what the trailer of a backup says of all before it.
+type backupSeal struct {
+	digest  string // of the file
+	content []byte // the SHA-256 of pages and manifest
+	mac     []byte // of content
+}
+
+// appendTrailer completes a backup whose pages are in file, signs it, and gives
+// its size and digest. What it hashes is what the file gives back, not what was
+// written.
+func appendTrailer(file *os.File, m Manifest, sealer *secret.Sealer) (size int64, digest string, err error) {
 	pages := m.PageSize * m.Pages
 	if info, err := file.Stat(); err != nil || info.Size() != pages {
 		return 0, "", errors.Join(err, fmt.Errorf("the copy is not of %d pages", m.Pages))
@@ -80,37 +96,39 @@ func appendTrailer(file *os.File, m Manifest) (size int64, digest string, err er
 		return 0, "", err
 	}
 	hash.Write(line)
+	signature := signatureLine(sealer.Sign(hash.Sum(nil)))
+	io.WriteString(hash, signature)
 	sum := hash.Sum(nil)
-	if _, err := file.WriteAt(append(line, digestLine(sum)...), pages); err != nil {
+	if _, err := file.WriteAt(append(line, signature+digestLine(sum)...), pages); err != nil {
 		return 0, "", err
 	}
 	return pages + trailerSize, hex.EncodeToString(sum), file.Sync()
 }
 
-// readBackup checks every byte of a backup and gives what it says of itself and
-// its digest. With pages not nil, the pages are written there on the way; they are
+// readBackup checks every byte of a backup against its digest, not its
+// signature, and gives what it says of itself. With pages not nil, the pages are written there on the way; they are
 // good for nothing when there is an error. An error that the file causes is a
 // *blueprint.Error with a hint.
-func readBackup(file *os.File, pages io.Writer) (m Manifest, digest string, err error) {
+func readBackup(file *os.File, pages io.Writer) (m Manifest, seal backupSeal, err error) {
 	info, err := file.Stat()
 	if err != nil {
-		return m, "", err
+		return m, seal, err
 	}
 	name := file.Name()
 	if !info.Mode().IsRegular() {
-		return m, "", blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", name)
+		return m, seal, blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", name)
 	}
 	trailer := make([]byte, trailerSize)
 	body := info.Size() - trailerSize
 	if body < 0 {
-		return m, "", notBackup(name)
+		return m, seal, notBackup(name)
 	}
 	if _, err := file.ReadAt(trailer, body); err != nil {
-		return m, "", err
+		return m, seal, err
 	}
-	line, given := trailer[:manifestSize], string(trailer[manifestSize:])
+	line, signature, given := trailer[:manifestSize], trailer[manifestSize:][:signatureSize], string(trailer[manifestSize+signatureSize:])
 	if !bytes.HasPrefix(line, []byte(manifestStart)) && given[:7] != "sha256 " {
-		return m, "", notBackup(name)
+		return m, seal, notBackup(name)
 	}
 	hash := sha256.New()
 	var to io.Writer = hash
@@ -118,33 +136,39 @@ func readBackup(file *os.File, pages io.Writer) (m Manifest, digest string, err 
 		to = io.MultiWriter(hash, pages)
 	}
 	if n, err := io.Copy(to, io.NewSectionReader(file, 0, body)); err != nil || n != body {
-		return m, "", errors.Join(err, fmt.Errorf("%d of %d bytes were read", n, body))
+		return m, seal, errors.Join(err, fmt.Errorf("%d of %d bytes were read", n, body))
 	}
 	hash.Write(line)
+	seal.content = hash.Sum(nil)
+	hash.Write(signature)
 	sum := hash.Sum(nil)
 	if digestLine(sum) != given {
-		return m, "", damaged(name, "its checksum does not fit its content")
+		return m, seal, damaged(name, "its checksum does not fit its content")
+	}
+	if seal.mac, err = hex.DecodeString(string(bytes.TrimSpace(bytes.TrimPrefix(signature, []byte("hmac-sha256 "))))); err != nil {
+		return m, seal, damaged(name, "its signature cannot be read")
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		return m, "", damaged(name, "it does not say what it holds")
+		return m, seal, damaged(name, "it does not say what it holds")
 	}
 	switch {
 	case m.Kind != backupKind:
-		return m, "", notBackup(name)
+		return m, seal, notBackup(name)
 	case m.Form > backupForm || m.Schema > schemaVersion:
-		return m, "", &blueprint.Error{
+		return m, seal, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schemaVersion),
 			Hint: "restore it with blueprintd " + m.Version + " or newer",
 		}
 	case m.Schema < schemaVersion:
-		return m, "", &blueprint.Error{
+		return m, seal, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schemaVersion),
 			Hint: "restore it with that blueprintd, export its blueprints with it, and import them here",
 		}
 	case m.PageSize*m.Pages != body:
-		return m, "", damaged(name, "it does not have the size that it names")
+		return m, seal, damaged(name, "it does not have the size that it names")
 	}
-	return m, hex.EncodeToString(sum), nil
+	seal.digest = hex.EncodeToString(sum)
+	return m, seal, nil
 }
 
 func notBackup(name string) error {

@@ -10,8 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // RestoreReport says what was restored.
@@ -25,6 +27,11 @@ type RestoreReport struct {
 	// sessions ended.
 	Paused   int64 `json:"pausedTriggers"`
 	Sessions int64 `json:"endedSessions"`
+	// Verified reports whether the signature was that of one of the keys.
+	Verified bool `json:"verified"`
+	// Resealed is how many values were encrypted with the present key, because
+	// the backup was made with an old one.
+	Resealed int64 `json:"resealed,omitempty"`
 }
 
 // RestoreOptions say how a database is restored.
@@ -32,13 +39,50 @@ type RestoreOptions struct {
 	Force         bool   // put it in the place of the database that is there
 	PauseTriggers bool   // switch all triggers off
 	KeyFile       string // the file with the master key, which is never written to
+	// OldKeys are master keys of before. A backup that one of them signed and
+	// sealed is encrypted with the key of Options.Sealer on the way.
+	OldKeys []*secret.Sealer
+	// Unverified accepts a backup whose signature is not that of a key at hand.
+	// Its digest must fit all the same.
+	Unverified bool
 	// Progress, if not nil, is told what is going on.
 	Progress func(stage string, done, total int64)
 }
 
+// keys are the keys at hand, the present one first.
+func (o RestoreOptions) keys(options Options) []*secret.Sealer {
+	if options.Sealer == nil {
+		return o.OldKeys
+	}
+	return append([]*secret.Sealer{options.Sealer}, o.OldKeys...)
+}
+
+// verify reports whether a key at hand signed a backup. CodeConflict when none
+// did and that is not to be accepted.
+func (o RestoreOptions) verify(name string, seal backupSeal, options Options) (bool, error) {
+	const meaning = "--unverified restores it all the same: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"
+	keys := o.keys(options)
+	switch {
+	case slices.ContainsFunc(keys, func(key *secret.Sealer) bool { return key.Signed(seal.content, seal.mac) }):
+		return true, nil
+	case o.Unverified:
+		return false, nil
+	case len(keys) == 0:
+		return false, &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "there is no master key to verify " + name + " with",
+			Hint: "put the key file that belongs to the backup beside the database, as " + options.Path + ".key, or name it with --master-key-file; " + meaning,
+		}
+	}
+	return false, &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: name + " does not verify with the master key: it was made with another one, or was changed by somebody who does not have it",
+		Hint: "name the key file that belongs to the backup with --master-key-file, or take another backup; nothing was changed. " + meaning,
+	}
+}
+
 // Restore makes a backup the database at options.Path. Of options it uses the
-// path, the schema, the clock and the sealer, which must be the one that the
-// backup's secrets were sealed with.
+// path, the schema, the clock, the ids and the sealer. That, or one of
+// RestoreOptions.OldKeys, must be what the backup was signed and its secrets
+// were sealed with.
 //
 // Everything is checked before anything is touched, and the change is one
 // renaming: whenever the process is killed, the database is the old one or the
@@ -63,9 +107,14 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 		return r, err // before the backup is read, which may take long
 	}
 	o.Progress("checking the backup", 0, 0)
-	if r.Manifest, r.Digest, err = readBackup(file, nil); err != nil {
+	var seal backupSeal
+	if r.Manifest, seal, err = readBackup(file, nil); err != nil {
 		return r, err
 	}
+	if r.Verified, err = o.verify(from, seal, options); err != nil {
+		return r, err
+	}
+	r.Digest = seal.digest
 	r.Path, r.Size = from, r.PageSize*r.Pages+trailerSize
 	path, err := realPath(options.Path)
 	if err != nil {
@@ -169,8 +218,15 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 			return damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
 		}
 	}
-	if err := opens(options, found); err != nil {
+	old, err := opens(options, o.keys(options), found)
+	if err != nil {
 		return err
+	}
+	if old != nil {
+		o.Progress("encrypting with the present master key", 0, 0)
+		if r.Resealed, err = resealFile(ctx, temporary, old, options); err != nil {
+			return err
+		}
 	}
 	if r.Unfinished = found.unfinished; found.damaged.Count > 0 {
 		r.Damaged = &found.damaged // as they were when the backup was made
@@ -210,25 +266,52 @@ func copyDatabase(file *os.File, temporary, path, digest string) error {
 		return err
 	}
 	_, again, err := readBackup(file, to)
-	if err == nil && again != digest {
+	if err == nil && again.digest != digest {
 		err = damaged(file.Name(), "it changed while it was read")
 	}
 	return errors.Join(err, giveTo(to, path), to.Sync(), to.Close())
 }
 
-// opens makes sure that the key at hand is the one that a server will need.
-func opens(options Options, found examined) error {
-	if found.keyCheck == nil || !found.sealed || options.Sealer != nil && bytes.Equal(found.keyCheck, options.Sealer.Check()) {
-		return nil
+// opens returns the old key that a backup is sealed with, nil when it is sealed
+// with the present one or has nothing sealed in it. CodeConflict when it is none
+// of the keys at hand.
+func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.Sealer, err error) {
+	if found.keyCheck == nil || !found.sealed {
+		return nil, nil
+	}
+	for _, key := range keys {
+		if bytes.Equal(found.keyCheck, key.Check()) {
+			if key == options.Sealer {
+				return nil, nil
+			}
+			return key, nil
+		}
 	}
 	message := "the secrets in the backup are encrypted with another master key"
 	if options.Sealer == nil {
 		message = "there is no master key, and the backup has secrets that are encrypted with one"
 	}
-	return &blueprint.Error{
+	return nil, &blueprint.Error{
 		Code: blueprint.CodeConflict, Message: message,
 		Hint: "put the key file that belongs to the backup beside the database, as " + options.Path + ".key, or name it with --master-key-file",
 	}
+}
+
+// resealFile encrypts a database that nobody else has with the present key
+// instead of an old one.
+func resealFile(ctx context.Context, path string, old *secret.Sealer, options Options) (values int64, err error) {
+	next := options.Sealer
+	options.Path, options.Sealer, options.AllowNetworkFS = path, old, true
+	s, err := OpenToChangeKey(ctx, options)
+	if err != nil {
+		return 0, err
+	}
+	report, err := s.ChangeKey(ctx, next, ChangeKeyOptions{AllowDamaged: true})
+	err = errors.Join(err, s.Close(), os.Remove(path+".lock"))
+	if err != nil {
+		return 0, err
+	}
+	return report.Values, leaveWAL(ctx, path)
 }
 
 // exchange puts the new database in the place of the old one, which keeps its

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // smallBackup is the content of a backup of a database with some rows.
@@ -32,10 +35,14 @@ func smallBackup(t testing.TB) ([]byte, Options) {
 func resigned(t testing.TB, backup []byte, change func(*Manifest)) []byte {
 	t.Helper()
 	file := fileWith(t, backup)
-	m, _, err := readBackup(file, nil)
+	m, seal, err := readBackup(file, nil)
 	check(t, err)
 	change(&m)
-	data := append(bytes.Clone(backup[:len(backup)-trailerSize]), must(m.encode())(t)...)
+	return withDigest(append(append(bytes.Clone(backup[:len(backup)-trailerSize]), must(m.encode())(t)...), signatureLine(seal.mac)...))
+}
+
+// withDigest completes a backup with the digest that belongs to it.
+func withDigest(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return append(data, digestLine(sum[:])...)
 }
@@ -104,6 +111,86 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 	must(Restore(t.Context(), file.Name(), options, RestoreOptions{}))(t)
 }
 
+// A backup that somebody changed who does not have the master key is refused,
+// with a digest that fits too, unless the operator insists.
+func TestRestoreRefusesForgeries(t *testing.T) {
+	s := open(t, testOptions(t))
+	user(t, s, "ann")
+	good := must(os.ReadFile(saved(t, s).Path))(t)
+	file := fileWith(t, good)
+	m, seal, err := readBackup(file, nil)
+	check(t, err)
+	forged := bytes.Replace(good, []byte("ann@example.com"), []byte("eve@example.com"), -1)
+	if bytes.Equal(forged, good) {
+		t.Fatal("nothing was forged")
+	}
+	pages := forged[:len(forged)-trailerSize]
+	sign := func(data []byte, key *secret.Sealer) []byte {
+		data = append(bytes.Clone(data), must(m.encode())(t)...)
+		sum := sha256.Sum256(data)
+		return withDigest(append(data, signatureLine(key.Sign(sum[:]))...))
+	}
+	restore := func(data []byte, o RestoreOptions) (RestoreReport, error) {
+		options := s.options
+		options.Path = filepath.Join(t.TempDir(), "restored.db")
+		report, err := Restore(t.Context(), fileWith(t, data).Name(), options, o)
+		if left := files(t, filepath.Dir(options.Path)); err != nil && len(left) != 0 {
+			t.Errorf("a refusal left %v", left)
+		}
+		return report, err
+	}
+	if report, err := restore(sign(good[:len(good)-trailerSize], s.options.Sealer), RestoreOptions{}); err != nil || !report.Verified {
+		t.Errorf("signed here, it is %v, %v", report.Verified, err)
+	}
+	for name, data := range map[string][]byte{
+		"another page and the signature of before": withDigest(append(append(bytes.Clone(pages), must(m.encode())(t)...), signatureLine(seal.mac)...)),
+		"another page, signed with another key":    sign(pages, sealer(t, 2)),
+		"the bare digest as its signature":         withDigest(append(append(bytes.Clone(pages), must(m.encode())(t)...), signatureLine(seal.content)...)),
+		"no signature":                             withDigest(append(append(bytes.Clone(pages), must(m.encode())(t)...), bytes.Repeat([]byte(" "), signatureSize)...)),
+	} {
+		_, err := restore(data, RestoreOptions{OldKeys: []*secret.Sealer{sealer(t, 3)}})
+		wantRefused(t, err, "does not verify")
+		if report, err := restore(data, RestoreOptions{Unverified: true}); err != nil || report.Verified {
+			t.Errorf("%s, unverified: %v, %v", name, report.Verified, err)
+		}
+		data[100] ^= 1
+		_, err = restore(data, RestoreOptions{Unverified: true})
+		wantRefused(t, err, "is damaged")
+	}
+}
+
+// A backup that was made with an old key is verified with that, and encrypted
+// with the present one.
+func TestRestoreWithAnOldKey(t *testing.T) {
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	c := connection(t, s, ann, "")
+	backup := saved(t, s).Path
+	options, old := s.options, s.options.Sealer
+	options.Path, options.Sealer = filepath.Join(t.TempDir(), "restored.db"), sealer(t, 2)
+	report, err := Restore(t.Context(), backup, options, RestoreOptions{OldKeys: []*secret.Sealer{sealer(t, 3), old}})
+	if err != nil || !report.Verified || report.Resealed == 0 {
+		t.Fatalf("restored %+v, %v", report, err)
+	}
+	for name := range files(t, filepath.Dir(options.Path)) {
+		if name != "restored.db" && name != "restored.db.lock" {
+			t.Errorf("it left %s", name)
+		}
+	}
+	copied := open(t, options)
+	var used map[string]any
+	check(t, copied.read(t.Context(), func(q *session) error {
+		c, err := copied.scanConnection(func(into ...any) error {
+			return q.row("SELECT "+connectionColumns+" FROM connections c WHERE c.id = ?", []any{c.ID}, into...)
+		})
+		used = c.Config
+		return err
+	}))
+	if !cmp.Equal(used, slackConfig()) {
+		t.Errorf("the connection is %v", used)
+	}
+}
+
 func TestRestoreRefusesOtherFiles(t *testing.T) {
 	good, options := smallBackup(t)
 	foreign := filepath.Join(t.TempDir(), "foreign.db")
@@ -114,9 +201,8 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		if change != nil {
 			change(&m)
 		}
-		data := append(bytes.Clone(pages), must(m.encode())(t)...)
-		sum := sha256.Sum256(data)
-		return append(data, digestLine(sum[:])...)
+		data := append(append(bytes.Clone(pages), must(m.encode())(t)...), signatureLine(make([]byte, sha256.Size))...)
+		return withDigest(data)
 	}
 	spoiled := bytes.Clone(good[:len(good)-trailerSize])
 	for page := 2; page < len(spoiled)/4096; page++ { // the heads of all pages but the schema's
@@ -143,7 +229,7 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		{"no database under a good checksum", "", crafted(bytes.Repeat([]byte("text"), 4096), nil)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Restore(t.Context(), fileWith(t, test.data).Name(), options, RestoreOptions{})
+			_, err := Restore(t.Context(), fileWith(t, test.data).Name(), options, RestoreOptions{Unverified: true})
 			if test.want != "" {
 				wantRefused(t, err, test.want)
 			} else if err == nil {
@@ -290,6 +376,7 @@ func FuzzReadBackup(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	line = append(line, signatureLine(make([]byte, sha256.Size))...)
 	sum := sha256.Sum256(line)
 	f.Add(append(line, digestLine(sum[:])...))
 	f.Add([]byte(fmt.Sprintf("%*s", trailerSize, digestLine(sum[:]))))
