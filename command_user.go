@@ -43,7 +43,7 @@ func userAdd(c *cli.Context) error {
 	if accounts.CheckEmail(email) != nil {
 		return usage("--email ada@example.org", "%s %s: is no email address", given(c, "email"), email)
 	}
-	host, err := dashboardURL(c)
+	host, err := linkHost(c)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,25 @@ import (
 	"blueprintd/store"
 )
 
-// dashboardFlag says where the link leads: a command beside the database does
-// not know under which address people reach the server.
+// dashboardFlag says where the link leads.
 func dashboardFlag() cli.Flag {
-	return &cli.StringFlag{Name: "url", Value: "http://127.0.0.1:8787", Usage: "the `ADDRESS` of the server, as that person reaches it"}
+	return &cli.StringFlag{Name: "url", Usage: "the `ADDRESS` of the server, as that person reaches it (default: that of the running server)"}
+}
+
+// usualAddress is where a server is that was given no address.
+const usualAddress = "http://127.0.0.1:8787"
+
+// linkHost returns the address that links begin with: that of the flag, else that
+// of the server that has the database. Where none runs, it says so.
+func linkHost(c *cli.Context) (string, error) {
+	if c.String("url") != "" {
+		return dashboardURL(c)
+	}
+	if address := store.ServedAt(c.String("db")); address != "" {
+		return address, nil
+	}
+	fmt.Fprintf(c.App.ErrWriter, "note: no server runs on %s, so the link leads to the default address; if yours has another one, use --url\n", c.String("db"))
+	return usualAddress, nil
 }
 
 // dashboardURL reads the flag.
@@ -48,7 +63,7 @@ func userLink(c *cli.Context) error {
 	if c.String("email") == "" {
 		return usage("blueprintd user link --email ada@example.org", "user link needs --email")
 	}
-	host, err := dashboardURL(c)
+	host, err := linkHost(c)
 	if err != nil {
 		return err
 	}

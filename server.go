@@ -285,6 +285,9 @@ func (s *server) serveHTTP(ctx context.Context, recovered, atRest <-chan struct{
 	case <-recovered:
 		close(s.opened)
 		s.ready.Store(true)
+		if err := s.store.ServedAt(s.apiHost()); err != nil {
+			s.options.logger.Warn("server address not noted beside the database", "error", err)
+		}
 		if err := s.announce(); err != nil {
 			return errors.Join(err, s.http.Close())
 		}

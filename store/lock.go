@@ -5,13 +5,20 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
 // fileLock says that a server has the database. The system drops it when the
 // process ends, however it ends. The file itself stays: removing it would let
 // two servers hold locks on two files of one name.
-type fileLock struct{ file *os.File }
+type fileLock struct {
+	file *os.File
+
+	mu      sync.Mutex // guards the rest, which stands in the file
+	address string     // of the server, "" until it is known
+	used    bool       // the database is more than an empty file
+}
 
 // How often, and how often at most, a lock is tried again that a dead process
 // left behind.
@@ -52,7 +59,7 @@ func lockAfter(path string, pause func()) (*fileLock, error) {
 		}
 		return nil, lockedBy(holder, path)
 	}
-	lock := &fileLock{file}
+	lock := &fileLock{file: file}
 	if err := lock.sign(); err != nil {
 		return nil, errors.Join(err, lock.release())
 	}
@@ -73,31 +80,85 @@ func lockedBy(holder, path string) error {
 	return refusal("stop that server, or give this one a database of its own with --db", "a server has this database already: %s holds %s", holder, path)
 }
 
-// sign writes this process's number into the file, for people, and keeps what
-// stands behind it.
+// sign writes this process's number into the file, for people, and keeps the
+// mark of use that stands behind it.
 func (l *fileLock) sign() error {
 	if err := l.file.Chmod(0o600); err != nil {
 		return err
 	}
-	before := make([]byte, 64)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := make([]byte, maxSigned)
 	n, _ := l.file.ReadAt(before, 0)
-	_, rest, _ := strings.Cut(string(before[:n]), "\n")
-	return l.write(rest)
+	l.used = strings.HasSuffix(string(before[:n]), "\n"+usedMark)
+	return l.write()
 }
 
-// usedMark stands in a lock file, behind the number of the process, once the
-// database holds something.
+// usedMark stands at the end of a lock file once the database holds something.
 const usedMark = "used\n"
 
-// markUsed notes that the database is more than an empty file.
-func (l *fileLock) markUsed() error { return l.write(usedMark) }
+// maxSigned is the most that a lock file holds, in bytes.
+const maxSigned = 4096
 
-func (l *fileLock) write(rest string) error {
-	text := fmt.Appendf(nil, "%d\n%s", os.Getpid(), rest)
+// markUsed notes that the database is more than an empty file.
+func (l *fileLock) markUsed() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used = true
+	return l.write()
+}
+
+// servedAt notes the address of the server.
+func (l *fileLock) servedAt(address string) error {
+	if len(address) > maxSigned/2 || strings.ContainsAny(address, "\r\n") {
+		return nil // the commands then say that they do not know it
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.address = address
+	return l.write()
+}
+
+// write writes what is known. l.mu is held.
+func (l *fileLock) write() error {
+	text := fmt.Appendf(nil, "%d\n", os.Getpid())
+	if l.address != "" {
+		text = fmt.Appendf(text, "%s\n", l.address)
+	}
+	if l.used {
+		text = append(text, usedMark...)
+	}
 	if _, err := l.file.WriteAt(text, 0); err != nil {
 		return err
 	}
 	return l.file.Truncate(int64(len(text)))
+}
+
+// ServedAt returns the address that the server of a database noted with
+// Store.ServedAt, "" when no server runs or it noted none.
+func ServedAt(path string) string {
+	if _, held, err := holder(path + ".lock"); err != nil || !held {
+		return ""
+	}
+	text, err := os.ReadFile(path + ".lock")
+	if err != nil || len(text) > maxSigned {
+		return ""
+	}
+	for _, line := range strings.Split(string(text), "\n")[1:] {
+		if strings.HasPrefix(line, "http://") || strings.HasPrefix(line, "https://") {
+			return line
+		}
+	}
+	return ""
+}
+
+// ServedAt notes beside the database under which address its server is reached,
+// for commands that print links to it.
+func (s *Store) ServedAt(address string) error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.servedAt(address)
 }
 
 // holder tells which process holds a lock, if any does. It makes no file.

@@ -73,7 +73,7 @@ func (s *Store) readingMode(path string) (string, error) {
 		return "", err
 	}
 	if err == nil {
-		s.lock = &fileLock{file}
+		s.lock = &fileLock{file: file}
 		if free, err := tryShared(file); err != nil {
 			return "", err
 		} else if !free {
