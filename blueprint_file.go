@@ -67,6 +67,7 @@ func (r *fileReader) read() {
 		r.b.m = value
 		r.issues = append(r.issues, blueprint.Validate(value, r.b.variables, catalogue(), checkConfig)...)
 	}
+	r.b.variables = blueprint.SpelledVariables(r.b.variables)
 	r.readSettings(object)
 	r.readTriggers(object["triggers"])
 }
@@ -125,14 +126,10 @@ func (r *fileReader) readTriggers(value any) {
 
 // readSecrets sees to the secrets that an export left out, which stand as null.
 // Without its secret a webhook would let everybody in: the trigger is off until
-// somebody gives it one. An empty one says that the webhook is open on purpose.
+// somebody gives it one.
 func (r *fileReader) readSecrets(t *triggerEntry, i int) {
-	if openOnPurpose(t) {
-		t.config = maps.Clone(t.config)
-		delete(t.config, "secret")
-	}
 	for _, name := range blueprint.SecretTriggerConfig {
-		if !leftOut(t.config, []any{name}) {
+		if !leftOut(t, []any{name}) {
 			continue
 		}
 		if secretOf[blueprint.TriggerType(t.kind)] == name {
@@ -147,14 +144,19 @@ func (r *fileReader) readSecrets(t *triggerEntry, i int) {
 // secretOf is the config key that guards a trigger.
 var secretOf = map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "secret", blueprint.TriggerSlack: "signingSecret"}
 
-// leftOut tells whether a path of a config is a secret that is null.
-func leftOut(config map[string]any, path []any) bool {
+// leftOut reports whether a path of a trigger's config, in any spelling, is a secret
+// that is null.
+func leftOut(t *triggerEntry, path []any) bool {
 	if len(path) != 1 {
 		return false
 	}
 	name, _ := path[0].(string)
-	value, given := config[name]
-	return given && value == nil && slices.Contains(blueprint.SecretTriggerConfig, name)
+	value, given := t.config[name]
+	if !given || value != nil {
+		return false
+	}
+	spelled, _, _ := blueprint.TriggerConfigSpelling(blueprint.TriggerType(t.kind), map[string]any{name: nil})
+	return slices.ContainsFunc(blueprint.SecretTriggerConfig, func(key string) bool { _, is := spelled[key]; return is })
 }
 
 // checkConfig is the blueprint.ConfigChecker of the templates in use.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,8 +20,13 @@ func (r *fileReader) secretDefaults() {
 		if len(r.issues) >= blueprint.MaxIssues {
 			return
 		}
-		if object, ok := element.(map[string]any); ok && object["secret"] == true && object["default"] != nil && object["default"] != "" {
-			r.wrong(blueprint.SeverityWarning, "is a secret that stands in the file: leave it out and pass the variable when the blueprint runs", "environment_variables", i, "default")
+		object, ok := element.(map[string]any)
+		if !ok {
+			continue
+		}
+		object, renamed, _ := blueprint.VariableSpelling(object)
+		if object["secret"] == true && object["default"] != nil && object["default"] != "" {
+			r.wrong(blueprint.SeverityWarning, "is a secret that stands in the file: leave it out and pass the variable when the blueprint runs", "environment_variables", i, cmp.Or(renamed["default"], "default"))
 			r.last().Spot.Secret = true
 		}
 	}
@@ -53,27 +59,29 @@ func (r *fileReader) checkTrigger(t *triggerEntry, i int) {
 		r.wrong(blueprint.SeverityError, fmt.Sprintf("unknown trigger type %q; known types: %s", t.kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.kind, names), "triggers", i, "triggerType")
 		return
 	}
-	open, checked := openOnPurpose(t), t.config
-	if open {
-		checked = maps.Clone(checked)
-		delete(checked, "secret")
-	}
-	refused := false
-	for _, issue := range triggers.Check(kind, checked) {
-		refused = true
-		if !leftOut(t.config, issue.Path) {
-			r.wrong(blueprint.SeverityError, issue.Message, append([]any{"triggers", i, "config"}, issue.Path...)...)
+	at := func(path []any) []any { return append([]any{"triggers", i, "config"}, path...) }
+	config, issues := triggers.Settle(kind, nil, t.config)
+	for _, issue := range issues {
+		if !leftOut(t, issue.Path) {
+			r.wrong(blueprint.SeverityError, issue.Message, at(issue.Path)...)
 			r.last().Spot = issue.Spot
 		}
 	}
-	if _, given := checked["secret"]; !open && kind == blueprint.TriggerWebhook && !given && t.active && !refused {
-		r.wrong(blueprint.SeverityWarning, "has no secret: whoever knows its address can start runs; secret: \"\" says that this is meant", "triggers", i)
+	t.config, _, _ = blueprint.TriggerConfigSpelling(kind, t.config)
+	for _, issue := range triggers.Warnings(kind, t.config) {
+		r.wrong(blueprint.SeverityWarning, issue.Message, at(issue.Path)...)
+		r.last().Spot = issue.Spot
 	}
-}
-
-// openOnPurpose tells whether a file says that a webhook is to have no secret.
-func openOnPurpose(t *triggerEntry) bool {
-	return blueprint.TriggerType(t.kind) == blueprint.TriggerWebhook && t.config["secret"] == ""
+	if key := secretOf[kind]; key != "" && t.active && len(issues) == 0 {
+		_, has := config[key]
+		switch {
+		case has:
+		case kind == blueprint.TriggerWebhook:
+			r.wrong(blueprint.SeverityWarning, "has no secret: whoever knows its address can start runs", "triggers", i)
+		default:
+			r.wrong(blueprint.SeverityWarning, "has no "+key+", so it refuses every delivery", "triggers", i)
+		}
+	}
 }
 
 // triggerTypes are those that a file may have.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"maps"
 
 	"github.com/urfave/cli/v2"
 
@@ -88,21 +87,12 @@ func plainBudget(b *blueprint.Budget) (any, error) {
 	return blueprint.Decode(text)
 }
 
-// portable is what a config says wherever the trigger is: without its secrets,
-// and without the address that it has here. A webhook that is open says so: its
-// secret was not left out.
+// portable returns what a config says wherever the trigger is: without its secrets,
+// and without the address that it has here.
 func portable(trigger blueprint.Trigger) map[string]any {
-	config := maps.Clone(blueprint.RedactConfig(trigger.Config))
-	switch trigger.Type {
-	case blueprint.TriggerEmail:
+	config := blueprint.RedactConfig(trigger.Config)
+	if trigger.Type == blueprint.TriggerEmail {
 		delete(config, "address")
-	case blueprint.TriggerWebhook:
-		if _, given := config["secret"]; !given && trigger.IsActive {
-			if config == nil {
-				config = map[string]any{}
-			}
-			config["secret"] = ""
-		}
 	}
 	return config
 }

@@ -64,13 +64,14 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 			found = secretsIn(found, append(slices.Clip(path), i), element, names)
 		}
 	case map[string]any:
+		hidden := blueprint.HiddenOfVariable(v)
 		for name, element := range v {
 			at := append(slices.Clip(path), name)
 			text, isText := element.(string)
 			_, isObject := element.(map[string]any)
 			called, _ := v["name"].(string)
 			switch {
-			case name == "default" && v["secret"] == true, name == "value" && secret.TellingMember(called),
+			case slices.Contains(hidden, name), name == "value" && secret.TellingMember(called),
 				slices.Contains(names, name) && !isObject, secret.TellingMember(name) && isText && !strings.Contains(text, "{{"):
 				found = append(found, blueprint.Issue{Path: at, Spot: blueprint.Spot{Secret: true}})
 			default:

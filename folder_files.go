@@ -92,11 +92,12 @@ func ofLeftOutSecret(b *blueprintFile, issue blueprint.Issue) bool {
 		return false
 	}
 	i, _ := issue.Path[1].(int)
-	return leftOut(rawTrigger(b, i).config, issue.Path[3:])
+	raw := rawTrigger(b, i)
+	return leftOut(&raw, issue.Path[3:])
 }
 
-// rawTrigger is a trigger as it stands in a file that has no errors: with its
-// secrets that are null.
+// rawTrigger returns a trigger of a file that has no errors, with its secrets that
+// are null.
 func rawTrigger(b *blueprintFile, i int) triggerEntry {
 	entry := triggerEntry{active: true, config: map[string]any{}}
 	object, _ := b.document.Value.(map[string]any)
@@ -107,7 +108,7 @@ func rawTrigger(b *blueprintFile, i int) triggerEntry {
 	trigger, _ := list[i].(map[string]any)
 	entry.kind, _ = trigger["triggerType"].(string)
 	if config, ok := trigger["config"].(map[string]any); ok {
-		entry.config = config
+		entry.config, _, _ = blueprint.TriggerConfigSpelling(blueprint.TriggerType(entry.kind), config)
 	}
 	if active, ok := trigger["isActive"].(bool); ok {
 		entry.active = active

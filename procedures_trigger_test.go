@@ -28,6 +28,8 @@ func TestTriggerRecord(t *testing.T) {
 		{"webhook", `{"secret": "abc", "respond": "wait"}`, `{"secret": "abc", "respond": "wait"}`},
 		{"email", ``, `<any>`},
 		{"slack", `{"signingSecret": "abc", "channel": "C1", "eventType": "message"}`, `{"signingSecret": "abc", "channel": "C1", "eventType": "message"}`},
+		{"slack", ``, `{}`},
+		{"event", ``, `{}`},
 		{"event", `{"event": "execution.failed"}`, `{"event": "execution.failed"}`},
 		{"event", `{"event": "custom.x", "blueprintId": "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"}`, `{"event": "custom.x", "blueprintId": "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"}`},
 		{"api", ``, `{}`},
@@ -40,9 +42,9 @@ func TestTriggerRecord(t *testing.T) {
 		{"scheduled", `{"cron": "0 0 * * *", "catchUp": "some"}`, ``},
 		{"webhook", `{"secret": 5}`, ``},
 		{"webhook", `{"respond": "later"}`, ``},
-		{"slack", ``, ``},
 		{"slack", `{"signingSecret": ""}`, ``},
-		{"event", ``, ``},
+		{"webhook", `{"secret": ""}`, ``},
+		{"webhook", `{"webhookSecret": "x"}`, ``},
 		{"event", `{"event": "nothing.known"}`, ``},
 		{"api", `{"inputSchema": {"type": 5}}`, ``},
 		{"nothing", ``, ``},
@@ -65,7 +67,12 @@ func TestTriggerRecord(t *testing.T) {
 			test.want = `"<any>"`
 		}
 		want := fmt.Sprintf(`{"id": "<uuid>", "blueprint_id": %q, "trigger_type": %q, "config": %s, "is_active": true, "created_by": %q}`, id, test.kind, test.want, ada.ID)
-		expect(t, test.kind+" "+test.config, ada.ok(t, "blueprintTriggers.create", input), want)
+		made := ada.ok(t, "blueprintTriggers.create", input).(object)
+		if _, warned := made["warnings"]; warned != (test.kind == "email" || strings.Contains(test.config, "anything")) {
+			t.Errorf("%s %s: warnings %v", test.kind, test.config, made["warnings"])
+		}
+		delete(made, "warnings")
+		expect(t, test.kind+" "+test.config, made, want)
 		all = append(all, want)
 	}
 	expect(t, "the list", ada.ok(t, "blueprintTriggers.list", object{"blueprintId": id}), "["+strings.Join(all, ",")+"]")

@@ -255,7 +255,7 @@ CREATE TABLE triggers (
   -- The generation that the last change brought; a moved cursor is none.
   changed       INTEGER NOT NULL,
   deleted_at    INTEGER,
-  event         TEXT, -- of an event trigger: which one it listens to
+  event         TEXT, -- of an event trigger: the one it listens to; * = all but custom ones
   address       TEXT UNIQUE CHECK (address <> ''), -- of an email trigger: its mailbox, before the @
   -- How many of its runs in a row have failed, and why the server switched it
   -- off by itself; NULL = it did not.

@@ -135,7 +135,7 @@ func triggerSchema() (trigger, configs map[string]any) {
 		types = append(types, map[string]any{"const": name, "description": kind.Description})
 		configs["trigger."+name] = kind.Schema
 		then := map[string]any{"properties": map[string]any{"config": defined("trigger." + name)}}
-		if kind.Schema["required"] != nil {
+		if kind.Schema["anyOf"] != nil {
 			then["required"] = []any{"config"}
 		}
 		rules = append(rules, map[string]any{

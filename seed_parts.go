@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -171,7 +172,10 @@ func (r *seedReader) readBlueprint(value any, path []any) {
 func (r *seedReader) fillTrigger(trigger any, path []any) {
 	object, _ := trigger.(map[string]any)
 	config, _ := object["config"].(map[string]any)
+	kind, _ := object["triggerType"].(string)
+	_, renamed, _ := blueprint.TriggerConfigSpelling(blueprint.TriggerType(kind), config)
 	for _, name := range blueprint.SecretTriggerConfig {
+		name = cmp.Or(renamed[name], name)
 		if text, ok := config[name].(string); ok && text != "" {
 			config[name] = r.filled(text, append(slices.Clone(path), name)) // none is empty, which would let everybody in
 		}

@@ -75,7 +75,7 @@ func seedCases() []seedCase {
 		{"connection named later", "connections:", "connections:\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: later}}}}", `no connection "later"`},
 		{"connection of a connection", "blueprints:", "  - {name: service, type: oauth2, config: {flow: client_credentials, tokenUrl: 'https://in.example/t', clientId: c, clientSecret: s}}\n  - {name: tools, type: mcp-server, config: {url: 'https://tools.example/', auth: {type: oauth2, connectionId: {$connection: service}}}}\nblueprints:", ""},
 		{"empty secret of the environment", "${HOOK}", "${EMPTY}", "triggers[0].config.secret: the environment variable EMPTY is set, but empty"},
-		{"open on purpose", `"${HOOK}"`, `""`, ""},
+		{"empty secret", `"${HOOK}"`, `""`, "triggers[0].config.secret: must not be empty"},
 		{"user without a name", "{email: grace@example.org, name: Grace}", "{email: grace@example.org}", ""},
 		{"empty owner", "owner: grace@example.org", "owner: ''", "owner: is no email address"},
 		{"lists of nothing", "users:", "xusers:", "is no member"},

@@ -115,7 +115,8 @@ func (s *storeServer) Delete(ctx context.Context, id string) error {
 
 // CreateTrigger makes a trigger.
 func (s *storeServer) CreateTrigger(ctx context.Context, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (string, error) {
-	if err := checkTrigger(kind, config); err != nil {
+	config, err := settled(kind, nil, config)
+	if err != nil {
 		return "", err
 	}
 	defer s.tell()
@@ -128,8 +129,7 @@ func (s *storeServer) UpdateTrigger(ctx context.Context, id string, change map[s
 	var merge func(present blueprint.Trigger) (map[string]any, error)
 	if change != nil {
 		merge = func(present blueprint.Trigger) (map[string]any, error) {
-			config := blueprint.MergeConfig(present.Config, change)
-			return config, checkTrigger(present.Type, config)
+			return settled(present.Type, present.Config, change)
 		}
 	}
 	defer s.tell()
@@ -149,10 +149,11 @@ func (s *storeServer) tell() {
 	}
 }
 
-// checkTrigger refuses a config as the interface does.
-func checkTrigger(kind blueprint.TriggerType, config map[string]any) error {
-	if issues := triggers.Check(kind, config); len(issues) > 0 {
-		return blueprint.InvalidInput(issues)
+// settled returns the config of a trigger as the interface accepts it.
+func settled(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, error) {
+	config, issues := triggers.Settle(kind, before, change)
+	if len(issues) > 0 {
+		return nil, blueprint.InvalidInput(issues)
 	}
-	return nil
+	return config, nil
 }

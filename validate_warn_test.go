@@ -70,7 +70,8 @@ func TestWarnings(t *testing.T) {
 		{"file member", "tittle: x\n" + file(a), `did you mean`, file(a)},
 		{"secret default", variable("name: v, secret: true, default: hush-hush") + file(uses("{{v}}")), "is a secret that stands in the file", variable("name: v, secret: true, default: null") + file(uses("{{v}}"))},
 		{"open webhook", file(a) + "triggers: [{triggerType: webhook}]\n", "has no secret", file(a) + "triggers: [{triggerType: webhook, config: {secret: shared-with-them}}]\n"},
-		{"open webhook, unsaid", file(a) + "triggers: [{triggerType: webhook}]\n", "secret: \"\" says that this is meant", file(a) + "triggers: [{triggerType: webhook, config: {secret: \"\"}}]\n"},
+		{"unknown key of a trigger", file(a) + "triggers: [{triggerType: manual, config: {colour: red}}]\n", "colour: unknown key, kept without effect", file(a) + "triggers: [{triggerType: manual, config: {breaker: false}}]\n"},
+		{"slack without a secret", file(a) + "triggers: [{triggerType: slack}]\n", "has no signingSecret, so it refuses every delivery", file(a) + "triggers: [{triggerType: slack, config: {signing_secret: shared-with-them}}]\n"},
 		{"open webhook, off", file(a) + "triggers: [{triggerType: webhook, config: {respond: wait}}]\n", "has no secret", file(a) + "triggers: [{triggerType: webhook, isActive: false}]\n"},
 	} {
 		if told := lines(checked(t, c.bad)); !strings.Contains(told, c.want) || strings.Contains(told, "error ") && c.name != "near node" && c.name != "file member" {

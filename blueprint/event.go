@@ -71,3 +71,26 @@ func IsCustomEvent(name string) bool {
 		return !letter && !strings.ContainsRune("_.-", c)
 	})
 }
+
+// AnyEvent stands for every event but custom ones, where a name is stored.
+const AnyEvent = "*"
+
+// ListensTo returns the event that an event trigger listens to: AnyEvent when its
+// config names none, "" for a trigger of another type.
+func (t *Trigger) ListensTo() string {
+	switch event, named := t.Config["event"].(string); {
+	case t.Type != TriggerEvent:
+		return ""
+	case named:
+		return event
+	case t.Config["event"] == nil:
+		return AnyEvent
+	}
+	return ""
+}
+
+// HearsEvent reports whether an event trigger listens to an event of that name.
+func (t *Trigger) HearsEvent(name string) bool {
+	to := t.ListensTo()
+	return to == name || to == AnyEvent && !IsCustomEvent(name)
+}

@@ -28,6 +28,9 @@ type Trigger struct {
 	// Edited names the keys of Config that were changed since the blueprint was
 	// last made from its source; only lists for those who manage it have it.
 	Edited []string `json:"edited,omitempty"`
+	// Warnings say what in Config has no effect, and what keeps the trigger from
+	// firing; only the answers of create and update have them.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // BreakerPause is how long a trigger that strangers can reach stays off once the

@@ -1,8 +1,10 @@
 package blueprint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -41,8 +43,49 @@ var ScopeKeys = map[string][]string{
 	"nodes": {"output"}, "execution": {"id"}, "blueprint": {"id", "title"}, "trigger": {"id", "type", "headers"},
 }
 
+// variableKeys are the keys that a variable may have.
+var variableKeys = []string{"name", "type", "default", "description", "required", "secret"}
+
+// variableAliases are other spellings of them.
+var variableAliases = map[string]string{"value": "default", "defaultValue": "default", "default_value": "default", "isSecret": "secret", "is_secret": "secret"}
+
+// hiddenOfVariable reports whether a key of a secret variable is hidden with its
+// value: the default, and keys of unknown meaning.
+func hiddenOfVariable(name string) bool {
+	return name == "default" || !slices.Contains(variableKeys, name)
+}
+
+// VariableSpelling returns the definition of a variable with every known key in
+// its known spelling, and the keys that were renamed with what the caller called
+// them. A key beside its alias is an issue, whose path starts at the object. It
+// does not change its argument.
+func VariableSpelling(object map[string]any) (out map[string]any, renamed map[string]string, issues []Issue) {
+	out = object
+	for _, name := range slices.Sorted(maps.Keys(variableAliases)) {
+		value, given := object[name]
+		if !given {
+			continue
+		}
+		if renamed == nil {
+			out, renamed = maps.Clone(object), map[string]string{}
+		}
+		key := variableAliases[name]
+		other, twice := renamed[key]
+		if _, given := object[key]; given {
+			other, twice = key, true
+		}
+		if twice {
+			issues = append(issues, Issue{Path: []any{name}, Message: "is another spelling of " + other + ", which is also given; leave one out", Spot: Spot{Name: true}})
+			continue
+		}
+		delete(out, name)
+		out[key], renamed[key] = value, name
+	}
+	return out, renamed, issues
+}
+
 // ParseVariables reads environment_variables as Decode gives them. Issue paths
-// start at the array. A secret whose default is null has none.
+// start at the array. A secret whose default is null or "" has none.
 func ParseVariables(list []any) ([]Variable, []Issue) {
 	var variables []Variable
 	var issues []Issue
@@ -51,7 +94,11 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 		if len(issues) >= MaxIssues {
 			return variables, issues[:MaxIssues]
 		}
+		var renamed map[string]string
 		wrong := func(message string, path ...any) {
+			if len(path) > 0 {
+				path[0] = cmp.Or(renamed[path[0].(string)], path[0].(string))
+			}
 			issues = append(issues, Issue{Path: append([]any{i}, path...), Message: message})
 		}
 		object, ok := element.(map[string]any)
@@ -59,6 +106,9 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 			wrong("must be an object")
 			continue
 		}
+		var doubled []Issue
+		object, renamed, doubled = VariableSpelling(object)
+		issues = append(issues, below(doubled, i)...)
 		variable := Variable{Type: VariableString}
 		switch name, ok := object["name"].(string); {
 		case object["name"] == nil:
@@ -97,7 +147,7 @@ func ParseVariables(list []any) ([]Variable, []Issue) {
 				wrong("must be a string", "description")
 			}
 		}
-		if value, given := object["default"]; given && (value != nil || variable.Type == VariableJSON && !variable.Secret) {
+		if value, given := object["default"]; given && !(variable.Secret && value == "") && (value != nil || variable.Type == VariableJSON && !variable.Secret) {
 			if message := variable.Type.check(value); message != "" {
 				wrong(message, "default")
 			}

@@ -40,6 +40,11 @@ func TestParseVariables(t *testing.T) {
 		{`[{"name": "a", "description": 1}]`, "[0].description: must be a string"},
 		{`[{"name": "a", "default": 1}]`, "[0].default: must be a string"},
 		{`[{"name": "a", "type": "number", "default": "1"}]`, "[0].default: must be a number"},
+		{`[{"name": "a", "type": "number", "value": "1"}]`, "[0].value: must be a number"},
+		{`[{"name": "a", "isSecret": "yes"}]`, "[0].isSecret: must be true or false"},
+		{`[{"name": "a", "default": null, "value": "1"}]`, "[0].value: is another spelling of default, which is also given; leave one out"},
+		{`[{"name": "a", "is_secret": true, "isSecret": true}]`, "[0].is_secret: is another spelling of isSecret, which is also given; leave one out"},
+		{`[{"name": "a", "type": "number", "is_secret": true, "defaultValue": ""}]`, ""},
 		{`[{"name": "a", "type": "boolean", "default": 0}]`, "[0].default: must be a boolean"},
 	} {
 		t.Run(test.given, func(t *testing.T) {
@@ -69,6 +74,8 @@ func TestBindVariables(t *testing.T) {
 			`{"a":"1","b":"true","c":1}`, "a: must be a number\nb: must be a boolean\nc: must be a string"},
 		{"null is absent", `[{"name": "a", "default": "x"}, {"name": "b", "required": true}, {"name": "c"}]`, `{"a": null, "b": null, "c": null}`, `{"a":"x","b":null,"c":null}`, "b: required"},
 		{"null is a value of json", `[{"name": "a", "type": "json", "default": 1}]`, `{"a": null}`, `{"a":null}`, ""},
+		{"an alias of default", `[{"name": "a", "value": "x"}, {"name": "b", "defaultValue": "y"}, {"name": "c", "default_value": "z"}]`, "", `{"a":"x","b":"y","c":"z"}`, ""},
+		{"a secret with an empty default has none", `[{"name": "a", "isSecret": true, "default": "", "required": true}, {"name": "b", "secret": true, "default": ""}]`, "", `{"b":null}`, "a: required"},
 		{"any json", `[{"name": "a", "type": "json"}]`, `{"a": [1.50, {}]}`, `{"a":[1.50,{}]}`, ""},
 		{"undeclared", `[]`, `{"z": 1, "a": 2}`, `{"a":2,"z":1}`, ""},
 		{"reserved", `[]`, `{"nodes": 1, "input": 2}`, `{}`, "input: is a name that the service fills itself\nnodes: is a name that the service fills itself"},
@@ -93,7 +100,7 @@ func TestRedact(t *testing.T) {
 	given := array(t, `[{"name": "a", "default": "open"}, {"name": "b", "secret": true, "default": "hidden", "more": 1}, {"name": "c", "secret": true}, "odd"]`)
 	before, _ := blueprint.Encode(given)
 	got, _ := blueprint.Encode(blueprint.RedactVariables(given))
-	if want := `[{"default":"open","name":"a"},{"default":null,"more":1,"name":"b","secret":true},{"name":"c","secret":true},"odd"]`; string(got) != want {
+	if want := `[{"default":"open","name":"a"},{"default":null,"more":null,"name":"b","secret":true},{"name":"c","secret":true},"odd"]`; string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	if after, _ := blueprint.Encode(given); string(after) != string(before) {
@@ -112,6 +119,8 @@ func TestKeepSecrets(t *testing.T) {
 		{"empty removes", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"a","secret":true,"default":""}]`, `[{"name":"a","secret":true}]`},
 		{"another name", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"b","secret":true,"default":null}]`, `[{"default":null,"name":"b","secret":true}]`},
 		{"no secret any more", `[{"name":"a","secret":true,"default":"old"}]`, `[{"name":"a","default":null}]`, `[{"default":null,"name":"a"}]`},
+		{"null stays under any key", `[{"name":"a","secret":true,"more":"old","description":"d"}]`, `[{"name":"a","is_secret":true,"more":null,"description":null,"new":null}]`, `[{"description":null,"more":"old","name":"a","new":null,"secret":true}]`},
+		{"aliases", `[]`, `[{"name":"a","value":"x"},{"name":"b","is_secret":true,"default_value":""}]`, `[{"default":"x","name":"a"},{"name":"b","secret":true}]`},
 		{"was no secret", `[{"name":"a","default":"open"}]`, `[{"name":"a","secret":true,"default":null}]`, `[{"default":null,"name":"a","secret":true}]`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

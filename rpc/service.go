@@ -93,7 +93,11 @@ type ResumeAnswer struct {
 // Triggers starts runs by trigger and knows what a trigger's config must be.
 type Triggers interface {
 	Fire(ctx context.Context, principal blueprint.Principal, triggerID string, input any, record bool) (executionID, firingID string, err error)
-	Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue
+	// Settle returns the config that change makes of the one before, nil for a new
+	// trigger, or what is wrong with it; Warnings, what in it has no effect. Paths
+	// start at the config.
+	Settle(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, []blueprint.Issue)
+	Warnings(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue
 	Preview(cron, timezone string, count int) ([]string, error)
 	Redeliver(ctx context.Context, principal blueprint.Principal, firingID string) (executionID, newID string, err error)
 	RedeliverSeveral(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (*blueprint.RedeliverResult, error)

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"maps"
 
 	"blueprintd/blueprint"
 )
@@ -55,22 +54,27 @@ type triggerCreate struct {
 }
 
 func (s *Service) triggerCreate(ctx context.Context, caller *Caller, in triggerCreate) (blueprint.Trigger, error) {
-	if in.Config == nil {
-		in.Config = map[string]any{}
-	}
-	if in.Type == string(blueprint.TriggerWebhook) && in.Config["secret"] == "" { // none, as in an update
-		in.Config = maps.Clone(in.Config)
-		delete(in.Config, "secret")
-	}
-	if issues := s.Triggers.Check(blueprint.TriggerType(in.Type), in.Config); len(issues) > 0 {
+	config, issues := s.Triggers.Settle(blueprint.TriggerType(in.Type), nil, in.Config)
+	if len(issues) > 0 {
 		return blueprint.Trigger{}, invalidInput(under(issues, "config")...)
 	}
 	active := in.IsActive == nil || *in.IsActive
-	trigger, err := s.Store.AddTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), in.Config, active)
+	trigger, err := s.Store.AddTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), config, active)
 	if err == nil {
 		s.Triggers.Changed()
+		s.warn(&trigger)
 	}
 	return trigger, err
+}
+
+// warn completes the answer about a trigger that was created or updated.
+func (s *Service) warn(trigger *blueprint.Trigger) {
+	for _, issue := range under(s.Triggers.Warnings(trigger.Type, trigger.Config), "config") {
+		trigger.Warnings = append(trigger.Warnings, blueprint.PathText(issue.Path)+": "+issue.Message)
+	}
+	if trigger.Type == blueprint.TriggerEmail && s.Info().MailDomain == nil {
+		trigger.Warnings = append(trigger.Warnings, "the server receives no mail, so this trigger does not fire; start the server with --smtp-addr")
+	}
 }
 
 type triggerID struct {
@@ -106,8 +110,12 @@ func (s *Service) triggerUpdate(ctx context.Context, caller *Caller, in triggerU
 	var merge func(present blueprint.Trigger) (map[string]any, error)
 	if in.Config != nil {
 		merge = func(present blueprint.Trigger) (map[string]any, error) {
-			config := blueprint.MergeConfig(present.Config, in.Config)
-			if issues := s.Triggers.Check(present.Type, config); len(issues) > 0 {
+			before := present.Config
+			if before == nil {
+				before = map[string]any{}
+			}
+			config, issues := s.Triggers.Settle(present.Type, before, in.Config)
+			if len(issues) > 0 {
 				return nil, invalidInput(under(issues, "config")...)
 			}
 			return config, nil
@@ -116,6 +124,7 @@ func (s *Service) triggerUpdate(ctx context.Context, caller *Caller, in triggerU
 	trigger, err := s.Store.UpdateTrigger(ctx, caller.Principal, in.ID, merge, in.IsActive)
 	if err == nil {
 		s.Triggers.Changed()
+		s.warn(&trigger)
 	}
 	return trigger, err
 }

@@ -118,23 +118,13 @@ func (s *Store) insertContent(t *transaction, id, version string, m any, variabl
 		}
 		mapText = string(data)
 	}
-	plain, sealed, err := s.sealable(variables, holdsSecret(variables), variablesPlace(id, version))
+	plain, sealed, err := s.sealable(variables, blueprint.HoldsSecretVariable(variables), variablesPlace(id, version))
 	if err != nil {
 		return err
 	}
 	const insert = "INSERT INTO blueprint_contents (blueprint_id, version, map, variables, sealed_variables) VALUES (?, ?, ?, ?, ?)"
 	_, err = t.exec(insert, id, version, mapText, plain, sealed)
 	return err
-}
-
-// holdsSecret tells whether a variable is a secret with a value.
-func holdsSecret(variables []any) bool {
-	for _, element := range variables {
-		if object, ok := element.(map[string]any); ok && object["secret"] == true && object["default"] != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // parse reads a map and variables as the engine needs them. What is wrong with

@@ -43,7 +43,10 @@ func (l *listening) heard(t *transaction, e *blueprint.Event) (bool, error) {
 		}
 		l.events = events
 	}
-	return len(l.events) > 0 && l.events[listened{e.OrganizationID, e.Name}], nil
+	if len(l.events) == 0 {
+		return false, nil
+	}
+	return l.events[listened{e.OrganizationID, e.Name}] || !blueprint.IsCustomEvent(e.Name) && l.events[listened{e.OrganizationID, blueprint.AnyEvent}], nil
 }
 
 // to tells whether an active trigger listens to one of some events, or perhaps

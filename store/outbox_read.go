@@ -129,8 +129,12 @@ func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ 
 	defer wrap(&err, "listeners of %s in organization %s", event, organizationID)
 	return remember(ctx, s, s.listeners, organizationID+" "+event, func(q *session) (list []string, err error) {
 		const query = `SELECT t.id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
-			WHERE t.event = ? AND t.deleted_at IS NULL AND t.is_active = 1 AND b.organization_id = ? AND b.deleted_at IS NULL ORDER BY t.seq`
-		err = q.each(query, []any{event, organizationID}, func(scan func(...any) error) error {
+			WHERE t.event IN (?, ?) AND t.deleted_at IS NULL AND t.is_active = 1 AND b.organization_id = ? AND b.deleted_at IS NULL ORDER BY t.seq`
+		wide := blueprint.AnyEvent
+		if blueprint.IsCustomEvent(event) {
+			wide = event
+		}
+		err = q.each(query, []any{event, wide, organizationID}, func(scan func(...any) error) error {
 			var id string
 			err := scan(&id)
 			list = append(list, id)

@@ -57,7 +57,7 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 			}
 		}
 		search := fold(filter.Search)
-		labelled, err := labelled(q, within, args, search)
+		labelled, err := s.labelled(q, within, args, search)
 		if err != nil {
 			return err
 		}
@@ -74,18 +74,18 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 	return list, total, err
 }
 
-// labelled gives, as a JSON list of their places, the triggers with a label that
-// holds what is searched for. The database cannot compare without regard to case.
-func labelled(q *session, within string, args []any, search string) (string, error) {
+// labelled returns, as a JSON list of their places, the api triggers with a label
+// that holds search. The database cannot compare without regard to case, and
+// cannot read sealed configs.
+func (s *Store) labelled(q *session, within string, args []any, search string) (string, error) {
 	if search == "" {
 		return "[]", nil
 	}
 	var places []string
-	const label = "SELECT CAST(t.seq AS TEXT), json_extract(t.config, '$.label')"
-	err := q.each(label+within+" AND json_type(t.config, '$.label') = 'text'", args, func(scan func(...any) error) error {
-		var place, text string
-		err := scan(&place, &text)
-		if strings.Contains(fold(text), search) {
+	err := q.each("SELECT "+triggerColumns+", CAST(t.seq AS TEXT)"+within+" AND t.type = 'api'", args, func(scan func(...any) error) error {
+		var place string
+		trigger, err := s.scanTrigger(scan, &place)
+		if text, _ := trigger.Config["label"].(string); strings.Contains(fold(text), search) {
 			places = append(places, place)
 		}
 		return err

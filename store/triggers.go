@@ -35,15 +35,11 @@ func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger bluep
 // configPlace names what a sealed config is bound to.
 func configPlace(triggerID string) string { return "triggers/" + triggerID + "/config" }
 
-func (s *Store) sealConfig(triggerID string, config map[string]any) (plain, sealed any, err error) {
-	secret := false
-	for _, name := range blueprint.SecretTriggerConfig {
-		secret = secret || config[name] != nil
-	}
+func (s *Store) sealConfig(trigger *blueprint.Trigger, config map[string]any) (plain, sealed any, err error) {
 	if config == nil {
 		config = map[string]any{}
 	}
-	return s.sealable(config, secret, configPlace(triggerID))
+	return s.sealable(config, trigger.HoldsSecrets(), configPlace(trigger.ID))
 }
 
 // managedTrigger gives a trigger whose blueprint the principal can manage.
@@ -119,7 +115,7 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 	trigger = blueprint.Trigger{ID: s.drawn("trigger", blueprintID).UUID(), BlueprintID: blueprintID, Type: kind, Config: config, IsActive: active, CreatedBy: principal.UserID}
 	const insert = `INSERT INTO triggers (id, blueprint_id, type, config, sealed_config, is_active, created_by, created_at, cursor_at, event, address, changed)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ` + nextGeneration + ")"
-	plain, sealed, err := s.sealConfig(trigger.ID, config)
+	plain, sealed, err := s.sealConfig(&trigger, config)
 	if err != nil {
 		return trigger, err
 	}
@@ -129,7 +125,7 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 			return err
 		}
 		t.changed()
-		if _, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, active, principal.UserID, now, now, listensTo(&trigger), textOrNull(address)); err != nil {
+		if _, err := t.exec(insert, trigger.ID, blueprintID, string(kind), plain, sealed, active, principal.UserID, now, now, textOrNull(trigger.ListensTo()), textOrNull(address)); err != nil {
 			return err
 		}
 		if kind == blueprint.TriggerAPI {
@@ -210,13 +206,13 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 				return err
 			}
 		}
-		plain, sealed, err := s.sealConfig(id, withoutAddress(trigger.Type, trigger.Config))
+		plain, sealed, err := s.sealConfig(&trigger, withoutAddress(trigger.Type, trigger.Config))
 		if err != nil {
 			return err
 		}
 		t.changed()
 		const update = `UPDATE triggers SET config = ?, sealed_config = ?, is_active = ?, event = ?, changed = ` + nextGeneration + ` WHERE id = ?`
-		if _, err := t.exec(update, plain, sealed, trigger.IsActive, listensTo(&trigger), id); err != nil {
+		if _, err := t.exec(update, plain, sealed, trigger.IsActive, textOrNull(trigger.ListensTo()), id); err != nil {
 			return err
 		}
 		if trigger.CreatedBy == principal.UserID && trigger.Type == blueprint.TriggerAPI {
@@ -234,16 +230,6 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 		return moveCursor(t, id, cursor)
 	})
 	return trigger, err
-}
-
-// listensTo gives the event that a trigger listens to, NULL for one that is not
-// of type event.
-func listensTo(trigger *blueprint.Trigger) any {
-	event, _ := trigger.Config["event"].(string)
-	if trigger.Type != blueprint.TriggerEvent {
-		event = ""
-	}
-	return textOrNull(event)
 }
 
 // DeleteTrigger deletes a trigger: from now on it is unknown to everybody. Its

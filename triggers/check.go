@@ -14,9 +14,9 @@ const (
 	maxSecret = 1000
 )
 
-// Check says what is wrong with a trigger's config, nil when nothing is. Paths
-// start at the config. A key that it does not know is left alone unless it looks
-// like a misspelt one, and null is the same as absent.
+// Check returns what is wrong with a trigger's config, whose keys have their known
+// spelling; nil when nothing is. Paths start at the config. Null is the same as
+// absent.
 func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
 	c := &checker{config: config}
 	switch kind {
@@ -27,7 +27,6 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 		c.choice("respond", "accept", "wait")
 		c.preset()
 	case blueprint.TriggerSlack:
-		c.required("signingSecret")
 		c.secrets(kind)
 		c.text("eventType", maxText)
 		c.uuid("connectionId")
@@ -37,7 +36,6 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 		c.choice("attachments", "store", "ignore")
 		c.flag("requireAuth")
 	case blueprint.TriggerEvent:
-		c.required("event")
 		c.event("event")
 		c.uuid("blueprintId")
 	case blueprint.TriggerAPI:
@@ -52,7 +50,7 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	c.concurrency()
 	c.flag("breaker")
 	c.flag("record")
-	c.misspelt(kind)
+	c.unknown(kind)
 	return c.issues
 }
 

@@ -11,7 +11,7 @@ import (
 // before it, which is good for a while.
 func (c *checker) secrets(kind blueprint.TriggerType) {
 	keys := secretKeysOf[kind]
-	c.secret(keys.secret, kind == blueprint.TriggerSlack || c.config["preset"] != nil)
+	c.secret(keys.secret, kind == blueprint.TriggerWebhook && c.config["preset"] != nil)
 	c.secret(keys.previous, false)
 	until, ok := c.text(keys.until, maxText)
 	if _, err := time.Parse(time.RFC3339, until); ok && err != nil {

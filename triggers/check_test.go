@@ -44,7 +44,8 @@ func TestCheck(t *testing.T) {
 		{"webhook", `{"secret": "s", "previousSecret": "p"}`, "previousSecretUntil: required beside previousSecret"},
 		{"webhook", `{"previousSecret": "p", "previousSecretUntil": "2026-03-02T09:00:00Z"}`, "secret: required beside previousSecret"},
 		{"webhook", `{"secret": "s", "previousSecret": "", "previousSecretUntil": "tomorrow"}`, "previousSecret: must not be empty; leave it out for none; previousSecretUntil: must be a time such as"},
-		{"slack", `{}`, "signingSecret: required"},
+		{"slack", `{}`, ""},
+		{"slack", `{"previousSigningSecret": "p", "previousSigningSecretUntil": "2026-03-02T09:00:00Z"}`, "signingSecret: required beside previousSigningSecret"},
 		{"slack", `{"signingSecret": "s", "previousSigningSecret": "p", "previousSigningSecretUntil": "2026-03-02T09:00:00Z"}`, ""},
 		{"slack", `{"signingSecret": "s", "previousSigningSecret": "p"}`, "previousSigningSecretUntil: required"},
 		{"slack", `{"signingSecret": "s", "channel": "#general"}`, "channel: must be the id of a channel, such as C0123456789; a name needs connectionId"},
@@ -52,13 +53,16 @@ func TestCheck(t *testing.T) {
 		{"slack", `{"signingSecret": "s", "channel": "#general", "connectionId": "11111111-1111-4111-8111-111111111111"}`, ""},
 		{"slack", `{"signingSecret": "s", "channel": "a b", "connectionId": "x"}`, "connectionId: must be a UUID; channel: must be the id of a channel, such as C0123456789, or its name"},
 		{"slack", `{"signingSecret": "s", "channel": ""}`, "channel: must be the id"},
-		{"slack", `{"signingSecret": null}`, "signingSecret: required"},
-		{"slack", `{"signingSecret": " "}`, "signingSecret: required"},
-		{"slack", `{"signingSecret": ""}`, "signingSecret: required"},
+		{"slack", `{"signingSecret": null}`, ""},
+		{"slack", `{"signingSecret": " "}`, "signingSecret: must not be empty"},
+		{"slack", `{"signingSecret": ""}`, "signingSecret: must not be empty"},
 		{"webhook", `{"preset": "github", "secret": ""}`, "secret: required"},
 		{"slack", `{"signingSecret": "s", "channel": "C1", "eventType": "message"}`, ""},
 		{"slack", `{"signingSecret": "s", "channel": 1}`, "channel: must be a string"},
-		{"event", `{}`, "event: required"},
+		{"event", `{}`, ""},
+		{"event", `{"event": null}`, ""},
+		{"event", `{"event": ""}`, "event: must be execution.completed"},
+		{"event", `{"event": "*"}`, "event: must be execution.completed"},
 		{"event", `{"event": "custom.order.paid"}`, ""},
 		{"event", `{"event": "custom.x", "blueprintId": "11111111-1111-4111-8111-111111111111"}`, ""},
 		{"event", `{"event": "execution.completed"}`, ""},
@@ -102,15 +106,17 @@ func TestCheck(t *testing.T) {
 		{"webhook", `{"Secret": "s"}`, `Secret: unknown; did you mean "secret"?`},
 		{"webhook", `{"secert": "s"}`, `secert: unknown; did you mean "secret"?`},
 		{"webhook", `{"sceret_": "s"}`, `sceret_: unknown; did you mean "secret"?`},
-		{"webhook", `{"previous_secret": "s", "secrt": null}`, `previous_secret: unknown; did you mean "previousSecret"?`},
+		{"webhook", `{"previousSecrets": "s", "secrt": null}`, `previousSecrets: unknown; did you mean "previousSecret"?`},
 		{"webhook", `{"secret": "s", "previousSecretUtnil": "x"}`, `previousSecretUtnil: unknown; did you mean "previousSecretUntil"?`},
-		{"webhook", `{"signingSecret": "s", "sender": "us", "": 1, "é": 1, "channel": 1, "cron": 1}`, ""},
-		{"slack", `{"signingsecret": "s"}`, `signingSecret: required; signingsecret: unknown; did you mean "signingSecret"?`},
-		{"scheduled", `{"corn": "* * * * *"}`, `cron: required; corn: unknown; did you mean "cron"?`},
-		{"scheduled", `{"cron": "* * * * *", "time_zone": "Berlin", "catchup": "all"}`, `catchup: unknown; did you mean "catchUp"?; time_zone: unknown; did you mean "timezone"?`},
+		{"webhook", `{"": 1, "é": 1, "channel": 1, "cron": 1, "respnod": "wait"}`, ""},
+		{"webhook", `{"signingSecret": "s"}`, `signingSecret: unknown; the key of a webhook trigger is "secret"`},
+		{"webhook", `{"sender": "us"}`, `sender: unknown; a webhook trigger takes none`},
+		{"slack", `{"signingsecret": "s"}`, `signingsecret: unknown; did you mean "signingSecret"?`},
+		{"scheduled", `{"corn": "* * * * *"}`, `cron: required`},
+		{"scheduled", `{"cron": "* * * * *", "catchup": "all"}`, ""},
 		{"email", `{"allowedFrom": []}`, `allowedFrom: unknown; did you mean "allowFrom"?`},
-		{"api", `{"table": 1, "concurency": {"limit": 1}}`, `concurency: unknown; did you mean "concurrency"?`},
-		{"manual", `{"braker": false, "breakers": true, "secrt": 1}`, `braker: unknown; did you mean "breaker"?; breakers: unknown`},
+		{"api", `{"table": 1, "concurency": {"limit": 1}}`, ""},
+		{"manual", `{"braker": false, "breakers": true, "secrt": 1}`, ""},
 		{"fax", `{}`, "is no config of a known trigger type"},
 	}
 	for _, c := range cases {
@@ -125,6 +131,102 @@ func TestCheck(t *testing.T) {
 		}
 		if c.want == "" && got != "" || !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s %s: %q, want %q", c.kind, c.config, got, c.want)
+		}
+	}
+}
+
+// A key that is meant to guard a trigger and is not known is refused, in whatever
+// way it is written; the message names the right one, or says that there is none.
+func TestGuardingKeys(t *testing.T) {
+	spellings := func(word string) []string {
+		return []string{word, strings.ToUpper(word), "my" + strings.ToUpper(word[:1]) + word[1:], "my_" + word + "_2"}
+	}
+	right := map[blueprint.TriggerType]map[string]string{
+		"webhook": {"secret": "secret", "token": "secret", "hmac": "secret", "signature": "secret", "password": "secret", "auth": "secret", "verify": "secret"},
+		"slack": {"secret": "signingSecret", "token": "signingSecret", "hmac": "signingSecret", "signature": "signingSecret", "password": "signingSecret", "auth": "signingSecret",
+			"verify": "signingSecret", "filter": "channel", "allow": "channel"},
+		"email": {"sender": "allowFrom", "from": "allowFrom", "allow": "allowFrom", "domain": "allowFrom", "filter": "allowFrom", "auth": "requireAuth", "verify": "requireAuth", "signature": "requireAuth"},
+		"event": {"filter": "blueprintId", "from": "blueprintId"}, "scheduled": {}, "manual": {}, "api": {},
+	}
+	for kind, keys := range right {
+		for _, word := range []string{"secret", "token", "hmac", "signature", "password", "sender", "from", "allow", "domain", "filter", "auth", "verify"} {
+			want := "takes none"
+			if key := keys[word]; key != "" {
+				want = `"` + key + `"`
+			}
+			for _, name := range spellings(word) {
+				if name == "secret" && kind == "webhook" {
+					continue
+				}
+				config := map[string]any{name: "x"}
+				if kind == "scheduled" {
+					config["cron"] = "@daily"
+				}
+				if kind == "slack" {
+					config["signingSecret"] = "s"
+				}
+				if _, issues := Settle(kind, nil, config); len(issues) != 1 || issues[0].Path[0] != name || !strings.Contains(issues[0].Message, want) {
+					t.Errorf("%s %s: %v, want %s", kind, name, issues, want)
+				}
+				if said := Warnings(kind, config); said != nil {
+					t.Errorf("%s %s: also warned of: %v", kind, name, said)
+				}
+			}
+		}
+	}
+}
+
+func TestSettle(t *testing.T) {
+	for _, c := range []struct {
+		kind           blueprint.TriggerType
+		before, change string
+		want           string // the config, or issues behind a !
+		warnings       string
+	}{
+		{"slack", "", `{"signing_secret": "s", "event_type": "message", "connection_id": null}`, `{"connectionId":null,"eventType":"message","signingSecret":"s"}`, ""},
+		{"email", "", `{"allow_from": ["@example.org"], "require_auth": true}`, `{"allowFrom":["@example.org"],"requireAuth":true}`, ""},
+		{"email", "", `{"allow_from": ["example.org"]}`, "!allow_from[0]: write", ""},
+		{"scheduled", "", `{"cron": "@daily", "tz": "Europe/Zurich", "catch_up": "none"}`, `{"catchUp":"none","cron":"@daily","timezone":"Europe/Zurich"}`, ""},
+		{"scheduled", "", `{"cron": "@daily", "time_zone": "Europe/Zurich"}`, `{"cron":"@daily","timezone":"Europe/Zurich"}`, ""},
+		{"scheduled", "", `{"cron": "@daily", "timeZone": "Nowhere"}`, "!timeZone: ", ""},
+		{"scheduled", "", `{"cron": "@daily", "tz": "UTC", "timezone": "UTC"}`, "!tz: is another spelling of timezone", ""},
+		{"scheduled", "", `{"cron": "@daily", "tz": "UTC", "time_zone": "UTC"}`, "!tz: is another spelling of time_zone", ""},
+		{"scheduled", `{"cron":"@daily","timezone":"UTC"}`, `{"tz": null}`, `{"cron":"@daily"}`, ""},
+		{"slack", "", `{"signing_secret": "s", "signingSecret": null}`, "!signing_secret: is another spelling", ""},
+		{"slack", `{"signingSecret":"s"}`, `{"signing_secret": null, "channel": "C1"}`, `{"channel":"C1","signingSecret":"s"}`, ""},
+		{"slack", `{"signingSecret":"s"}`, `{"signing_secret": "t"}`, `{"signingSecret":"t"}`, ""},
+		{"webhook", "", `{"secret": ""}`, "!secret: must not be empty", ""},
+		{"webhook", `{"secret":"s"}`, `{"secret": ""}`, `{}`, ""},
+		{"slack", `{"signingSecret":"s"}`, `{"signing_secret": ""}`, `{}`, ""},
+		{"webhook", "", `{"note": 1, "respnod": "wait"}`, `{"note":1,"respnod":"wait"}`,
+			`note: unknown key, kept without effect; known keys: secret, previousSecret, previousSecretUntil, respond, preset, concurrency, breaker, record; respnod: unknown key, kept without effect; did you mean "respond"?`},
+		{"event", "", `{"event_type": "execution.failed"}`, `{"event_type":"execution.failed"}`, `event_type: unknown key, kept without effect; did you mean "event"?`},
+		{"manual", "", `null`, `{}`, ""},
+	} {
+		read := func(text string) (config map[string]any) {
+			if text != "" {
+				value, err := blueprint.Decode([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				config, _ = value.(map[string]any)
+			}
+			return config
+		}
+		config, issues := Settle(c.kind, read(c.before), read(c.change))
+		if part, refused := strings.CutPrefix(c.want, "!"); refused {
+			if len(issues) == 0 || !strings.HasPrefix(blueprint.InvalidInput(issues).Message, part) {
+				t.Errorf("%s %s: %v, want %s", c.kind, c.change, issues, part)
+			}
+			continue
+		}
+		text, _ := blueprint.Encode(config)
+		said := ""
+		if list := Warnings(c.kind, config); list != nil {
+			said = blueprint.InvalidInput(list).Message
+		}
+		if len(issues) > 0 || string(text) != c.want || said != c.warnings {
+			t.Errorf("%s %s: %s, %v, warnings %s", c.kind, c.change, text, issues, said)
 		}
 	}
 }

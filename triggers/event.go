@@ -58,7 +58,7 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		return nil, nil
 	case err != nil:
 		return nil, err
-	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || binding.Trigger.Config["event"] != e.Name:
+	case binding.Definition.OrganizationID != e.OrganizationID || !binding.Trigger.IsActive || !binding.Trigger.HearsEvent(e.Name):
 		return nil, nil
 	case !binding.Member && !strings.EqualFold(e.BlueprintID, binding.Trigger.BlueprintID): // what others do is not for its ears
 		return nil, nil

@@ -29,7 +29,7 @@ func TestRotate(t *testing.T) {
 		{"the first", "webhook", map[string]any{}, "", "24h", map[string]any{"secret": "SECRET"}, "", ""},
 		{"made up for Standard Webhooks", "webhook", map[string]any{"preset": "standard", "secret": "old"}, "", "0s", map[string]any{"preset": "standard", "secret": "SECRET"}, "", ""},
 		{"the same", "webhook", map[string]any{"secret": "old"}, "old", "", nil, "", "secret: must be another"},
-		{"blank", "slack", map[string]any{"signingSecret": "old"}, " ", "", nil, "", "secret: required; must not be empty"},
+		{"blank", "slack", map[string]any{"signingSecret": "old"}, " ", "", nil, "", "secret: must not be empty"},
 		{"too long a secret", "webhook", nil, strings.Repeat("x", 1001), "", nil, "", "secret: is too long"},
 		{"too long a time", "webhook", map[string]any{"secret": "old"}, "new", "31d", nil, "", "keepPreviousFor: must be"},
 		{"too long a time in hours", "webhook", map[string]any{"secret": "old"}, "new", "721h", nil, "", "keepPreviousFor: must be"},

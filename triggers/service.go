@@ -159,16 +159,20 @@ func New(options Options) *Service {
 	}
 }
 
-// Check is the function of that name, for who knows a Service only; besides, a
-// secret that was replaced is to be good no longer than Rotate would let it.
-func (t *Service) Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
-	issues := Check(kind, config)
+// Settle is the function Settle, with the rules that need the time.
+func (t *Service) Settle(kind blueprint.TriggerType, before, change map[string]any) (map[string]any, []blueprint.Issue) {
+	config, issues := Settle(kind, before, change)
 	until := secretKeysOf[kind].until
 	text, _ := config[until].(string)
 	if end, err := time.Parse(time.RFC3339, text); err == nil && end.Sub(t.Clock.Now()) > maxKeepPrevious {
 		issues = append(issues, blueprint.Issue{Path: []any{until}, Message: "must be at most 30 days from now"})
 	}
-	return issues
+	return config, issues
+}
+
+// Warnings is the function Warnings.
+func (t *Service) Warnings(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue {
+	return Warnings(kind, config)
 }
 
 // Started counts the ledger rows of decision "started" since New.

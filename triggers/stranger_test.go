@@ -124,7 +124,7 @@ func TestPreviousSecretIsBounded(t *testing.T) {
 		secret, path string
 	}{{"webhook", "secret", "previousSecret"}, {"slack", "signingSecret", "previousSigningSecret"}} {
 		for until, good := range map[time.Duration]bool{time.Hour: true, 30 * 24 * time.Hour: true, 30*24*time.Hour + time.Second: false, 24 * 365 * time.Hour: false} {
-			issues := s.Check(c.kind, map[string]any{c.secret: "a secret", c.path: "an older one", c.path + "Until": begin.Add(until).Format(time.RFC3339)})
+			_, issues := s.Settle(c.kind, nil, map[string]any{c.secret: "a secret", c.path: "an older one", c.path + "Until": begin.Add(until).Format(time.RFC3339)})
 			if (len(issues) == 0) != good || !good && issues[0].Path[0] != c.path+"Until" {
 				t.Errorf("%s %s: %v", c.kind, until, issues)
 			}

@@ -1,0 +1,120 @@
+package blueprint
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// triggerKeys are the config keys of each trigger type.
+var triggerKeys = map[TriggerType][]string{
+	TriggerScheduled: {"cron", "timezone", "catchUp"},
+	TriggerWebhook:   {"secret", "previousSecret", "previousSecretUntil", "respond", "preset"},
+	TriggerSlack:     {"signingSecret", "previousSigningSecret", "previousSigningSecretUntil", "eventType", "connectionId", "channel"},
+	TriggerEmail:     {"allowFrom", "attachments", "requireAuth", "address"},
+	TriggerEvent:     {"event", "blueprintId"},
+	TriggerAPI:       {"label", "inputSchema"},
+}
+
+// keysOfEveryTrigger are the config keys that each type has besides its own.
+var keysOfEveryTrigger = []string{"concurrency", "breaker", "record"}
+
+// triggerAliases are spellings of config keys beyond snake_case.
+var triggerAliases = map[string]string{"tz": "timezone", "time_zone": "timezone", "timeZone": "timezone"}
+
+// TriggerConfigKeys returns the config keys of a trigger type.
+func TriggerConfigKeys(kind TriggerType) []string {
+	return slices.Concat(triggerKeys[kind], keysOfEveryTrigger)
+}
+
+// triggerKey returns the known key that name spells, "" when there is none.
+func triggerKey(known []string, name string) string {
+	for _, key := range []string{name, triggerAliases[name], camelCase(name)} {
+		if slices.Contains(known, key) {
+			return key
+		}
+	}
+	return ""
+}
+
+// TriggerKeySpellings returns the spellings that are accepted for a known key, itself
+// first.
+func TriggerKeySpellings(key string) []string {
+	out := []string{key}
+	for alias, of := range triggerAliases {
+		if of == key {
+			out = append(out, alias)
+		}
+	}
+	snake := key
+	for i := len(snake) - 1; i > 0; i-- {
+		if c := snake[i]; c >= 'A' && c <= 'Z' {
+			snake = snake[:i] + "_" + string(c+'a'-'A') + snake[i+1:]
+		}
+	}
+	if snake != key {
+		out = append(out, snake)
+	}
+	slices.Sort(out[1:])
+	return out
+}
+
+// camelCase turns snake_case into camelCase.
+func camelCase(name string) string {
+	parts := strings.Split(name, "_")
+	for i := range parts[1:] {
+		if part := parts[i+1]; part != "" {
+			parts[i+1] = strings.ToUpper(part[:1]) + part[1:]
+		}
+	}
+	return strings.Join(parts, "")
+}
+
+// TriggerConfigSpelling returns config with every known key in its known
+// spelling, and the keys that were renamed with what the caller called them. A
+// key beside its alias is an issue, whose path starts at the config. It does not
+// change its argument.
+func TriggerConfigSpelling(kind TriggerType, config map[string]any) (out map[string]any, renamed map[string]string, issues []Issue) {
+	known := TriggerConfigKeys(kind)
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		key := triggerKey(known, name)
+		if key == "" || key == name {
+			continue
+		}
+		if out == nil {
+			out, renamed = maps.Clone(config), map[string]string{}
+		}
+		other, twice := renamed[key]
+		if _, given := config[key]; given {
+			other, twice = key, true
+		}
+		if twice {
+			issues = append(issues, Issue{Path: []any{name}, Message: "is another spelling of " + other + ", which is also given; leave one out", Spot: Spot{Name: true}})
+			continue
+		}
+		delete(out, name)
+		out[key], renamed[key] = config[name], name
+	}
+	if out == nil {
+		out = config
+	}
+	return out, renamed, issues
+}
+
+// UnknownTriggerKeys returns the keys of a config with a value that no trigger of
+// the type has, sorted.
+func UnknownTriggerKeys(kind TriggerType, config map[string]any) (unknown []string) {
+	known := TriggerConfigKeys(kind)
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		if config[name] != nil && !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	return unknown
+}
+
+// HoldsSecrets reports whether the config must not be stored in plain text: it
+// holds a secret, or a key of unknown meaning that may be one.
+func (t *Trigger) HoldsSecrets() bool {
+	return len(UnknownTriggerKeys(t.Type, t.Config)) > 0 || slices.ContainsFunc(SecretTriggerConfig, func(name string) bool { return t.Config[name] != nil })
+}
