@@ -59,6 +59,10 @@ func TestEvidenceOfManySteps(t *testing.T) {
 				told++
 			}
 		}
+		small, err := w.ViewWithin(w.Context(), w.journal.stored(x.ID), 1000)
+		if err != nil || strings.Contains(encode(small), `"exchange"`) {
+			t.Errorf("a small view has them too: %v", err)
+		}
 		if x.Telemetry.ErrorCount != 300 || kept < 100 || kept > 200 || bytes > 4<<20 || told != 1 {
 			t.Errorf("%d steps failed, %d keep %d bytes; the log says so %d times", x.Telemetry.ErrorCount, kept, bytes, told)
 		}

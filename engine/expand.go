@@ -138,6 +138,15 @@ func (v *values) step(at *step) blueprint.Step {
 	if at.Start != 0 {
 		out.Input = v.fit(at.Node, v.joined(at.In, at.From))
 	}
+	if at.Error != nil && at.Error.Exchange != nil {
+		if weight := stepHeft(at.Error.Exchange); weight <= v.room {
+			v.room -= weight
+		} else {
+			bare := *at.Error
+			bare.Exchange, out.Error = nil, &bare
+			v.left[at.Node] = true
+		}
+	}
 	if at.Start != 0 && at.End != 0 {
 		duration := int64(at.End - at.Start)
 		out.DurationMs = &duration
