@@ -87,11 +87,12 @@ type Task struct {
 	// may use) or *Pause (somebody must sign in first); a node returns either as
 	// it is. What it opens is noted in the run's record.
 	Connect func(ctx context.Context, connectionID string) (*OpenConnection, error)
-	// Budget is asked before each call to a language model. Its errors are a
+	// Budget is asked before each call to a language model, with an estimate of the
+	// tokens that it takes, and may wait for other calls. Its errors are a
 	// *Failure (budget_exceeded) or a *Pause, which a node returns, the latter
-	// with its State. Spend tells what the call took; it counts at once, also
-	// when the node fails later.
-	Budget func() error
+	// with its State, and those of ctx. Spend tells what the call took; it counts
+	// at once, also when the node fails later.
+	Budget func(ctx context.Context, estimate int64) error
 	Spend  func(tokens int64)
 	// Emit raises an event, once for each IdempotencyKey, and tells how many
 	// triggers it started. Nil where there are none.

@@ -29,6 +29,18 @@ func (r *run) apply(e *entry) {
 		r.canceled = &e.Reason
 		r.halt(r.root, e.At)
 		return
+	case entryAsk:
+		r.spending.ask(e.Number, e.Runs, e.Tokens)
+		return
+	case entrySpent:
+		r.spending.end(e.Number, e.Tokens)
+		return
+	case entryRaise:
+		r.spending.raise(e.Runs, e.Raise)
+		return
+	case entryLed:
+		r.led++
+		return
 	}
 	if e.Error != nil {
 		r.evidence += stepHeft(e.Error.Exchange)
@@ -49,7 +61,6 @@ func (r *run) apply(e *entry) {
 		n.acted = n.acted || n.node().effect == blueprint.EffectOnce
 		r.move(n, working)
 	case entryAgain:
-		r.budget.raise(e.Raise)
 		n.due, n.retry, n.await, n.next = 0, false, nil, e.Attempt
 		r.move(n, idle)
 		r.again = append(r.again, n)
@@ -65,6 +76,7 @@ func (r *run) apply(e *entry) {
 		r.move(n, awaiting)
 	case entryCall:
 		n.child, n.call = e.Child, e.Call
+		r.led++
 		r.move(n, calling)
 	case entryEnd:
 		if r.end(n, e); !n.frame.opening {
@@ -76,7 +88,6 @@ func (r *run) apply(e *entry) {
 	n.tokens += e.Tokens
 	n.models += e.Models
 	n.note(e.Uses, e.Servers)
-	r.budget.take(e.Tokens, e.Models)
 	switch {
 	case e.Kind == entryLoop:
 		r.beginLoop(n, e)
@@ -224,7 +235,12 @@ func (r *run) follows(e *entry) error {
 			return fmt.Errorf("a log line is empty")
 		}
 		return nil
-	case entryCancel, entryHide:
+	case entryRaise:
+		if e.Raise == nil {
+			return fmt.Errorf("a raise of a budget is empty")
+		}
+		return nil
+	case entryCancel, entryHide, entryAsk, entrySpent, entryLed:
 		return nil
 	}
 	n := r.find(e.Node)

@@ -29,6 +29,8 @@ type attempt struct {
 	config  map[string]any // once resolved
 	weight  int            // of the output, once there is one
 	state   any            // of the pause before
+	call    int64          // to a language model that is under way, by its number; 0 = none
+	raises  int64          // of budgets, before the last call was asked for
 
 	// What it used, guarded by run.mu.
 	uses   []use
@@ -97,7 +99,7 @@ func (a *attempt) perform() (result blueprint.Result, err error) {
 		case result.Each != nil:
 			output = result.Each.Items
 		case result.Run != nil:
-			if err := a.mayCall(); err != nil {
+			if err := a.mayCall(ctx); err != nil {
 				return result, err
 			}
 			output = []any{result.Run.Variables, result.Run.InputData}
@@ -213,7 +215,7 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 	r := a.run
 	now := r.engine.Clock.Now()
 	e := &entry{
-		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.spent(result.Tokens), Models: a.models,
+		At: blueprint.TimeOf(now), Node: a.address, Calls: result.Calls, Tokens: a.usage(result.Tokens), Models: a.models,
 		Servers: serversOf(result.MCPServers), Uses: a.uses, Masked: a.masked, weight: a.weight,
 	}
 	a.exchanges(e)
@@ -240,10 +242,13 @@ func (a *attempt) settle(result blueprint.Result, err error) {
 			e.Await.State = pause.State
 		}
 		r.record(e)
-		if a.at.signedIn && a.at.phase == awaiting && e.Await.Kind == blueprint.AwaitOAuth {
+		again := a.at.signedIn && e.Await.Kind == blueprint.AwaitOAuth || a.raises != r.engine.raises.Load() && e.Await.Kind == blueprint.AwaitBudget
+		if again && a.at.phase == awaiting {
 			r.record(&entry{Kind: entryAgain, Node: a.address, At: e.At, Attempt: a.number})
 		}
 		a.at.signedIn = false
+	case result.Run != nil && r.begin.Root == "" && r.led >= r.engine.Limits.Family:
+		a.fail(e, r.tooMany(), now)
 	case result.Run != nil:
 		e.Kind, e.Call, e.Child = entryCall, result.Run, a.seeded(now).ExecutionID(now)
 		r.record(e)

@@ -37,6 +37,9 @@ func (e *Engine) Resume(ctx context.Context, a Answer) error {
 	if err == nil {
 		err = r.mayAnswer(n.await.Kind, a)
 	}
+	if err == nil && n.await.Kind == blueprint.AwaitBudget {
+		return e.allow(ctx, r, n, a.Input)
+	}
 	if err == nil {
 		err = r.answer(n, a.Input)
 		r.armNode(n)
@@ -53,7 +56,7 @@ func (e *Engine) Resume(ctx context.Context, a Answer) error {
 func (r *run) asked(nodeID string) (first *nodeRun, err error) {
 	if nodeID == "" {
 		r.each(func(n *nodeRun) {
-			if n.phase == awaiting && first == nil {
+			if n.phase == awaiting && !n.raising && first == nil {
 				first = n
 			}
 		})
@@ -66,7 +69,7 @@ func (r *run) asked(nodeID string) (first *nodeRun, err error) {
 	if n == nil {
 		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "nodeId: the execution has no node %q", nodeID)
 	}
-	if n.phase != awaiting {
+	if n.phase != awaiting || n.raising {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "node %q does not wait for input", nodeID)
 	}
 	return n, nil
@@ -96,8 +99,6 @@ func (r *run) answer(n *nodeRun, input any) error {
 		e.Kind, e.Attempt = entryAgain, n.attempt
 		r.record(e)
 		return nil
-	case blueprint.AwaitBudget:
-		return r.allow(n, e, input)
 	}
 	kind := n.node().kind
 	if kind == nil || kind.Answer == nil {
@@ -217,6 +218,7 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	b.DataOf = old.Begin.privateTo()
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
 	b.Parent, b.Address, b.Root, b.Flow, b.Depth = "", "", "", "", 0 // nobody waits for it
+	b.Bounds = nil
 	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
 		return nil, err
 	}

@@ -175,6 +175,7 @@ func (e *Engine) perform(r *run, a *attempt) (goesOn bool, promise func() bool) 
 	if err != nil {
 		a.gather()
 	}
+	a.unanswered(err)
 	r.mu.Lock()
 	if r.find(a.address) != a.at { // its for-each node has begun the item anew
 		r.mu.Unlock()

@@ -103,6 +103,7 @@ type Engine struct {
 	cut context.CancelCauseFunc
 
 	stopping atomic.Bool   // set under mu
+	raises   atomic.Int64  // how many budgets were raised
 	quiet    chan struct{} // closed when the last run comes to rest after stopping
 
 	// mu guards all below it. A run's own locks may be held when it is taken,
@@ -114,7 +115,7 @@ type Engine struct {
 	reserved int                // what of that was taken from inputs
 	flows    flows              // who has a turn, and who waits for one, each with a unit
 	lanes    lanes              // the runs of triggers that have not ended
-	families map[string]int     // how many runs each has led to that began with none above it
+	asking   map[asked]struct{} // calls to language models under way that count against budgets
 	naps     int                // runs that are at rest in memory
 	watchers map[string]map[chan struct{}]struct{}
 	waiting  int // of the parked ones: those that wait for an instant
@@ -138,7 +139,7 @@ func New(options Options) *Engine {
 	e := &Engine{
 		Options: options, inputs: semaphore.NewWeighted(int64(options.Limits.Held)), programs: newPrograms(options.Catalogue), counts: newCounts(), quiet: make(chan struct{}),
 		flows: flows{turns: options.MaxRunning, places: options.MaxQueued, groups: map[string]*group{}}, lanes: newLanes(),
-		runs: map[string]*run{}, parked: map[string]*parked{}, families: map[string]int{}, watchers: map[string]map[chan struct{}]struct{}{},
+		runs: map[string]*run{}, parked: map[string]*parked{}, asking: map[asked]struct{}{}, watchers: map[string]map[chan struct{}]struct{}{},
 	}
 	e.ctx, e.cut = context.WithCancelCause(context.Background())
 	return e

@@ -22,6 +22,10 @@ const (
 	entryCall   = "call"   // the node waits for the run Child, which it started or is about to
 	entryHide   = "hide"   // values that nobody may see came into the run
 	entryCancel = "cancel" // the run was cancelled, for Reason
+	entryAsk    = "ask"    // the run Child, or this one, makes call Number to a language model, about Tokens large
+	entrySpent  = "spent"  // that call is over; it took Tokens
+	entryRaise  = "raise"  // the budgets of Runs were raised by Raise
+	entryLed    = "led"    // a run below this one started another
 )
 
 // entry is one thing that happened to a run.
@@ -57,8 +61,13 @@ type entry struct {
 	Secrets []string            `json:"secrets,omitempty"`
 	Child   string              `json:"child,omitempty"`
 	Call    *blueprint.SubRun   `json:"call,omitempty"`
-	Most    int                 `json:"most,omitempty"`  // items at work at once
-	Raise   *blueprint.Budget   `json:"raise,omitempty"` // added to the budget
+	Most    int                 `json:"most,omitempty"` // items at work at once
+
+	// Of budgets; see spending. Asker is the node of Child that makes the call.
+	Raise  *blueprint.Budget `json:"raise,omitempty"`
+	Runs   []string          `json:"runs,omitempty"`
+	Number int64             `json:"number,omitempty"`
+	Asker  string            `json:"asker,omitempty"`
 
 	Exchanges []blueprint.Exchange `json:"x,omitempty"`     // of a run that is recorded
 	Dropped   bool                 `json:"xfull,omitempty"` // some of them had no room, and none has from now on
@@ -87,11 +96,14 @@ type begin struct {
 	// Root is the run that all began with; "" = this one.
 	Root string `json:"root,omitempty"`
 	// Parent is the run, and Address its node, that waits for this one.
-	Address string            `json:"node,omitempty"`
-	Parent  string            `json:"parent,omitempty"`
-	Depth   int               `json:"depth,omitempty"`
-	Budget  *blueprint.Budget `json:"budget,omitempty"`
-	Hidden  []string          `json:"hidden,omitempty"` // secrets of connections that the reused steps may hold
+	Address string `json:"node,omitempty"`
+	Parent  string `json:"parent,omitempty"`
+	Depth   int    `json:"depth,omitempty"`
+	// Budget bounds the run besides that of its blueprint; of a run that another
+	// started it counts only for a retry, and Bounds are those of the runs above.
+	Budget *blueprint.Budget `json:"budget,omitempty"`
+	Bounds []bound           `json:"bounds,omitempty"`
+	Hidden []string          `json:"hidden,omitempty"` // secrets of connections that the reused steps may hold
 	// Lane bounds the runs of its trigger.
 	Lane *turnout `json:"lane,omitempty"`
 	// Record keeps the exchanges with other services.

@@ -25,7 +25,8 @@ type journal struct {
 	// also block. fault and loadFault are set before they are used.
 	fault     func(n int, c *blueprint.JournalCommit) error
 	loadFault func(id string) error
-	deleted   bool // the blueprints of all runs are
+	block     chan struct{} // holds back what is read until it closes
+	deleted   bool          // the blueprints of all runs are
 }
 
 func newJournal() *journal {
@@ -102,8 +103,17 @@ func (j *journal) Commit(_ context.Context, c *blueprint.JournalCommit) error {
 	return nil
 }
 
-func (j *journal) Load(_ context.Context, id string) (*blueprint.StoredExecution, error) {
+func (j *journal) Load(ctx context.Context, id string) (*blueprint.StoredExecution, error) {
 	j.mu.Lock()
+	if block := j.block; block != nil {
+		j.mu.Unlock()
+		select {
+		case <-block:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		j.mu.Lock()
+	}
 	defer j.mu.Unlock()
 	j.loads++
 	if j.loadFault != nil {

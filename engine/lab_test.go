@@ -239,7 +239,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 	})
 	// model makes config.calls calls, of which each takes config.tokens; its
 	// state counts those made before a pause.
-	add("model", blueprint.EffectOnce, func(_ context.Context, task *blueprint.Task) (blueprint.Result, error) {
+	add("model", blueprint.EffectOnce, func(ctx context.Context, task *blueprint.Task) (blueprint.Result, error) {
 		if id := text(task.Config["connectionId"]); id != "" {
 			if _, err := task.Connect(context.Background(), id); err != nil {
 				return blueprint.Result{}, err
@@ -247,7 +247,7 @@ func (l *lab) catalogue() blueprint.Catalogue {
 		}
 		made := number(task.State)
 		for ; made < max(1, number(task.Config["calls"])); made++ {
-			if err := task.Budget(); err != nil {
+			if err := task.Budget(ctx, int64(number(task.Config["tokens"]))); err != nil {
 				var pause *blueprint.Pause
 				if errors.As(err, &pause) {
 					pause.State = blueprintNumber(made)

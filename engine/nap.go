@@ -2,12 +2,12 @@ package engine
 
 import "time"
 
-// naps keeps a run with many steps in memory while it waits for others, which
-// would otherwise be read back once for each. It lets go of the clock and of
+// naps keeps a run with many steps, or one that keeps what those below it use, in
+// memory while it waits for others: it would otherwise be read back once for each. It lets go of the clock and of
 // its turn. r.mu is held.
 func (r *run) naps() bool {
 	e := r.engine
-	if r.count[looping] == 0 || r.broken != nil || r.ended || e.stopping.Load() {
+	if r.count[looping] == 0 && !(r.shared && r.count[calling] > 0) || r.broken != nil || r.ended || e.stopping.Load() {
 		return false
 	}
 	r.arm()

@@ -14,11 +14,22 @@ import (
 // acquire gives the run of that id, locked and with a unit for the caller,
 // which release takes back. One that is not in memory is read back. A run that
 // has ended is CodeConflict, one that does not exist CodeNotFound; while the
-// engine stops it is CodeUnavailable.
+// engine stops it is CodeUnavailable. Waiting for a run that is being read back ends
+// with ctx.
 func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
+	return e.find(ctx, id, false)
+}
+
+// member is acquire for a node at work in a run of the same family, which may go on
+// while the engine stops. The caller holds a unit of that run.
+func (e *Engine) member(ctx context.Context, id string) (*run, error) {
+	return e.find(ctx, id, true)
+}
+
+func (e *Engine) find(ctx context.Context, id string, whileStopping bool) (*run, error) {
 	for {
 		e.mu.Lock()
-		if e.stopping.Load() {
+		if e.stopping.Load() && !whileStopping {
 			e.mu.Unlock()
 			return nil, errShuttingDown
 		}
@@ -26,7 +37,9 @@ func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
 		if r == nil {
 			r = e.unpark(id)
 			e.mu.Unlock()
-			if err := e.load(ctx, r); err != nil {
+			err := e.load(ctx, r)
+			close(r.loading)
+			if err != nil {
 				if code := blueprint.CodeOf(err); code == blueprint.CodeConflict || code == blueprint.CodeNotFound {
 					r.handle.refuse(err)
 					r.handle = nil
@@ -38,6 +51,9 @@ func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
 			return r, nil
 		}
 		e.mu.Unlock()
+		if err := r.loaded(ctx); err != nil {
+			return nil, err
+		}
 		r.mu.Lock()
 		switch {
 		case r.gone: // a moment too late: look again
@@ -53,6 +69,22 @@ func (e *Engine) acquire(ctx context.Context, id string) (*run, error) {
 	}
 }
 
+// loaded waits until the run has been read back, or ctx ends.
+func (r *run) loaded(ctx context.Context) error {
+	if r.loading == nil { // it began in this process
+		return nil
+	}
+	select {
+	case <-r.loading:
+		return nil
+	case <-ctx.Done():
+	}
+	if r.engine.ctx.Err() != nil {
+		return errShuttingDown
+	}
+	return context.Cause(ctx)
+}
+
 var errEnded = blueprint.Errorf(blueprint.CodeConflict, "the execution has ended")
 
 // unpark puts an empty run in the place of one at rest. It is locked and has a
@@ -60,7 +92,7 @@ var errEnded = blueprint.Errorf(blueprint.CodeConflict, "the execution has ended
 func (e *Engine) unpark(id string) *run {
 	r := e.newRun(id)
 	r.mu.Lock() // nobody else knows it yet
-	r.units, r.unhold = 1, e.Clock.Hold()
+	r.units, r.unhold, r.loading = 1, e.Clock.Hold(), make(chan struct{})
 	e.runs[id] = r
 	if p := e.parked[id]; p != nil {
 		e.takeOut(id, p)
@@ -84,6 +116,7 @@ func (e *Engine) load(ctx context.Context, r *run) error {
 		return err
 	}
 	r.takeUp()
+	r.cutOff()
 	return nil
 }
 
@@ -195,7 +228,7 @@ func (e *Engine) recoverOne(ctx context.Context, row blueprint.ExecutionRow) {
 	}
 	calls, parent := r.calls(), r.begin.Parent
 	e.resit(r)
-	e.release(r)
+	e.reconsider(r)
 	e.attend(calls)
 	if parent != "" {
 		e.outlived(row.ID, parent)

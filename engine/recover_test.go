@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blueprintd/blueprint"
+	"blueprintd/engine"
 	"blueprintd/secret"
 )
 
@@ -376,3 +379,51 @@ func TestDiskBusyAtTheStart(t *testing.T) {
 }
 
 var beginning = []byte(`{"t":"begin","at":"2000-01-01T00:00:00.000Z","begin":{"user":"owner","input":null}}`)
+
+// Who asks for something of a run that is being read back waits no longer than
+// wanted, whether the caller or another one reads it.
+func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
+	test(t, func(w *world) {
+		h := w.start(w.define("a ask"))
+		w.wait(h)
+		open := make(chan struct{})
+		w.journal.mu.Lock()
+		w.journal.block = open
+		w.journal.mu.Unlock()
+		first, stopFirst := context.WithCancel(w.Context())
+		firstDone, secondDone := make(chan error, 1), make(chan error, 1)
+		go func() { firstDone <- w.Cancel(first, h.ID, "") }()
+		synctest.Wait()
+		second, stopSecond := context.WithCancel(w.Context())
+		go func() {
+			secondDone <- w.Resume(second, engine.Answer{ExecutionID: h.ID, UserID: owner.UserID, CanManage: true})
+		}()
+		synctest.Wait()
+		stopSecond()
+		synctest.Wait()
+		select {
+		case err := <-secondDone:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("the second ended with %v", err)
+			}
+		default:
+			t.Error("the second still waits")
+		}
+		stopFirst()
+		synctest.Wait()
+		select {
+		case err := <-firstDone:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("the first ended with %v", err)
+			}
+		default:
+			t.Error("the first still waits")
+		}
+		close(open)
+		synctest.Wait()
+		w.answerOK(h.ID, "", w.decode(`"yes"`))
+		if x := w.settle(h.ID); x.Status != blueprint.StatusCompleted {
+			t.Error(sum(x))
+		}
+	})
+}

@@ -176,9 +176,6 @@ func (r *run) evict() {
 		e.park(r)
 	}
 	delete(e.runs, r.id)
-	if over {
-		delete(e.families, r.id)
-	}
 	if r.ended || r.broken != nil && !r.durable {
 		e.vacate(r.id)
 	}

@@ -63,6 +63,7 @@ type nodeRun struct {
 	signedIn  bool              // somebody has done so while it was about to ask
 	err       *blueprint.StepError
 	masked    bool // a credential was replaced in the output or in err
+	raising   bool // its budget is being raised
 	dropped   bool // it was under way when the run stopped
 	halts     bool // it failed, and its walk ended with it or before
 	item      bool // it ended its item early
@@ -82,6 +83,7 @@ type run struct {
 	engine   *Engine
 	id       string
 	flushing gate
+	loading  chan struct{} // closed once it has been read back; nil for one that was not
 
 	mu        sync.Mutex
 	row       blueprint.ExecutionRow
@@ -106,7 +108,10 @@ type run struct {
 	masker    atomic.Pointer[secret.Masker]
 	secrets   []any    // the values of its secret variables
 	hidden    []string // other secrets that its values may hold, sorted: of connections, and of runs that handed it something
-	budget    budget
+	bounds    []bound  // the budgets that hold for it, outermost first
+	spending  spending // of its family, when it is the first of bounds
+	led       int      // how many runs it and those below have started, when it is the first run
+	shared    bool     // runs below keep what they use here
 	logs      []blueprint.LogEntry
 	respond   *blueprint.Response
 	orphans   []string // runs that nobody waits for any more, to be cancelled
@@ -199,7 +204,7 @@ func (r *run) setUp(p *program, b *begin) error {
 		}
 	}
 	r.hide(b.Hidden)
-	r.budget.allowed = p.definition.Budget.Stricter(b.Budget)
+	r.bind()
 	r.reused = make(map[string]*step, len(b.Reuse))
 	for i := range b.Reuse {
 		r.reused[b.Reuse[i].Node] = &b.Reuse[i]

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,23 +25,39 @@ type call struct {
 	authority       blueprint.Authority
 	dataOf          string // as of the run that waits
 	depth           int
-	budget          *blueprint.Budget
+	budget          *blueprint.Budget // that a retry of it has
+	bounds          []bound
 	hidden          []string // secrets that it may be given
 	record          bool     // the exchanges of the run that waits are kept
 	what            *blueprint.SubRun
 }
 
-// mayCall tells whether the node may start a run.
-func (a *attempt) mayCall() error {
+// mayCall reports why the node may not start a run, nil when it may, and counts it
+// for a first run above.
+func (a *attempt) mayCall(ctx context.Context) error {
 	switch r := a.run; {
 	case r.engine.Blueprints == nil:
 		return &blueprint.Failure{Code: "blueprint_unavailable", Message: "a file runs by itself: there are no other blueprints to run", Permanent: true}
 	case r.begin.Depth+1 >= maxRuns:
 		return &blueprint.Failure{Code: "too_deep", Message: fmt.Sprintf("runs start each other more than %d deep", maxRuns), Permanent: true}
-	case !r.engine.mayGrow(r.firstRun()):
-		return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has led to %d others, which is the most", r.firstRun(), r.engine.Limits.Family), Permanent: true}
+	case r.begin.Root == "": // counted with its entry
+		return nil
 	}
-	return nil
+	e := a.run.engine
+	var full error
+	err := e.within(ctx, a.run.begin.Root, func(first *run) {
+		if first.led >= e.Limits.Family {
+			full = first.tooMany()
+			return
+		}
+		first.record(&entry{Kind: entryLed, At: blueprint.TimeOf(e.Clock.Now())})
+		first.soon(Soon)
+	}, later)
+	return cmp.Or(err, full)
+}
+
+func (r *run) tooMany() *blueprint.Failure {
+	return &blueprint.Failure{Code: "too_many_runs", Message: fmt.Sprintf("the run %s has led to %d others, which is the most", r.id, r.engine.Limits.Family), Permanent: true}
 }
 
 // firstRun gives the run that this one, and all above it, began with.
@@ -54,24 +71,13 @@ func (r *run) firstTrigger() string {
 	return r.begin.Flow
 }
 
-// mayGrow tells whether a run may lead to one more, and counts it.
-func (e *Engine) mayGrow(root string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.families[root] >= e.Limits.Family {
-		return false
-	}
-	e.families[root]++
-	return true
-}
-
 // callOf gives the run that a node waits for; nil when it waits for none. r.mu
 // is held.
 func (r *run) callOf(n *nodeRun) *call {
 	if n.phase != calling {
 		return nil
 	}
-	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), dataOf: r.begin.DataOf, depth: r.begin.Depth + 1, budget: r.budget.left(), hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
+	return &call{parent: r.id, address: n.address(), root: r.firstRun(), flow: r.firstTrigger(), chain: r.chain(), cause: r.cause(), child: n.child, authority: r.authority(), dataOf: r.begin.DataOf, depth: r.begin.Depth + 1, budget: r.limit(), bounds: r.bounds, hidden: r.allSecrets(), record: r.begin.Record, what: n.call}
 }
 
 // allSecrets gives what nobody may see of the run, as text. r.mu is held.
@@ -143,7 +149,7 @@ func (e *Engine) launchChild(c *call) error {
 	if err != nil {
 		return err
 	}
-	b := &begin{UserID: c.authority.PrincipalID, DataOf: c.dataOf, Lineage: c.authority.Versions, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
+	b := &begin{UserID: c.authority.PrincipalID, DataOf: c.dataOf, Lineage: c.authority.Versions, CanManage: canManage, Given: c.what.Variables, InputData: c.what.InputData, Parent: c.parent, Address: c.address, Root: c.root, Depth: c.depth, Budget: c.budget, Bounds: c.bounds, Hidden: c.hidden, Flow: c.flow, Chain: c.chain, Cause: c.cause, Record: c.record}
 	handle, err := e.launch(noWait, c.child, p, b, ledger{}, AtOnce)
 	if err != nil {
 		return err

@@ -63,6 +63,9 @@ func (e *Engine) liveView(ctx context.Context, id string, room int) *blueprint.E
 	if live == nil {
 		return nil
 	}
+	if live.loaded(ctx) != nil {
+		return nil
+	}
 	view, durable := live.snapshot(room)
 	if view == nil || durable {
 		return view

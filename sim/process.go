@@ -213,7 +213,7 @@ func (o *outcome) prepare(ctx context.Context, task *blueprint.Task, place strin
 		_, _ = fmt.Sscan(fmt.Sprint(task.State), &made)
 	}
 	for ; made < o.asks; made++ {
-		if err := task.Budget(); err != nil {
+		if err := task.Budget(ctx, 1); err != nil {
 			var pause *blueprint.Pause
 			if errors.As(err, &pause) {
 				pause.State = json.Number(fmt.Sprint(made))

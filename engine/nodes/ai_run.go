@@ -81,8 +81,9 @@ func (p *prompting) open(ctx context.Context) error {
 
 // ask asks the model once.
 func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
+	request := p.request()
 	if p.task.Budget != nil {
-		if err := p.task.Budget(); err != nil {
+		if err := p.task.Budget(ctx, estimate(request)); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +91,7 @@ func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
 	defer cancel()
 	ctx, hops := outbound.Record(ctx)
 	watch := metrics.Begin()
-	answer, err := p.client.Ask(ctx, p.request())
+	answer, err := p.client.Ask(ctx, request)
 	if answer != nil {
 		p.count(answer, watch)
 	}
@@ -121,6 +122,15 @@ func (p *prompting) request() *llm.Request {
 		r.Temperature = *c.Temperature
 	}
 	return r
+}
+
+// estimate returns about how many tokens a question takes, at four bytes each.
+func estimate(r *llm.Request) int64 {
+	size := len(r.System)
+	for i := range r.Messages {
+		size += len(r.Messages[i].Text)
+	}
+	return int64(size/4) + r.MaxTokens
 }
 
 // count notes what a question took.

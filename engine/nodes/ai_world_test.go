@@ -103,7 +103,9 @@ func (w *world) run(provider, config string, state any) (map[string]any, bluepri
 		delete(values, "durationMs")
 		w.logged = append(w.logged, strings.TrimSuffix(level+" "+message+" "+asJSON(w.t, data), " null"))
 	}
-	task.Budget = w.budget
+	if w.budget != nil {
+		task.Budget = func(context.Context, int64) error { return w.budget() }
+	}
 	task.Spend = func(tokens int64) { w.spent = append(w.spent, tokens) }
 	task.State = state
 	task.Connect = func(_ context.Context, id string) (*blueprint.OpenConnection, error) {
