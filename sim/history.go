@@ -23,6 +23,8 @@ type history struct {
 	model     *model          // nil when it is to be worked out anew
 	visits    map[at]int      // how often a node came to work
 	starts    map[at]int      // how often that was on the disk first
+	made      map[at]int64    // calls to language models that are on the disk
+	wasted    map[at]int64    // of these, what was made by attempts that were cut off
 	granted   map[at]int      // how often somebody signed in or raised the budget for it
 	ended     map[string]bool // by place: nodes whose end is on the disk
 	attempt   map[string]int  // by address: of each node, as the disk has it
@@ -55,6 +57,7 @@ type entry struct {
 	Node    string `json:"n"`
 	Attempt int    `json:"a"`
 	Child   string `json:"child"`
+	Asker   string `json:"asker"`
 	Stop    bool   `json:"stop"`
 	Error   any    `json:"err"`
 	Await   *struct {
@@ -97,7 +100,7 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 		return h
 	}
 	h := &history{
-		id: id, name: w.nameOf(id), script: w.script(blueprintID, id), input: input, asked: map[at]bool{}, visits: map[at]int{}, starts: map[at]int{},
+		id: id, name: w.nameOf(id), script: w.script(blueprintID, id), input: input, asked: map[at]bool{}, visits: map[at]int{}, starts: map[at]int{}, made: map[at]int64{}, wasted: map[at]int64{},
 		granted: map[at]int{}, ended: map[string]bool{}, attempt: map[string]int{}, questions: map[string]blueprint.AwaitKind{}, answered: map[string]time.Time{},
 		calls: map[at]string{}, once: map[string]at{}, settled: map[string]bool{}, lives: 1,
 	}
@@ -110,7 +113,7 @@ func (w *world) meet(id, blueprintID string, input any) *history {
 func (w *world) fates(h *history) *model {
 	if h.model == nil {
 		h.model = interpret(h.script, h.input, h.kept, facts{
-			asked: h.asked, child: func(a at) *returned { return w.returned(h.calls[a]) }, deep: h.depth+1 >= maxRuns,
+			asked: h.asked, wasted: h.wasted, child: func(a at) *returned { return w.returned(h.calls[a]) }, deep: h.depth+1 >= maxRuns,
 			allowed: h.script.book.definition.Budget, missing: func(book string) bool { return w.byID[book] == nil },
 		})
 	}
@@ -224,6 +227,9 @@ var unknown = new(int)
 // read takes note of an entry that is on the disk.
 func (w *world) read(h *history, e *entry) {
 	h.halts = h.halts || e.Kind == "cancel" || e.Kind == "end" && (e.Stop || e.Error != nil)
+	if e.Kind == "ask" && e.Child == h.id {
+		h.made[at{h.place(e.Asker), h.attempt[e.Asker]}]++
+	}
 	if e.Node == "" {
 		return
 	}
@@ -234,6 +240,7 @@ func (w *world) read(h *history, e *entry) {
 		here.attempt = e.Attempt
 		h.starts[here]++
 		h.attempt[address] = e.Attempt
+		h.waste(here)
 		w.begunAnew(h, address, here)
 		if h.script.node(here.place).effect() == blueprint.EffectOnce {
 			h.once[address] = here
@@ -250,6 +257,7 @@ func (w *world) read(h *history, e *entry) {
 		h.questions[address] = e.Await.Kind
 		if e.Await.Kind == blueprint.AwaitUnknownOutcome {
 			h.asked[here] = true
+			h.waste(here)
 			h.model = nil
 		}
 	case "call":
@@ -260,6 +268,15 @@ func (w *world) read(h *history, e *entry) {
 			h.settled[address] = true
 		}
 		delete(h.questions, address)
+	}
+}
+
+// waste notes that what an attempt has made of calls to language models counts
+// against the budget, and counts for nothing else.
+func (h *history) waste(here at) {
+	if made := h.made[here]; made != h.wasted[here] {
+		h.wasted[here] = made
+		h.model = nil
 	}
 }
 

@@ -74,6 +74,7 @@ type model struct {
 // facts are what a model has to be told.
 type facts struct {
 	asked   map[at]bool            // attempts about which a person had to decide
+	wasted  map[at]int64           // calls to language models of attempts that were cut off
 	child   func(a at) *returned   // what the run gave that an attempt started; nil while it has not ended
 	deep    bool                   // it may start no run
 	allowed *blueprint.Budget      // of calls to language models
@@ -300,6 +301,7 @@ func (m *model) attempts(w *walk, i int) {
 	}
 	for f.attempt = 1; ; f.attempt++ {
 		here := at{place, f.attempt}
+		m.spent += m.wasted[here]
 		if m.asked[here] {
 			switch decision := m.decision(here); decision["action"] {
 			case "retry":
