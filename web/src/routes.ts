@@ -39,6 +39,8 @@ export const routes: Route[] = [
   route('/settings/keys', () => import('./pages/settings/keys-page')),
   route('/settings/organizations', () => import('./pages/settings/organizations-page')),
   route('/settings/organizations/:id', () => import('./pages/settings/organization-page')),
+  route('/settings/grants', () => import('./pages/settings/grants-page')),
+  route('/settings/tools', () => import('./pages/settings/tools-page')),
   route('/settings/audit', () => import('./pages/settings/audit-page')),
   route('/settings/limits', () => import('./pages/settings/limits-page')),
 ]

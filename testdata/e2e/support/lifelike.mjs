@@ -136,6 +136,8 @@ export const pagesOf = ({ organization, shop, sales, stock, webhook, schedule, c
   ['settings-keys', '/settings/keys', 'API keys'],
   ['settings-organizations', '/settings/organizations', 'Organizations'],
   ['settings-organization', `/settings/organizations/${organization.id}`, organization.name],
+  ['settings-grants', '/settings/grants', 'Grants'],
+  ['settings-tools', '/settings/tools', 'MCP tools'],
   ['settings-audit', '/settings/audit', 'Audit log'],
   ['settings-limits', '/settings/limits', 'Limits'],
   ['not-found', '/settings/nowhere', 'Page not found'],

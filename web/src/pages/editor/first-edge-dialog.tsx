@@ -22,7 +22,7 @@ export function FirstEdgeDialog({ map, inLoop, edge, onClose, onAnswer }: Props)
           {why && <Text size="sm">{why}</Text>}
           {kept && 'map' in kept && kept.notes.length > 0 && (
             <div>
-              <Text size="sm">To keep the order, the edges alone are not enough:</Text>
+              <Text size="sm">Keeping the order also changes this:</Text>
               <List size="sm" mt={4}>{kept.notes.map((note) => <List.Item key={note}>{note}</List.Item>)}</List>
             </div>
           )}

@@ -13,6 +13,7 @@ const hints: Record<string, string> = {
   too_many_redirects: 'The address leads in circles. Correct it.',
   too_large: 'Something was larger than allowed. Hand on less, for example by a transform step before.',
   connection_unavailable: 'The connection cannot be used: it is gone, or not yours to use. Choose another in the editor.',
+  needs_grant: 'Somebody else wrote this version. Grant it to let it use what is yours.',
   secret_denied: 'Whoever the run acts for may not use this secret. Let somebody run it who can manage the blueprint.',
   token_failed: 'The sign-in of the connection has ended or was refused. Sign in anew at the connection.',
   login_failed: 'The mail server refused the login. Check the connection.',

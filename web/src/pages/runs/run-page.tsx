@@ -1,7 +1,9 @@
 import { Alert, Button, Progress, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
 import { IconSearchOff } from '@tabler/icons-react'
 import { Link, useParams } from 'wouter'
+import { useSignedIn } from '../../api/session'
 import { EmptyState, ErrorNote, PageHeader } from '../../parts'
+import { FailedGrants } from '../authority/failed-grants'
 import { Answers } from './answers'
 import { Reached } from './reached'
 import { RunActions } from './run-actions'
@@ -24,6 +26,7 @@ export default function RunPage() {
 const crumbs = [{ title: 'Runs', href: '/runs' }]
 
 function RunView({ id }: { id: string }) {
+  const { user } = useSignedIn()
   const live = useRun(id)
   const { run, phase, error } = live
   const facts = useRunFacts(id, run?.status)
@@ -63,6 +66,7 @@ function RunView({ id }: { id: string }) {
         </div>
       )}
       {facts.listed?.error && <Alert color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'} mb="md" title={facts.listed.error.startsWith('cancelled') ? undefined : 'The run failed'}><Text size="sm" className={classes.wrap}>{facts.listed.error}</Text></Alert>}
+      {run.status === 'failed' && <FailedGrants run={run} mine={facts.listed?.userId === user.id} />}
       <Answers run={run} facts={facts} onRecord={live.put} onStale={live.again} />
       <RunFactsList run={run} facts={facts} id={id} live={phase} />
       <Steps run={run} facts={facts} />

@@ -3,6 +3,7 @@ import { IconAlertTriangle, IconArrowsLeftRight, IconCheck, IconLink, IconPencil
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { Duration, JsonView, KeyValue, showCount, StatusBadge, Time, useUrlStates } from '../../parts'
+import { FailedExchange } from './failed-exchange'
 import { hintFor } from './failure-hints'
 import { LogLines } from './run-log'
 import classes from './run-page.module.css'
@@ -77,9 +78,10 @@ function Inside({ run, step, whole }: { run: Run; step: Step; whole: Span }) {
       {step.error && (
         <Alert color="red" mt="sm" icon={<IconAlertTriangle size={20} aria-hidden />} title={step.error.code ?? 'Failed'}>
           <Text size="sm" className={classes.wrap}>{step.error.message}</Text>
-          <Text size="sm" mt={6}>{hintFor(step.error.code)}</Text>
+          <Text size="sm" mt={6}>{step.error.hint ?? hintFor(step.error.code)}</Text>
         </Alert>
       )}
+      {step.error?.exchange && <FailedExchange exchange={step.error.exchange} address={step.nodeId} />}
       <TrafficOf run={run} address={step.nodeId} />
       {begun && <div className={classes.part}><Title order={4}>Input</Title><JsonView value={step.input} label={`Input of ${step.nodeId}`} maxHeight="320px" /></div>}
       {(step.status === 'completed' || step.output !== null) && <div className={classes.part}><Title order={4}>Output</Title><JsonView value={step.output} label={`Output of ${step.nodeId}`} maxHeight="420px" /></div>}

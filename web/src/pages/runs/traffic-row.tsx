@@ -55,13 +55,14 @@ function Inside({ exchange, onStep }: Pick<Props, 'exchange' | 'onStep'>) {
   )
 }
 
-type SideProps = { title: string; first?: string; headers?: Record<string, string>; body: unknown; cut?: boolean; label: string; error?: string; /** Says nothing of a body that is not there. */ brief?: boolean }
+type SideProps = { title: string; first?: string; headers?: Record<string, string>; body: unknown; cut?: boolean; label: string; error?: string; /** Says nothing of a body that is not there. */ brief?: boolean; /** The level of its heading; 3 when absent. */ level?: 3 | 4 }
 
-function Side({ title, first, headers = {}, body, cut, label, error, brief = false }: SideProps) {
+/** One side of an exchange: headers and body. */
+export function Side({ title, first, headers = {}, body, cut, label, error, brief = false, level = 3 }: SideProps) {
   const names = Object.keys(headers)
   return (
     <section className={classes.side}>
-      <Title order={3} size="h4">{title}</Title>
+      <Title order={level} size="h4">{title}</Title>
       {first && <Text size="sm">{first}</Text>}
       {error && <Text size="sm" className={classes.error}>{error}</Text>}
       {names.length > 0 && <dl className={classes.headers}>{names.map((name) => <div key={name}><dt>{name}</dt><dd>{headers[name]}</dd></div>)}</dl>}

@@ -4,6 +4,8 @@ import { IconKey, IconPlus } from '@tabler/icons-react'
 import { useState } from 'react'
 import { api, type Inputs, type Outputs } from '../../api/client'
 import { type Column, confirm, DataTable, EmptyState, ErrorNote, notifyDone, notifyError, StatusBadge, Time, useUrlState } from '../../parts'
+import { now } from '../../api/clock'
+import { showScopes } from './key-scopes'
 import { NewKey } from './new-key'
 import { SettingsFrame } from './settings-frame'
 
@@ -35,8 +37,10 @@ export default function KeysPage() {
   const columns: Column<Row>[] = [
     { key: 'name', title: 'Name', primary: true, render: (row) => row.name },
     { key: 'last4', title: 'Ends in', render: (row) => <Code>{row.last4}</Code> },
+    { key: 'access', title: 'Access', render: (row) => showScopes(row.scopes) },
     { key: 'created', title: 'Created', render: (row) => <Time at={row.createdAt} /> },
     { key: 'used', title: 'Last used', render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : 'Never') },
+    { key: 'expires', title: 'Expires', render: (row) => (row.expiresAt && Date.parse(row.expiresAt) <= now() ? <Group gap={6}><Badge color="gray">Expired</Badge><Time at={row.expiresAt} past /></Group> : <Time at={row.expiresAt} none="Never" />) },
     ...(revoked ? [{ key: 'state', title: 'State', render: (row: Row) => (row.revokedAt ? <Group gap={6}><Badge color="gray">Revoked</Badge><Time at={row.revokedAt} /></Group> : <StatusBadge status="active" />) }] : []),
     {
       key: 'revoke', title: '', name: 'Actions', align: 'end', width: '1%',

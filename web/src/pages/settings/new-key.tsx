@@ -1,16 +1,21 @@
-import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { IconAlertTriangle } from '@tabler/icons-react'
 import { type FormEvent, useState } from 'react'
 import { api, type Inputs } from '../../api/client'
+import { now } from '../../api/clock'
 import { issueFor } from '../../api/errors'
 import { useServerInfo } from '../../api/server-info'
 import { CopyField, ErrorNote } from '../../parts'
+import { accesses, expiries, keyInput } from './key-scopes'
 
 /** The dialog that makes a key and shows it, this once. */
 export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
+  const [access, setAccess] = useState('all')
+  const [expiry, setExpiry] = useState('')
+  const [at, setAt] = useState('')
   const create = useMutation({
     mutationFn: (input: Inputs['apiKey']['create']) => api.apiKey.create.mutate(input),
     onSuccess: () => client.invalidateQueries({ queryKey: ['apiKeys'] }),
@@ -21,25 +26,34 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
   }
   const forget = () => {
     setName('')
+    setAccess('all')
+    setExpiry('')
+    setAt('')
     create.reset() // the key is nowhere in the page any more
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    create.mutate({ name: name.trim() })
+    const input = keyInput(name, access, expiry, at, now())
+    if (input) create.mutate(input)
   }
   const issue = issueFor(create.error, 'name')
+  const late = issueFor(create.error, 'expiresAt') ?? (at !== '' && !keyInput(name, access, expiry, at, now()) ? 'Choose a time in the future' : undefined)
   return (
     // Once the key is shown, a slip of the finger must not close it.
     <Modal opened={opened} onClose={close} onExitTransitionEnd={forget} title={made ? 'Copy your key now' : 'New API key'} size="lg" closeOnClickOutside={!made} closeOnEscape={!made}>
       {made ? <Shown secret={made.key} onDone={close} /> : (
         <form onSubmit={submit}>
           <Stack>
-            {create.error && !issue && <ErrorNote error={create.error} />}
+            {create.error && !issue && !late && <ErrorNote error={create.error} />}
             <TextInput label="Name" description="What will use it, so that you know later which one to revoke." placeholder="laptop" required withAsterisk={false} maxLength={200} data-autofocus autoComplete="off" value={name} error={issue} onChange={(event) => setName(event.currentTarget.value)} />
-            <Text size="sm" c="dimmed">A key may do all that you may: read and change your blueprints, run them, and use your connections.</Text>
+            <NativeSelect label="Access" description={accesses.find(({ value }) => value === access)?.text} data={accesses.map(({ value, label }) => ({ value, label }))} value={access} onChange={(event) => setAccess(event.currentTarget.value)} />
+            <Group align="flex-start" gap="sm">
+              <NativeSelect label="Expires" data={expiries} value={expiry} onChange={(event) => setExpiry(event.currentTarget.value)} style={{ flex: '1 1 160px' }} />
+              {expiry === 'at' && <TextInput label="Time" type="datetime-local" required withAsterisk={false} value={at} error={late} onChange={(event) => setAt(event.currentTarget.value)} style={{ flex: '1 1 220px' }} />}
+            </Group>
             <Group justify="flex-end" gap="xs">
               <Button variant="default" onClick={close}>Cancel</Button>
-              <Button type="submit" loading={create.isPending} disabled={name.trim() === ''}>Create key</Button>
+              <Button type="submit" loading={create.isPending} disabled={name.trim() === '' || expiry === 'at' && (at === '' || late !== undefined)}>Create key</Button>
             </Group>
           </Stack>
         </form>

@@ -8,6 +8,8 @@ const tabs = [
   { href: '/settings/profile', title: 'Profile' },
   { href: '/settings/keys', title: 'API keys' },
   { href: '/settings/organizations', title: 'Organizations' },
+  { href: '/settings/grants', title: 'Grants' },
+  { href: '/settings/tools', title: 'MCP tools' },
   { href: '/settings/audit', title: 'Audit log' },
   { href: '/settings/limits', title: 'Limits' },
 ]

@@ -34,16 +34,16 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
     mutationFn: (inputData: Record<string, unknown> | undefined) => api.blueprintTriggers.fire.mutate({ triggerId: trigger.id, ...(inputData ? { inputData } : {}), ...(record ? { record } : {}) }),
     onSettled: refresh,
   })
-  const wrong = manual ? undefined : checkObject(text)
+  const wrong = checkObject(text)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (wrong === undefined) fire.mutate(manual || text.trim() === '' ? undefined : parseJson(text) as Record<string, unknown>)
+    if (wrong === undefined) fire.mutate(text.trim() === '' ? undefined : parseJson(text) as Record<string, unknown>)
   }
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        <Text size="sm" c="dimmed">{manual ? `Starts ${trigger.blueprint_title}. A trigger of this type gives the run no input.` : `Starts ${trigger.blueprint_title} with this input, as if it had come. ${kinds[trigger.trigger_type].gives}`}</Text>
-        {!manual && <JsonInput label="Input data" value={text} onChange={setText} optional error={wrong ?? issueFor(fire.error, 'inputData')} maxRows={16} data-autofocus />}
+        <Text size="sm" c="dimmed">{manual ? `Starts ${trigger.blueprint_title}. Nodes read the input as {{inputData}}.` : `Starts ${trigger.blueprint_title} with this input, as if it had come. ${kinds[trigger.trigger_type].gives}`}</Text>
+        <JsonInput label="Input data" description={manual ? 'Optional. A JSON object.' : undefined} placeholder={manual ? '{"order": 1042}' : undefined} value={text} onChange={setText} optional error={wrong ?? issueFor(fire.error, 'inputData')} maxRows={16} data-autofocus />
         <Switch
           label="Record traffic" description={always ? 'All runs of this trigger are recorded.' : 'Keeps what the run exchanges with other services. Credentials are left out.'}
           checked={always || record} disabled={always} onChange={(event) => setRecord(event.currentTarget.checked)}

@@ -41,7 +41,7 @@ export const kinds: Record<TriggerType, Kind> = {
   },
   manual: {
     title: 'By hand', icon: IconHandClick, text: 'A button. Useful to keep a ledger of runs that people start, with a limit of its own.',
-    gives: 'inputData is {}.', start: () => ({}),
+    gives: 'inputData is what is given when it is fired.', start: () => ({}),
   },
 }
 

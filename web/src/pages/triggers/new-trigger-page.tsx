@@ -66,7 +66,7 @@ function NewForm({ type, blueprint, onBlueprint }: { type: TriggerType; blueprin
         <Text size="sm" c="dimmed">{kinds[type].gives}</Text>
       </section>
       <TypeFields type={type} config={config} set={(change) => setConfig({ ...config, ...change })} error={create.error} stored={false} />
-      {type === 'manual' && <Alert color="petrol"><Text size="sm">Nothing to set: press Fire on its page, or call blueprintTriggers.fire.</Text></Alert>}
+      {type === 'manual' && <Alert color="petrol"><Text size="sm">No settings. Fire it on its page, or call blueprintTriggers.fire, with input data if you like.</Text></Alert>}
       <CommonFields config={config} set={(change) => setConfig({ ...config, ...change })} error={create.error} stored={false} />
       <div className={classes.bar}>
         <Button type="submit" loading={create.isPending}>Make the trigger</Button>

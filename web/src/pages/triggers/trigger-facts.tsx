@@ -1,11 +1,13 @@
 import { Anchor } from '@mantine/core'
 import { Link } from 'wouter'
+import { useSignedIn } from '../../api/session'
 import { CopyField, KeyValue, Time } from '../../parts'
 import classes from './triggers.module.css'
 import { textOf, type Trigger } from './types'
 
 /** What a trigger is set to, in words, and the address that one most often wants. */
 export function TriggerFacts({ trigger }: { trigger: Trigger }) {
+  const { user } = useSignedIn()
   const { trigger_type: type, config } = trigger
   const address = type === 'email' ? textOf(config, 'address') : trigger.url
   const previous = textOf(config, type === 'slack' ? 'previousSigningSecretUntil' : 'previousSecretUntil')
@@ -26,7 +28,8 @@ export function TriggerFacts({ trigger }: { trigger: Trigger }) {
           ['Input', type === 'api' && (config.inputSchema ? 'must fit a schema' : 'any JSON object')],
           ['Limit', lane(config.concurrency)],
           ['Failing runs', config.breaker === false && 'never switch it off'],
-          ['Made by', <>{trigger.creator_name}, <Time at={trigger.created_at} past /></>],
+          ['Runs as', trigger.created_by === user.id ? `you (${trigger.creator_name})` : trigger.creator_name],
+          ['Created', <Time at={trigger.created_at} past />],
         ]}
       />
     </section>

@@ -1,6 +1,7 @@
 import { Badge, Skeleton } from '@mantine/core'
 import { useParams } from 'wouter'
 import { ErrorNote, PageHeader, StatusBadge, UrlTabs, useUrlStates } from '../../parts'
+import { TriggerGrant } from '../authority/trigger-grant'
 import { kinds } from './kinds'
 import { Ledger } from './ledger'
 import { PausedNote } from './paused-note'
@@ -35,6 +36,7 @@ export default function TriggerPage() {
         actions={trigger.can_manage && <TriggerActions trigger={trigger} />}
       />
       <PausedNote trigger={trigger} />
+      {trigger.can_manage && <TriggerGrant blueprintId={trigger.blueprint_id} triggerId={trigger.id} />}
       <TriggerFacts trigger={trigger} />
       {trigger.can_manage ? <Tabs trigger={trigger} /> : <UseIt trigger={trigger} />}
     </>

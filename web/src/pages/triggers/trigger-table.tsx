@@ -29,7 +29,7 @@ function What({ trigger, ofOneBlueprint }: { trigger: Trigger; ofOneBlueprint: b
       <kind.icon size={20} stroke={1.7} className={classes.kind} role="img" aria-label={kind.title} />
       <div>
         <Anchor component={Link} href={`/triggers/${trigger.id}`} fw={550} inherit>{listensTo(trigger.trigger_type, trigger.config)}</Anchor>
-        <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}{end && <span className={classes.tail}>, at …{end}</span>}</div>
+        <div className={classes.sub}>{ofOneBlueprint ? kind.title : <>Starts {trigger.blueprint_title}</>}{end && <span className={classes.tail}>, at …{end}</span>}<span>, runs as {trigger.creator_name}</span></div>
         {trigger.paused_reason && <div className={classes.paused}>Switched off by the server: {trigger.paused_reason.split(/[,;]/)[0]}</div>}
       </div>
     </div>

@@ -1,0 +1,58 @@
+import { Alert, Text } from '@mantine/core'
+import { IconShieldQuestion } from '@tabler/icons-react'
+import { useMutation } from '@tanstack/react-query'
+import { useLocation } from 'wouter'
+import { api } from '../../api/client'
+import { queryClient } from '../../api/query-client'
+import { notifyDone, notifyError } from '../../parts'
+import type { Run, Step } from '../runs/types'
+import { GrantNote, showAuthor } from './grant-note'
+import { useAuthority } from './use-authority'
+
+type Request = NonNullable<NonNullable<Step['error']>['grant']>
+
+const resources: Record<string, string> = { connection: 'the connection', blueprint: 'the blueprint', secret: 'the secret variable', file: 'the file', 'sign-in': 'your sign-in at' }
+
+/** The grants that a failed run lacked, each once. */
+export function grantsOf(run: Run): Request[] {
+  const found = new Map<string, Request>()
+  for (const { error } of run.steps) {
+    if (error?.code === 'needs_grant' && error.grant) found.set(`${error.grant.blueprintId} ${error.grant.version ?? ''}`, error.grant)
+  }
+  return [...found.values()]
+}
+
+/** Offers the grants that a failed run lacked, and a retry with them. */
+export function FailedGrants({ run, mine }: { run: Run; /** The run acted for the signed-in user. */ mine: boolean }) {
+  const requests = grantsOf(run)
+  const [, navigate] = useLocation()
+  const retry = useMutation({
+    mutationFn: () => api.execution.retry.mutate({ executionId: run.id }),
+    onSuccess: ({ executionId }) => {
+      void queryClient.invalidateQueries({ queryKey: ['runs'] })
+      notifyDone('Retry started')
+      navigate(`/runs/${executionId}`)
+    },
+    onError: notifyError,
+  })
+  const [request] = requests
+  if (!request) return null
+  if (!mine || request.version === undefined) {
+    return (
+      <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title="Grant needed" mb="md">
+        <Text size="sm">{mine ? `The nodes of this run were written by ${showAuthor(request.author)} and are no stored version. They cannot be granted.` : 'This run acts for another user. They grant the version, or you retry the run as yourself.'}</Text>
+      </Alert>
+    )
+  }
+  return <One key={`${request.blueprintId} ${request.version}`} request={request} version={request.version} more={requests.length > 1} busy={retry.isPending} onRetry={() => retry.mutate()} />
+}
+
+function One({ request, version, more, busy, onRetry }: { request: Request; version: string; more: boolean; busy: boolean; onRetry: () => void }) {
+  const authority = useAuthority(request.blueprintId).data
+  const { kind, name, id } = request.resource
+  return (
+    <GrantNote blueprintId={request.blueprintId} version={version} author={request.author} basis={authority?.basis} busy={busy} action={`Grant version ${version} and retry`} onGranted={onRetry}>
+      The run stopped before it used {resources[kind] ?? kind} “{name ?? id}”. Nothing was sent.{more && ' Another version needs a grant, too; the retry asks for it.'}
+    </GrantNote>
+  )
+}

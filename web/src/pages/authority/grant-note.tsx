@@ -1,0 +1,50 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { IconShieldQuestion } from '@tabler/icons-react'
+import { lazy, type ReactNode, Suspense } from 'react'
+import { ErrorNote, notifyDone } from '../../parts'
+import { type Author, useGrant } from './use-authority'
+
+// The comparison of versions brings the graph with it.
+const Changes = lazy(async () => ({ default: (await import('./changes')).Changes }))
+
+type Props = {
+  blueprintId: string
+  version: string
+  author: Author
+  basis: string | null | undefined
+  /** Why it is asked. */
+  children: ReactNode
+  /** What the button does; "Grant version 1.2.0" when absent. */
+  action?: string
+  busy?: boolean
+  /** Called once it is granted. */
+  onGranted?: () => void
+}
+
+/** Asks for the grant of a version that somebody else wrote: whose it is, what it changes, and a button. */
+export function GrantNote({ blueprintId, version, author, basis, children, action, busy = false, onGranted }: Props) {
+  const grant = useGrant()
+  const agree = () => grant.mutate({ id: blueprintId, version }, {
+    onSuccess: () => {
+      notifyDone(`Version ${version} granted`)
+      onGranted?.()
+    },
+  })
+  return (
+    <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title={`Grant version ${version} by ${showAuthor(author)}?`} mb="md" role="region">
+      <Stack gap="xs">
+        <Text size="sm">{children}</Text>
+        <Suspense fallback={null}><Changes blueprintId={blueprintId} version={version} basis={basis} /></Suspense>
+        <Text size="sm" c="dimmed">With a grant, this version may use your connections, sign-ins, private blueprints, files and secret variables. A later change by somebody else needs another grant.</Text>
+        <ErrorNote error={grant.error} title="Not granted" />
+        <Group><Button size="compact-md" loading={grant.isPending || busy} onClick={agree}>{action ?? `Grant version ${version}`}</Button></Group>
+      </Stack>
+    </Alert>
+  )
+}
+
+/** An author by name, with the address where the server tells it. */
+export function showAuthor({ name, email }: Author): string {
+  if (name && email) return `${name} (${email})`
+  return name || email || 'a former user'
+}

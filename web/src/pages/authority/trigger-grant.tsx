@@ -1,0 +1,26 @@
+import { Alert, Text } from '@mantine/core'
+import { IconShieldQuestion } from '@tabler/icons-react'
+import { useSignedIn } from '../../api/session'
+import { GrantNote, showAuthor } from './grant-note'
+import { useAuthority } from './use-authority'
+
+/** Where a trigger lacks the grant for the current version: asks for it, or says whose it is to give. */
+export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; triggerId: string }) {
+  const { user } = useSignedIn()
+  const authority = useAuthority(blueprintId).data
+  const own = authority?.triggers.find((each) => each.triggerId === triggerId)
+  // Of a trigger, mine says that its principal wrote the version.
+  if (!authority || !own || own.mine || own.granted) return null
+  if (own.principal.id === user.id) {
+    return (
+      <GrantNote blueprintId={blueprintId} version={authority.version} author={authority.author} basis={authority.basis}>
+        This trigger runs as you, but you did not write the current version. Steps that use what is yours fail until you grant it.
+      </GrantNote>
+    )
+  }
+  return (
+    <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title={`Not granted by ${showAuthor(own.principal)}`} mb="md">
+      <Text size="sm">This trigger runs as {showAuthor(own.principal)}, who did not write version {authority.version}. Steps that use what is theirs fail until they grant it.</Text>
+    </Alert>
+  )
+}
