@@ -181,8 +181,10 @@ describe('answers that wait for the run', () => {
     const answer = await deliver(await listening(failing, wait), '{}');
     assert.equal(answer.status, 500);
     assert.equal(answer.body.success, false);
-    assert.match(answer.body.error.message, /nothing more to do/);
-    assert.equal((await ended(client, answer.body.executionId)).status, 'failed');
+    assert.equal(answer.body.error.message, 'the run failed');
+    const run = await ended(client, answer.body.executionId);
+    assert.equal(run.status, 'failed');
+    assert.match(run.steps.at(-1).error.message, /nothing more to do/);
   });
 
   test('a run that pauses is a 202', async () => {

@@ -158,7 +158,11 @@ mutation('create: nothing', 'blueprint.create', {});
 mutation('create: an empty title', 'blueprint.create', { title: '' });
 mutation('create: wrong types everywhere', 'blueprint.create', { title: 5, description: [], status: 'odd', tags: 'a', blueprint_map: 'b', environment_variables: {}, organization_id: 'c' });
 mutation('create: one wrong tag', 'blueprint.create', { title: 'x', tags: ['a', 5, null] });
-mutation('create: null for what is optional', 'blueprint.create', { title: 'x', description: null, status: null, tags: null });
+mutation('create: null for what is optional', 'blueprint.create', { title: 'x', description: null, status: null, tags: null }, {
+  ...created,
+  decided: ['null counts as absent', { status: 200, body: { result: { data: { json: { title: 'x', description: '', status: 'draft', visibility: 'private', version: '1.0.0', tags: [], blueprint_map: null, environment_variables: [], average_rating: 0, rating_count: 0 } } } } }],
+});
+mutation('create: null for what is required', 'blueprint.create', { title: null });
 mutation('create: unknown keys are not looked at', 'blueprint.create', { title: 'x', visibility: 'public', id: 5, more: {} }, created);
 mutation('create: keys of other letter case', 'blueprint.create', { Title: 'x' });
 mutation('create: a map is kept with all it holds', 'blueprint.create', { title: 'x', blueprint_map: { nodes: [{ ...step, x: 1.5 }], zoom: [1, { a: null }] } }, created);
@@ -181,7 +185,9 @@ query('get: an unknown id', 'blueprint.get', { id: nobody });
 query('get: an unknown id in capitals', 'blueprint.get', { id: nobody.toUpperCase() });
 query('get: an id of no known version', 'blueprint.get', { id: '3fa85f64-5717-0562-03fc-2c963f66afa6' });
 mutation('execute: wrong types', 'blueprint.execute', { id: 7, variables: [] });
-mutation('execute: null variables', 'blueprint.execute', { id: nobody, variables: null });
+mutation('execute: null variables', 'blueprint.execute', { id: nobody, variables: null }, {
+  decided: ['null counts as absent', { status: 404, body: { error: { json: { message: 'dummy: NOT_FOUND', code: -32004, data: { code: 'NOT_FOUND', httpStatus: 404, path: 'blueprint.execute' } } } } }],
+});
 mutation('execute: an unknown id', 'blueprint.execute', { id: nobody });
 mutation('delete: an unknown id', 'blueprint.delete', { id: nobody });
 query('versions: an unknown id', 'blueprint.versions', { id: nobody });

@@ -99,6 +99,7 @@ const tables = {
     config       object
     is_active    boolean
     created_by   uuid
+    warnings     strings|absent
   `),
   status: table(`
     id             string
@@ -177,7 +178,9 @@ const tables = {
     id         ulid
     name       string
     last4      string
+    scopes     strings
     createdAt  time
+    expiresAt  time|null
     lastUsedAt time|null
     revokedAt  time|null
   `),
