@@ -184,7 +184,7 @@ describe('answers that wait for the run', () => {
     assert.equal(answer.body.error.message, 'the run failed');
     const run = await ended(client, answer.body.executionId);
     assert.equal(run.status, 'failed');
-    assert.match(run.steps.at(-1).error.message, /nothing more to do/);
+    assert.match(run.steps.find((step) => step.error).error.message, /nothing more to do/);
   });
 
   test('a run that pauses is a 202', async () => {
