@@ -302,7 +302,7 @@ CREATE TABLE firings (
   due_at       INTEGER,
   received_at  INTEGER NOT NULL,
   decision     TEXT NOT NULL CHECK (decision IN ('started', 'duplicate', 'skipped', 'refused', 'coalesced')),
-  reason       TEXT NOT NULL,
+  sealed_reason BLOB NOT NULL, -- it may quote what came
   execution_id TEXT,
   -- Where a key that comes again must come with the same body: tells it from others.
   body_hash    TEXT,
@@ -326,10 +326,9 @@ CREATE TABLE files (
   id           TEXT NOT NULL PRIMARY KEY CHECK (length(id) >= 26),
   firing       INTEGER NOT NULL REFERENCES firings (seq) ON DELETE CASCADE,
   part         INTEGER NOT NULL CHECK (part >= 0),
-  name         TEXT NOT NULL,
-  content_type TEXT NOT NULL,
+  sealed_head  BLOB NOT NULL, -- name and content type, as the sender wrote them
   size         INTEGER NOT NULL CHECK (size >= 0)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX files_firing ON files (firing);
 

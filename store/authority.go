@@ -50,7 +50,7 @@ var rightQueries = map[blueprint.ResourceKind]string{
 	blueprint.ResourceSignIn:     "SELECT (" + connectionLevel + ") >= 1, c.name FROM connections c WHERE c.id = ?2",
 	blueprint.ResourceSecret:     "SELECT " + mayManage + ", '' FROM blueprints b WHERE b.id = ?2",
 	blueprint.ResourceBlueprint:  "SELECT " + mayStart + ", b.title FROM blueprints b WHERE b.id = ?2 AND b.deleted_at IS NULL",
-	blueprint.ResourceFile: "SELECT " + mayManage + `, p.name FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id
+	blueprint.ResourceFile: "SELECT " + mayManage + `, '' FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id
 		JOIN blueprints b ON b.id = t.blueprint_id WHERE p.id = ?2`,
 }
 
@@ -76,7 +76,16 @@ func (s *Store) NameFor(ctx context.Context, principal blueprint.Principal, reso
 	defer wrap(&err, "name of a resource for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
 		may, found, err := mayUseResource(q, principal.UserID, principal.UserID, resource)
-		if may {
+		switch {
+		case err != nil || !may:
+		case resource.Kind == blueprint.ResourceFile:
+			var head []byte
+			if err = q.row("SELECT sealed_head FROM files WHERE id = ?", []any{resource.ID}, &head); err == nil {
+				file := blueprint.File{ID: resource.ID}
+				err = s.openHead(&file, head)
+				name = file.Name
+			}
+		default:
 			name = found
 		}
 		return err

@@ -123,7 +123,7 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 		return err
 	}
 	row := s.drawn("breaker", id).ULID(now)
-	return insertFiring(t, &blueprint.Firing{
+	return s.insertFiring(t, &blueprint.Firing{
 		ID: row, TriggerID: id, Source: sourceOf[trigger.Type], Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
 		Reason: "the server switched the trigger off: " + reason + "; " + cure,
 	})

@@ -87,6 +87,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 	check(t, s.Commit(ctx, going))
 	came := firing(s, hook, "k")
 	came.Delivery = &blueprint.Delivery{Body: []byte("canary of a delivery"), Size: 20}
+	came.Reason, came.Files = "canary of a reason", []blueprint.File{{ID: s.options.IDs.ULID(start), Name: "canary of a file", ContentType: "text/plain"}}
 	check(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{came}, 0))
 	check(t, s.Close())
 	return options, func(s *Store) map[string]string {
@@ -101,6 +102,10 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 		got["record"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).Record, secret.RecordPlace(ended.Row.ID))
 		got["event"] = must(s.Events(ctx, 0, 9))(t)[0].Data.(string)
 		got["state"] = unsealed(must(s.Load(ctx, ended.Row.ID))(t).State, secret.StatePlace(ended.Row.ID))
+		got["reason"] = must(s.Firing(ctx, ann, came.ID))(t).Reason
+		file, _, err := s.File(ctx, ann, came.Files[0].ID)
+		check(t, err)
+		got["file"] = file.Name
 		got["delivery"] = string(must(s.FiringWithDelivery(ctx, ann, came.ID))(t).Delivery.Body)
 		entries := map[string]int{}
 		for _, entry := range must(s.Load(ctx, going.Row.ID))(t).Entries {
@@ -118,6 +123,7 @@ var sealedContent = map[string]string{
 	"variable": "canary of a variable", "trigger": "canary of a trigger", "connection": "canary-of-slack",
 	"token": "canary of a token", "sign-in": "\x07", "state": "canary of a state",
 	"delivery": "canary of a delivery", "record": "canary of a record", "event": "canary of an event",
+	"reason": "canary of a reason", "file": "canary of a file",
 }
 
 func TestChangeKey(t *testing.T) {
@@ -134,7 +140,7 @@ func TestChangeKey(t *testing.T) {
 		}
 		stages = append(stages, stage)
 	}}))(t)
-	if want := int64(9 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
+	if want := int64(11 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
 		t.Errorf("report %+v, want %d values; stages %q", report, want, stages)
 	}
 	check(t, s.Close())

@@ -66,7 +66,7 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 			return err
 		})
 	default:
-		j.run = s.concluded(c, beginWithFiring)
+		j.run = s.concluded(c, s.beginWithFiring)
 	}
 	return j
 }
@@ -103,17 +103,17 @@ func beginExecution(t *transaction, c *blueprint.JournalCommit) (seq int64, err 
 	return seq, err
 }
 
-func beginWithFiring(t *transaction, c *blueprint.JournalCommit) error {
+func (s *Store) beginWithFiring(t *transaction, c *blueprint.JournalCommit) error {
 	if c.Generation != 0 && c.Generation != t.generation {
 		return &blueprint.StaleError{}
 	}
 	if c.Firing != nil {
 		if c.Coalesced != nil {
-			if err := insertFiring(t, c.Coalesced); err != nil {
+			if err := s.insertFiring(t, c.Coalesced); err != nil {
 				return err
 			}
 		}
-		if err := insertFiring(t, c.Firing); err != nil {
+		if err := s.insertFiring(t, c.Firing); err != nil {
 			return err
 		}
 		if err := moveCursor(t, c.Firing.TriggerID, c.Cursor); err != nil {

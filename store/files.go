@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 
 	"blueprintd/blueprint"
@@ -15,17 +16,21 @@ import (
 // delivered again is with the firing that it came with first.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
-	const query = `SELECT p.part, p.name, p.content_type, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
+	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id
 		LEFT JOIN executions e ON e.id = f.execution_id WHERE p.id = ?2`
 	err = s.read(ctx, func(q *session) error {
 		file.ID = id
 		var ran, manages bool
 		var firing string
+		var head []byte
 		var first sql.NullString
-		err := q.row(query, []any{principal.UserID, id}, &file.Part, &file.Name, &file.ContentType, &file.Size, &ran, &manages, &firing, &first)
+		err := q.row(query, []any{principal.UserID, id}, &file.Part, &head, &file.Size, &ran, &manages, &firing, &first)
 		if err == nil && !ran && !manages {
 			return notFound("file", id)
+		}
+		if err == nil {
+			err = s.openHead(&file, head)
 		}
 		if err == nil {
 			body, err = s.bodyOf(q, firing, first)
@@ -43,15 +48,19 @@ func (s *Store) File(ctx context.Context, principal blueprint.Principal, id stri
 // *blueprint.MissingGrant as Authorize says. The principal is the run's own.
 func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file of execution %s", executionID)
-	const query = `SELECT p.part, p.name, p.content_type, p.size, f.id, f.redelivery_of
+	const query = `SELECT p.part, p.sealed_head, p.size, f.id, f.redelivery_of
 		FROM files p JOIN firings f ON f.seq = p.firing WHERE p.id = ?1 AND f.execution_id = ?2 AND f.decision = 'started'`
 	err = s.read(ctx, func(q *session) error {
 		file.ID = id
 		var firing string
+		var head []byte
 		var first sql.NullString
-		err := q.row(query, []any{id, executionID}, &file.Part, &file.Name, &file.ContentType, &file.Size, &firing, &first)
+		err := q.row(query, []any{id, executionID}, &file.Part, &head, &file.Size, &firing, &first)
 		if err == nil {
 			err = authorize(q, authority, blueprint.Resource{Kind: blueprint.ResourceFile, ID: id})
+		}
+		if err == nil {
+			err = s.openHead(&file, head)
 		}
 		if err == nil {
 			body, err = s.bodyOf(q, firing, first)
@@ -62,6 +71,34 @@ func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, ex
 		return blueprint.File{}, nil, err
 	}
 	return file, body, nil
+}
+
+// filePlace names what the sealed head of a file is bound to.
+func filePlace(id string) string { return "files/" + id + "/head" }
+
+// fileHead is what the sender says of a file.
+type fileHead struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+}
+
+func (s *Store) sealHead(file *blueprint.File) ([]byte, error) {
+	head, err := blueprint.Encode(fileHead{file.Name, file.ContentType})
+	if err != nil {
+		return nil, err
+	}
+	return s.seal(head, filePlace(file.ID))
+}
+
+func (s *Store) openHead(file *blueprint.File, sealed []byte) error {
+	plain, err := s.unsealed(sealed, filePlace(file.ID))
+	if err != nil {
+		return err
+	}
+	var head fileHead
+	err = json.Unmarshal(plain, &head)
+	file.Name, file.ContentType = head.Name, head.ContentType
+	return err
 }
 
 // bodyOf gives the body of a firing's delivery, for a redelivery that of the

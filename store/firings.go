@@ -8,17 +8,29 @@ import (
 	"blueprintd/blueprint"
 )
 
-const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason, f.execution_id, coalesce(f.body_hash, '')"
+const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.sealed_reason, f.execution_id, coalesce(f.body_hash, '')"
 
-func scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
-	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &f.Reason, &f.ExecutionID, &f.BodyHash)
+// reasonPlace names what the sealed reason of a firing is bound to.
+func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
+
+func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
+	var sealed []byte
+	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &sealed, &f.ExecutionID, &f.BodyHash)
+	if err == nil {
+		f.Reason, err = s.openReason(f.ID, sealed)
+	}
 	return f, err
+}
+
+func (s *Store) openReason(firingID string, sealed []byte) (string, error) {
+	reason, err := s.unsealed(sealed, reasonPlace(firingID))
+	return string(reason), err
 }
 
 // insertFiring writes a row of the ledger. A started one whose key has started
 // a run before is a *blueprint.DuplicateFiringError.
-func insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason, execution_id, body_hash, redelivery_of, sealed_delivery)
+func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, sealed_reason, execution_id, body_hash, redelivery_of, sealed_delivery)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	var execution any
 	if f.ExecutionID != nil {
@@ -34,23 +46,30 @@ func insertFiring(t *transaction, f *blueprint.Firing) error {
 	if again == "" || f.Source != blueprint.SourceRedelivery {
 		again = nil
 	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), f.Reason, execution, textOrNull(f.BodyHash), again, sealed)
+	reason, err := s.seal([]byte(f.Reason), reasonPlace(f.ID))
+	if err != nil {
+		return err
+	}
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), reason, execution, textOrNull(f.BodyHash), again, sealed)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
-		first, lookup := startedFiring(t.session, f.TriggerID, f.Key)
+		first, lookup := s.startedFiring(t.session, f.TriggerID, f.Key)
 		if lookup == nil {
 			return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
 		}
 	}
 	for i := 0; err == nil && i < len(f.Files); i++ {
 		file := &f.Files[i]
-		_, err = t.exec("INSERT INTO files (id, firing, part, name, content_type, size) VALUES (?, ?, ?, ?, ?, ?)", file.ID, seq, file.Part, file.Name, file.ContentType, file.Size)
+		var head []byte
+		if head, err = s.sealHead(file); err == nil {
+			_, err = t.exec("INSERT INTO files (id, firing, part, sealed_head, size) VALUES (?, ?, ?, ?, ?)", file.ID, seq, file.Part, head, file.Size)
+		}
 	}
 	return err
 }
 
-func startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
+func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
 	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
-	firing, err := scanFiring(func(into ...any) error { return q.row(query, []any{triggerID, key}, into...) })
+	firing, err := s.scanFiring(func(into ...any) error { return q.row(query, []any{triggerID, key}, into...) })
 	if errors.Is(err, sql.ErrNoRows) {
 		err = notFound("started firing with key", key)
 	}
@@ -113,7 +132,7 @@ func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more fun
 	}
 	return s.submit(ctx, &job{size: size, run: func(t *transaction) error {
 		for i := range firings {
-			if err := insertFiring(t, &firings[i]); err != nil {
+			if err := s.insertFiring(t, &firings[i]); err != nil {
 				return err
 			}
 		}
@@ -128,7 +147,7 @@ func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *bl
 	defer wrap(&err, "started firing of trigger %s", triggerID)
 	var firing blueprint.Firing
 	err = s.read(ctx, func(q *session) error {
-		firing, err = startedFiring(q, triggerID, key)
+		firing, err = s.startedFiring(q, triggerID, key)
 		return err
 	})
 	if err != nil {
@@ -166,7 +185,7 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 		}
 		query := "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? ORDER BY f.seq DESC LIMIT ? OFFSET ?"
 		return q.each(query, []any{triggerID, limit, offset}, func(scan func(...any) error) error {
-			firing, err := scanFiring(scan)
+			firing, err := s.scanFiring(scan)
 			list = append(list, firing)
 			return err
 		})

@@ -47,7 +47,7 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 		}
 		return q.each("SELECT "+firingColumns+", "+failedAgain+chosen+" ORDER BY f.seq LIMIT ?12", append(args, request.Limit), func(scan func(...any) error) error {
 			var one blueprint.ToRedeliver
-			one.Firing, err = scanFiring(func(into ...any) error { return scan(append(into, &one.Failed)...) })
+			one.Firing, err = s.scanFiring(func(into ...any) error { return scan(append(into, &one.Failed)...) })
 			list = append(list, one)
 			return err
 		})
@@ -68,14 +68,18 @@ func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 }
 
 // redeliveries lists the firings that ran one again, the newest first.
-func redeliveries(q *session, id string) ([]blueprint.Redelivery, error) {
-	const query = `SELECT r.id, r.execution_id, r.received_at, r.decision, r.reason,
+func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, error) {
+	const query = `SELECT r.id, r.execution_id, r.received_at, r.decision, r.sealed_reason,
 		CASE WHEN r.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = r.execution_id), 'not_found') END
 		FROM firings r WHERE r.redelivery_of = ? ORDER BY r.seq DESC LIMIT ?`
 	list := []blueprint.Redelivery{}
 	err := q.each(query, []any{id, blueprint.MaxRedeliveries}, func(scan func(...any) error) error {
 		var r blueprint.Redelivery
-		err := scan(&r.FiringID, &r.ExecutionID, &r.ReceivedAt, &r.Decision, &r.Reason, &r.Status)
+		var sealed []byte
+		err := scan(&r.FiringID, &r.ExecutionID, &r.ReceivedAt, &r.Decision, &sealed, &r.Status)
+		if err == nil {
+			r.Reason, err = s.openReason(r.FiringID, sealed)
+		}
 		list = append(list, r)
 		return err
 	})

@@ -152,7 +152,7 @@ func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, 
 		}
 		query := "SELECT " + firingColumns + along(&filter) + " ORDER BY f.seq DESC LIMIT ?10 OFFSET ?11"
 		return q.each(query, append(args, limit, offset), func(scan func(...any) error) error {
-			firing, err := scanFiring(scan)
+			firing, err := s.scanFiring(scan)
 			list = append(list, firing)
 			return err
 		})

@@ -35,12 +35,12 @@ func ledger(t testing.TB, s *Store, rows int) (who blueprint.Principal, trigger 
 			f.DueAt = f.ReceivedAt // what is neither a tick nor came cannot be run again
 			elsewhere := f
 			elsewhere.ID, elsewhere.TriggerID, elsewhere.Decision = s.options.IDs.ULID(at), other.ID, "refused"
-			if err := insertFiring(w, &elsewhere); err != nil {
+			if err := s.insertFiring(w, &elsewhere); err != nil {
 				return err
 			}
 			row := blueprint.LedgerRow{Firing: f}
 			if f.Decision != "started" {
-				if err := insertFiring(w, &f); err != nil {
+				if err := s.insertFiring(w, &f); err != nil {
 					return err
 				}
 				all = append(all, row)
@@ -52,7 +52,7 @@ func ledger(t testing.TB, s *Store, rows int) (who blueprint.Principal, trigger 
 				c.Row.EndTime, c.Record = 0, nil
 			}
 			f.ExecutionID, c.Firing, c.Row.FiringID, c.Row.TriggerID = &c.Row.ID, &f, f.ID, trigger.ID
-			if err := beginWithFiring(w, c); err != nil {
+			if err := s.beginWithFiring(w, c); err != nil {
 				return err
 			}
 			row.Firing, row.Run = f, &blueprint.FiringRun{ExecutionID: c.Row.ID, Status: c.Row.Status}
@@ -279,14 +279,14 @@ func TestFindFiringsCost(t *testing.T) {
 				f.ReceivedAt = blueprint.TimeOf(start.Add(-30*day + time.Duration(i)*(30*day/time.Duration(*findRows))))
 				f.Delivery = &blueprint.Delivery{Header: map[string][]string{"content-type": {"application/json"}, "user-agent": {"somebody's webhook sender 1.0"}}, Body: body, Size: 500}
 				if i%20 == 0 {
-					if err := insertFiring(w, &f); err != nil {
+					if err := s.insertFiring(w, &f); err != nil {
 						return err
 					}
 					continue
 				}
 				f.Decision, f.ExecutionID = blueprint.DecisionStarted, &c.Row.ID
 				c.Firing, c.Row.FiringID, c.Row.TriggerID = &f, f.ID, f.TriggerID
-				if err := beginWithFiring(w, c); err != nil {
+				if err := s.beginWithFiring(w, c); err != nil {
 					return err
 				}
 			}

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"blueprintd/blueprint"
 )
@@ -9,9 +11,9 @@ import (
 // firingRun is what became of the run that row f names, "" when it names none.
 const firingRun = `CASE WHEN f.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = f.execution_id), 'not_found') END`
 
-func scanLedgerRow(scan func(...any) error) (row blueprint.LedgerRow, err error) {
+func (s *Store) scanLedgerRow(scan func(...any) error) (row blueprint.LedgerRow, err error) {
 	var status blueprint.Status
-	row.Firing, err = scanFiring(func(into ...any) error { return scan(append(into, &status)...) })
+	row.Firing, err = s.scanFiring(func(into ...any) error { return scan(append(into, &status)...) })
 	if err == nil && row.ExecutionID != nil {
 		row.Run = &blueprint.FiringRun{ExecutionID: *row.ExecutionID, Status: status}
 	}
@@ -32,7 +34,7 @@ func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, trigg
 			return err
 		}
 		return q.each("SELECT "+firingColumns+", "+firingRun+along(&filter)+" ORDER BY f.seq DESC LIMIT ?10", append(args, limit), func(scan func(...any) error) error {
-			row, err := scanLedgerRow(scan)
+			row, err := s.scanLedgerRow(scan)
 			list = append(list, row)
 			return err
 		})
@@ -61,7 +63,7 @@ func (s *Store) TickRows(ctx context.Context, principal blueprint.Principal, tri
 		query := "SELECT " + firingColumns + ", " + firingRun + ` FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3
 			AND f.source IN ('schedule', 'redelivery') AND (f.due_at = ?4 OR f.due_at > ?4 AND f.decision IN ('coalesced', 'skipped')) ORDER BY f.seq LIMIT ?5`
 		return q.each(query, []any{triggerID, first, last, int64(due), mostTicks}, func(scan func(...any) error) error {
-			row, err := scanLedgerRow(scan)
+			row, err := s.scanLedgerRow(scan)
 			list = append(list, row)
 			return err
 		})
@@ -83,14 +85,48 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		query := `SELECT f.decision, CASE WHEN f.decision IN ('started', 'duplicate') THEN '' WHEN f.source = 'redelivery' THEN 'redelivery' ELSE f.reason END AS why, count(*), max(f.received_at)` +
-			alongAll + " GROUP BY f.decision, why ORDER BY count(*) DESC, f.decision, why LIMIT ?10"
-		return q.each(query, append(args, limit), func(scan func(...any) error) error {
+		sums := map[blueprint.ReasonCount]*blueprint.ReasonCount{}
+		add := func(c blueprint.ReasonCount) {
+			of := blueprint.ReasonCount{Decision: c.Decision, Reason: c.Reason}
+			if sum := sums[of]; sum != nil {
+				sum.Count, sum.Last = sum.Count+c.Count, max(sum.Last, c.Last)
+			} else {
+				sums[of] = &c
+			}
+		}
+		const summed = "f.decision IN ('started', 'duplicate') OR f.source = 'redelivery'"
+		err = q.each("SELECT f.decision, CASE WHEN f.decision IN ('started', 'duplicate') THEN '' ELSE 'redelivery' END AS why, count(*), max(f.received_at)"+
+			alongAll+" AND ("+summed+") GROUP BY f.decision, why", args, func(scan func(...any) error) error {
 			var c blueprint.ReasonCount
 			err := scan(&c.Decision, &c.Reason, &c.Count, &c.Last)
-			list = append(list, c)
+			add(c)
 			return err
 		})
+		if err != nil {
+			return err
+		}
+		err = q.each("SELECT f.id, f.decision, f.sealed_reason, f.received_at"+alongAll+" AND NOT ("+summed+")", args, func(scan func(...any) error) error {
+			var id string
+			var sealed []byte
+			c := blueprint.ReasonCount{Count: 1}
+			err := scan(&id, &c.Decision, &sealed, &c.Last)
+			if err == nil {
+				c.Reason, err = s.openReason(id, sealed)
+			}
+			add(c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, sum := range sums {
+			list = append(list, *sum)
+		}
+		slices.SortFunc(list, func(a, b blueprint.ReasonCount) int {
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Decision, b.Decision), cmp.Compare(a.Reason, b.Reason))
+		})
+		list = list[:min(len(list), limit)]
+		return nil
 	})
 	return list, err
 }

@@ -11,7 +11,7 @@ import (
 // ownFiring reads a row of the ledger, with more columns of f if need be, for
 // who can manage its trigger. For anybody else it does not exist.
 func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
-	firing, err = scanFiring(func(into ...any) error {
+	firing, err = s.scanFiring(func(into ...any) error {
 		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -39,7 +39,7 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 			story.Firing.Delivery, err = s.openDelivery(id, sealed)
 		}
 		if err == nil {
-			story.Redeliveries, err = redeliveries(q, id)
+			story.Redeliveries, err = s.redeliveries(q, id)
 		}
 		if err == nil {
 			err = q.row("SELECT coalesce(paused_reason, '') FROM triggers WHERE id = ?", []any{story.Trigger.ID}, &story.Paused)

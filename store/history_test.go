@@ -92,7 +92,7 @@ func (h *history) addRuns(w *transaction, from, to int) error {
 		f := firing(h.Store, h.triggers[i%10], fmt.Sprint("delivery ", i))
 		f.ReceivedAt, f.Decision, f.ExecutionID = at, blueprint.DecisionStarted, &c.Row.ID
 		c.Firing, c.Row.FiringID, c.Row.TriggerID = &f, f.ID, f.TriggerID
-		if err := beginWithFiring(w, c); err != nil {
+		if err := h.beginWithFiring(w, c); err != nil {
 			return err
 		}
 		h.writer.ended.add(&c.Row)

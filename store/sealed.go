@@ -46,6 +46,16 @@ var sealedColumns = []sealedColumn{
 		place: func(p [3]string) string { return deliveryPlace(p[0]) },
 	},
 	{
+		table: "firings", column: "sealed_reason",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return reasonPlace(p[0]) },
+	},
+	{
+		table: "files", column: "sealed_head",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return filePlace(p[0]) },
+	},
+	{
 		table: "connections", column: "sealed_config",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, x.type, " + connectionOwner,
 		place: func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) },

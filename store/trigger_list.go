@@ -11,7 +11,7 @@ import (
 
 // listedTrigger selects trigger t of blueprint b as user ?1 sees it.
 const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, ''), t.created_at, t.paused_reason, coalesce(t.paused_at, 0),
-	coalesce(f.id, ''), coalesce(f.received_at, 0), coalesce(f.decision, ''), coalesce(f.reason, ''), f.execution_id, ` + accessLevel
+	coalesce(f.id, ''), coalesce(f.received_at, 0), coalesce(f.decision, ''), f.sealed_reason, f.execution_id, ` + accessLevel
 
 // listedTables joins what listedTrigger selects from.
 const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
@@ -21,9 +21,10 @@ func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.Listed
 	var (
 		pausedAt blueprint.Time
 		last     blueprint.LastFiring
+		reason   []byte
 	)
 	trigger, err := s.scanTrigger(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &one.PausedReason, &pausedAt,
-		&last.ID, &last.ReceivedAt, &last.Decision, &last.Reason, &last.ExecutionID, &access)
+		&last.ID, &last.ReceivedAt, &last.Decision, &reason, &last.ExecutionID, &access)
 	if err != nil {
 		return one, access, err
 	}
@@ -32,8 +33,9 @@ func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.Listed
 	one.RetryAt = retryAt(&trigger, pausedAt)
 	if last.ID != "" {
 		one.LastFiring = &last
+		last.Reason, err = s.openReason(last.ID, reason)
 	}
-	return one, access, nil
+	return one, access, err
 }
 
 // ListAllTriggers returns one page of the triggers of the blueprints that the
