@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"blueprintd/clock"
 	"blueprintd/engine"
 	"blueprintd/ids"
+	"blueprintd/secret"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )
@@ -42,13 +44,17 @@ func whyTrigger(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage("blueprintd why trigger 3f0e...", "why trigger takes one trigger id")
 	}
-	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
+	s, sealer, err := openSealed(c, false)
+	if err != nil {
+		return err
+	}
+	why := func(ctx context.Context) error {
 		story, err := s.TriggerStory(ctx, strings.ToLower(c.Args().First()))
 		if err != nil {
 			return hinted(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
 		}
 		served, known := store.IsServed(c.String("db"))
-		told, err := answerWhy(c, s, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
+		told, err := answerWhy(c, s, sealer, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
 		if err != nil {
 			return err
 		}
@@ -56,11 +62,12 @@ func whyTrigger(c *cli.Context) error {
 			return printJSON(c, told)
 		}
 		return printWhy(c.App.Writer, told)
-	})
+	}
+	return errors.Join(why(asOperator(c.Context, c)), s.Close())
 }
 
 // answerWhy reads what an inquiry needs, and asks.
-func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.Why, error) {
+func answerWhy(c *cli.Context, s *store.Store, sealer *secret.Sealer, q *triggers.Inquiry) (*triggers.Why, error) {
 	ctx, trigger, owner := c.Context, &q.Story.Trigger, q.Story.Owner
 	ask, asked, err := q.Present, blueprint.Time(0), error(nil)
 	switch {
@@ -83,7 +90,7 @@ func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.W
 		}
 	}
 	if err == nil {
-		err = lookUpFailures(ctx, s, owner, q.Rows)
+		err = lookUpFailures(ctx, s, sealer, owner, q.Rows)
 	}
 	if id := q.UnclearRow(asked); err == nil && id != "" {
 		if q.Unclear, err = s.FiringStory(ctx, owner, id); blueprint.CodeOf(err) == blueprint.CodeNotFound {
@@ -98,8 +105,8 @@ func answerWhy(c *cli.Context, s *store.Store, q *triggers.Inquiry) (*triggers.W
 
 // lookUpFailures says of runs that failed why they did. One whose record cannot
 // be read just failed.
-func lookUpFailures(ctx context.Context, s *store.Store, owner blueprint.Principal, rows []blueprint.LedgerRow) error {
-	reader := engine.New(engine.Options{Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler)})
+func lookUpFailures(ctx context.Context, s *store.Store, sealer *secret.Sealer, owner blueprint.Principal, rows []blueprint.LedgerRow) error {
+	reader := engine.New(engine.Options{Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler)})
 	for i := range rows {
 		run := rows[i].Run
 		if run == nil || run.Status != blueprint.StatusFailed {
