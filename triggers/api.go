@@ -139,6 +139,10 @@ type inputSchemas struct {
 	compiled map[string]compiledSchema // by trigger
 }
 
+// maxSchemas bounds the cache; the whole of it is dropped when it is full, which
+// is rare enough not to deserve an order of use.
+const maxSchemas = 2000
+
 type compiledSchema struct {
 	binding *blueprint.Binding
 	schema  *schema.Schema
@@ -161,6 +165,9 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 		}
 		known = compiledSchema{binding, compiled}
 		s.mu.Lock()
+		if len(s.compiled) >= maxSchemas {
+			clear(s.compiled)
+		}
 		s.compiled[id] = known
 		s.mu.Unlock()
 	}

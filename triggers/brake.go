@@ -29,6 +29,7 @@ const (
 type brake struct {
 	mu      sync.Mutex
 	buckets map[string]*bucket // by trigger
+	sweepAt int                // so many buckets: those that are full again are dropped
 	stopped bool
 	pending sync.WaitGroup // planned counts
 }
@@ -52,15 +53,11 @@ func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
 	defer t.brake.mu.Unlock()
 	b := t.brake.buckets[triggerID]
 	if b == nil {
+		t.brake.sweep(now)
 		b = &bucket{rows: rowBurst, bytes: byteBurst, at: now}
 		t.brake.buckets[triggerID] = b
 	}
-	if passed := now.Sub(b.at); passed > 0 {
-		spans := float64(passed) / float64(countDelay)
-		b.rows = min(rowBurst, b.rows+rowRate*spans)
-		b.bytes = min(byteBurst, b.bytes+byteRate*spans)
-	}
-	b.at = now
+	b.refill(now)
 	if b.rows >= 1 {
 		b.rows--
 		if d != nil && len(d.Body) > 0 {
@@ -82,6 +79,33 @@ func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
 		})
 	}
 	return false
+}
+
+// refill gives back what a trigger has to spare by now.
+func (b *bucket) refill(now time.Time) {
+	if passed := now.Sub(b.at); passed > 0 {
+		spans := float64(passed) / float64(countDelay)
+		b.rows = min(rowBurst, b.rows+rowRate*spans)
+		b.bytes = min(byteBurst, b.bytes+byteRate*spans)
+	}
+	b.at = now
+}
+
+// minSweep is how many buckets there are at least before some are dropped.
+const minSweep = 1000
+
+// sweep drops the buckets that are full again, as a new one is, once their number
+// has doubled. The brake's mu is held.
+func (s *brake) sweep(now time.Time) {
+	if len(s.buckets) < max(minSweep, s.sweepAt) {
+		return
+	}
+	for id, b := range s.buckets {
+		if b.refill(now); b.timer == nil && b.rows >= rowBurst && b.bytes >= byteBurst {
+			delete(s.buckets, id)
+		}
+	}
+	s.sweepAt = 2 * len(s.buckets)
 }
 
 // recordCount stores the row for the deliveries that have none.
