@@ -52,7 +52,7 @@ func openAPIPaths() apiDoc {
 		}}, keyScope(blueprint.ScopeRead), answers(nil, "PlainError", 400, 401, 403, 404, 405, 429, 500, 503))},
 		"/mcp": apiDoc{"post": operation("callMCP", "mcp", "Call the server as an MCP server (streamable HTTP, JSON-RPC 2.0)",
 			keyScope(blueprint.ScopeRun), takes(true, apiDoc{"type": "object"}, apiDoc{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
-			apiDoc{"description": "The api triggers of published blueprints are its tools: `initialize`, `tools/list` and `tools/call`. A notification is answered with 202."},
+			apiDoc{"description": "The caller's own api triggers of published blueprints, and those of others that `mcpTool.enable` enabled, are its tools: `initialize`, `tools/list` and `tools/call`. A notification is answered with 202."},
 			answers(apiDoc{"200": answer("the answer, in JSON-RPC", apiDoc{"type": "object"}), "202": apiDoc{"description": "a notification was taken"}}, "PlainError", 400, 401, 403, 405, 413, 415, 429, 500, 503))},
 		"/clock/advance": apiDoc{"post": operation("advanceClock", "clock", "Move the virtual clock through every instant at which something is due",
 			apiDoc{"description": "It is finished, for ten minutes at most, when the client hangs up: `by` would move the clock twice if it were sent again."},
