@@ -13,6 +13,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/secret"
 	"blueprintd/store"
 )
 
@@ -23,8 +24,12 @@ func openDisk(t testing.TB, c clock.Clock) (*store.Store, *blueprint.Blueprint, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	sealer, err := secret.NewSealer(make([]byte, secret.KeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
 	disk, err := store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "watched.db"), Server: true, Schema: string(schema), Clock: c, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler),
+		Path: filepath.Join(t.TempDir(), "watched.db"), Server: true, Schema: string(schema), Sealer: sealer, Clock: c, IDs: ids.New(nil), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
