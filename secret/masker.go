@@ -22,10 +22,12 @@ const Mask = "***"
 const shortest = 6
 
 // Masker takes secret values out of text and JSON: as they are, in base64, in
-// hexadecimal, and with any of their characters escaped as addresses, JSON and XML
-// escape them. The nil Masker changes nothing. A Masker is safe for concurrent use.
+// hexadecimal, with any of their characters escaped as addresses, JSON and XML
+// escape them, and broken into lines. The nil Masker changes nothing. A Masker is safe for concurrent use.
 type Masker struct {
 	replacer *strings.Replacer
+	forms    []string        // what the replacer looks for, the longest first
+	joined   string          // the forms one after the other
 	plain    []string        // the secrets, and what they say without escapes
 	longest  int             // bytes of the longest form
 	whole    map[string]bool // strings too short to search for, masked when they stand alone
@@ -63,6 +65,8 @@ func NewMasker(values []any) *Masker {
 	for _, plain := range m.plain {
 		m.longest = max(m.longest, 3*len(plain)) // as in a query
 	}
+	m.longest += m.longest / 4 // line breaks
+	m.forms, m.joined = forms, strings.Join(forms, "\x00")
 	pairs := make([]string, 0, 2*len(forms))
 	for _, form := range forms {
 		pairs = append(pairs, form, Mask)
@@ -121,6 +125,9 @@ func encodings(text string) []string {
 	}
 	for _, form := range sent(text) {
 		add(form)
+		if read := unescapings(form); len(read) > 1 && utf8.RuneCountInString(strings.TrimSpace(read[1])) >= leastPart {
+			add(read[1]) // as a service reads one that was put into an address as it is
+		}
 	}
 	add(hex.EncodeToString([]byte(text)))
 	add(strings.ToUpper(hex.EncodeToString([]byte(text))))
@@ -145,14 +152,20 @@ func encodings(text string) []string {
 }
 
 // sent gives a text as it may be sent: whole, without the spaces around it, as a
-// header goes out, and, as an address does, to a number sign.
+// header goes out, and, as an address does, to a number sign and in the parts
+// between ampersands.
 func sent(text string) []string {
 	forms := []string{text}
-	head, _, _ := strings.Cut(text, "#")
-	for _, form := range []string{strings.TrimSpace(text), strings.TrimSpace(head)} {
-		if long(form) && !slices.Contains(forms, form) {
+	add := func(form string, least int) {
+		if form = strings.TrimSpace(form); utf8.RuneCountInString(form) >= least && !slices.Contains(forms, form) {
 			forms = append(forms, form)
 		}
+	}
+	head, _, _ := strings.Cut(text, "#")
+	add(text, shortest)
+	add(head, shortest)
+	for part := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '&' || r == '#' }) {
+		add(part, leastPart)
 	}
 	return forms
 }
@@ -170,7 +183,9 @@ func (m *Masker) Text(text string) string {
 
 // replace masks what is long enough to be searched for. What is escaped comes
 // first: there a secret is found that has another one within it.
-func (m *Masker) replace(text string) string { return m.replacer.Replace(m.unescaped(text)) }
+func (m *Masker) replace(text string) string {
+	return m.beginnings(m.replacer.Replace(m.unescaped(text)))
+}
 
 // Value masks what is secret in a plain JSON value, keys included: keys that mask
 // to the same text are numbered, as in "***" and "*** (2)". What holds nothing

@@ -7,6 +7,61 @@ import (
 	"unicode/utf8"
 )
 
+// leastPart is how many bytes of a secret are worth hiding: fewer stand in ordinary
+// words.
+const leastPart = 8
+
+// beginnings masks the beginning of a secret at the end of a text and before an
+// ellipsis: there a longer text was cut.
+func (m *Masker) beginnings(text string) string {
+	var out strings.Builder
+	end := 0
+	short, long := nextOf(text, "...", 0), nextOf(text, "…", 0)
+	for i := 0; i < len(text); {
+		if i = min(short, long); i == short {
+			short = nextOf(text, "...", i+1)
+		} else {
+			long = nextOf(text, "…", i+1)
+		}
+		if from := m.beginning(text[end:i]) + end; from < i {
+			out.WriteString(text[end:from] + Mask)
+			end = i
+		}
+	}
+	if end == 0 {
+		return text
+	}
+	return out.String() + text[end:]
+}
+
+// nextOf returns where a mark comes next in a text, its length when it does not.
+func nextOf(text, mark string, from int) int {
+	if from < len(text) {
+		if i := strings.Index(text[from:], mark); i >= 0 {
+			return from + i
+		}
+	}
+	return len(text)
+}
+
+// beginning returns where the beginning of a secret begins with which a text ends;
+// the length of the text when there is none.
+func (m *Masker) beginning(text string) int {
+	from := len(text)
+	if from < leastPart || !strings.Contains(m.joined, text[from-leastPart:]) {
+		return from
+	}
+	for _, form := range m.forms {
+		for size := min(len(form)-1, len(text)); size >= leastPart && size > len(text)-from; size-- {
+			if strings.HasSuffix(text, form[:size]) {
+				from = len(text) - size
+				break
+			}
+		}
+	}
+	return from
+}
+
 // Cut is Text for the beginning of a longer text: it leaves out as much at the
 // end as the beginning of a secret may take there.
 func (m *Masker) Cut(text string) string {

@@ -108,14 +108,17 @@ func hexadecimal(text string, from, to int) (rune, bool) {
 	return rune(n), err == nil
 }
 
-// unescaped masks what is secret in a text that has escapes: however each of its
-// characters is written.
+// span is a part of a text, in bytes.
+type span struct{ from, to int }
+
+// unescaped masks what is secret in a text that has escapes or line breaks: however
+// each of its characters is written, and wherever it is broken.
 func (m *Masker) unescaped(text string) string {
-	if len(m.plain) == 0 || !strings.ContainsAny(text, escapes) {
+	escaped := len(m.plain) > 0 && strings.ContainsAny(text, escapes)
+	if !escaped && !strings.ContainsAny(text, lineEnds) {
 		return text
 	}
-	type span struct{ from, to int }
-	var found []span
+	found := m.across(nil, text, nil)
 	search := func(plain string, at []int) {
 		for _, form := range m.plain {
 			for i := 0; ; {
@@ -127,17 +130,20 @@ func (m *Masker) unescaped(text string) string {
 				found = append(found, span{at[i-len(form)], at[i]})
 			}
 		}
+		found = m.across(found, plain, at)
 	}
-	plain, at := text, places(text)
-	for range layers {
-		if !strings.ContainsAny(plain, escapes) {
-			break
+	if escaped {
+		plain, at := text, places(text)
+		for range layers {
+			if !strings.ContainsAny(plain, escapes) {
+				break
+			}
+			plain, at = unescape(plain, at, unit)
+			search(plain, at)
 		}
-		plain, at = unescape(plain, at, unit)
-		search(plain, at)
-	}
-	if strings.Contains(text, "%") && strings.ContainsAny(text, `\+&`) {
-		search(unescape(text, places(text), percent))
+		if strings.Contains(text, "%") && strings.ContainsAny(text, `\+&`) {
+			search(unescape(text, places(text), percent))
+		}
 	}
 	if len(found) == 0 {
 		return text
@@ -152,4 +158,42 @@ func (m *Masker) unescaped(text string) string {
 		end = max(end, each.to)
 	}
 	return out.String() + text[end:]
+}
+
+// lineEnds are what breaks a text into lines, as encoders of base64 do.
+const lineEnds = "\r\n"
+
+var withoutLineEnds = strings.NewReplacer("\r", "", "\n", "")
+
+// across adds to found the parts of a text that hold a secret in any form, broken
+// into lines. At is as of unescape; nil is the text itself.
+func (m *Masker) across(found []span, text string, at []int) []span {
+	if !strings.ContainsAny(text, lineEnds) {
+		return found
+	}
+	joined := withoutLineEnds.Replace(text)
+	if m.replacer.Replace(joined) == joined {
+		return found
+	}
+	from := make([]int, 0, len(joined)) // where in the text each byte is
+	for i := range len(text) {
+		if text[i] != '\r' && text[i] != '\n' {
+			from = append(from, i)
+		}
+	}
+	for _, form := range m.forms {
+		for i := 0; ; {
+			next := strings.Index(joined[i:], form)
+			if next < 0 {
+				break
+			}
+			i += next + len(form)
+			first, behind := from[i-len(form)], from[i-1]+1
+			if at != nil {
+				first, behind = at[first], at[behind]
+			}
+			found = append(found, span{first, behind})
+		}
+	}
+	return found
 }
