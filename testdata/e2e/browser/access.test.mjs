@@ -72,7 +72,7 @@ test('a private one is not there for others', async () => {
   for (const path of [`/blueprints/${closed.id}/edit`, `/blueprints/${closed.id}/runs`, `/blueprints/${closed.id}/share`, `/runs/${executionId}`]) {
     await page.goto(path);
     await settled(page);
-    await page.getByText(/not found|no such|not yours|may not|cannot|nothing is|does not exist|deleted/i).first().waitFor();
+    await page.getByText(/could not be opened|no such run/i).first().waitFor();
     assert.equal((await page.content()).includes('For us alone'), false, path);
   }
 });
@@ -91,6 +91,6 @@ test('a collaborator edits until that is taken back', async () => {
   await sure.getByRole('button', { name: /Remove|Take/ }).click();
   await page.getByRole('button', { name: /Remove Bo/ }).waitFor({ state: 'detached' });
   await bo.page.reload();
-  await bo.page.getByText(/not found|no such|not yours|may not|cannot|does not exist|deleted/i).first().waitFor();
+  await bo.page.getByText(/could not be opened/i).first().waitFor();
   assert.equal((await bo.page.content()).includes('For us alone'), false);
 });

@@ -40,7 +40,7 @@ export default function KeysPage() {
     { key: 'access', title: 'Access', render: (row) => showScopes(row.scopes) },
     { key: 'created', title: 'Created', render: (row) => <Time at={row.createdAt} /> },
     { key: 'used', title: 'Last used', render: (row) => (row.lastUsedAt ? <Time at={row.lastUsedAt} /> : 'Never') },
-    { key: 'expires', title: 'Expires', render: (row) => (row.expiresAt && Date.parse(row.expiresAt) <= now() ? <Group gap={6}><Badge color="gray">Expired</Badge><Time at={row.expiresAt} past /></Group> : <Time at={row.expiresAt} none="Never" />) },
+    { key: 'expires', title: 'Expires', render: (row) => <Expiry at={row.expiresAt} /> },
     ...(revoked ? [{ key: 'state', title: 'State', render: (row: Row) => (row.revokedAt ? <Group gap={6}><Badge color="gray">Revoked</Badge><Time at={row.revokedAt} /></Group> : <StatusBadge status="active" />) }] : []),
     {
       key: 'revoke', title: '', name: 'Actions', align: 'end', width: '1%',
@@ -62,4 +62,9 @@ export default function KeysPage() {
       <NewKey opened={creating} onClose={() => setCreating(false)} />
     </SettingsFrame>
   )
+}
+
+function Expiry({ at }: { at: string | null }) {
+  if (!at) return 'Never'
+  return Date.parse(at) <= now() ? <Group gap={6}><Badge color="gray">Expired</Badge><Time at={at} past /></Group> : <Time at={at} />
 }
