@@ -76,8 +76,8 @@ func TestHistoryFilters(t *testing.T) {
 		}
 	}
 	for input, field := range map[string]string{
-		`{"decision": "no"}`: "decision", `{"decision": ["refused", 5]}`: "decision[1]", `{"decision": []}`: "decision", `{"decision": null}`: "decision", `{"source": "cron"}`: "source",
-		`{"from": "yesterday"}`: "from", `{"from": null}`: "from", `{"to": 5}`: "to", `{"from": "2030-05-01T12:00:00Z", "to": "2030-05-01T12:00:00Z"}`: "to",
+		`{"decision": "no"}`: "decision", `{"decision": ["refused", 5]}`: "decision[1]", `{"decision": []}`: "decision", `{"source": "cron"}`: "source",
+		`{"from": "yesterday"}`: "from", `{"to": 5}`: "to", `{"from": "2030-05-01T12:00:00Z", "to": "2030-05-01T12:00:00Z"}`: "to",
 		`{"executionStatus": "done"}`: "executionStatus", `{"key": 5}`: "key", `{"key": ""}`: "key", `{"limit": 101}`: "limit",
 	} {
 		given := decoded(t, input).(object)

@@ -61,7 +61,7 @@ func line(level, node, message, more string) string {
 // quietTelemetry are the fields of a log record of a run that did nothing
 // outside and had no errors.
 const quietTelemetry = `"totalTokensUsed": 0, "usedMcpServers": false, "mcpServerCount": 0, "mcpServerNames": [], "reachedOutForData": false, "externalDataSourcesCount": 0, "dataSourcesSummary": [],
-	"requiredLogin": false, "oauthFlowsTriggered": false, "authenticationMethodsUsed": [], "primaryAiProviderConnectionId": null, "aiProvidersUsedCount": 0`
+	"requiredLogin": false, "oauthFlowsTriggered": false, "authenticationMethodsUsed": [], "primaryAiProviderConnectionId": "", "aiProvidersUsedCount": 0`
 
 // TestRunRecords runs one blueprint to each end and compares the whole status
 // and log records.
@@ -114,7 +114,7 @@ func TestRunRecords(t *testing.T) {
 	before, values := common("Ada")
 	check(start("Ada"), "completed",
 		fmt.Sprintf(`"status": "completed", "progress": 100, "endTime": %q, "completedSteps": 4, "failedSteps": 0, "currentStep": null, "awaitingInput": null`, noonText),
-		`"hasErrors": false, "errorCount": 0, "criticalErrors": false, "errorSummary": null`, `{"output": {"text": "Hello Ada Basel"}, "nodes": {"completed": 4, "skipped": 2}}`,
+		`"hasErrors": false, "errorCount": 0, "criticalErrors": false, "errorSummary": ""`, `{"output": {"text": "Hello Ada Basel"}, "nodes": {"completed": 4, "skipped": 2}}`,
 		before+","+step("human", "skipped", "null", "null", "")+","+step("stop", "skipped", "null", "null", "")+","+step("template", "completed", values, `{"text": "Hello Ada Basel"}`, ""),
 		begin("Ada")+","+line("info", "template", "completed in 0 ms", "")+","+line("info", "", "the run completed", ""))
 
@@ -129,7 +129,7 @@ func TestRunRecords(t *testing.T) {
 	question := `{"nodeId": "human", "kind": "human", "prompt": "Your name, ask?", "schema": {"type": "object", "required": ["name"]}, "requestedAt": "2030-05-01T12:00:00.000Z", "expiresAt": "2030-05-01T12:01:00.000Z"}`
 	check(start("ask"), "paused",
 		`"status": "paused", "progress": 83, "endTime": null, "completedSteps": 3, "failedSteps": 0, "currentStep": null, "awaitingInput": `+question+`, "awaitingInputs": [`+question+`]`,
-		`"hasErrors": false, "errorCount": 0, "criticalErrors": false, "errorSummary": null`, `{"output": null, "nodes": {"completed": 3, "paused": 1, "skipped": 2}}`,
+		`"hasErrors": false, "errorCount": 0, "criticalErrors": false, "errorSummary": ""`, `{"output": null, "nodes": {"completed": 3, "paused": 1, "skipped": 2}}`,
 		before+","+step("human", "paused", values, "null", "")+","+step("stop", "skipped", "null", "null", "")+","+step("template", "skipped", "null", "null", ""),
 		begin("ask")+","+line("info", "human", "waits for input (human)", ""))
 
@@ -202,8 +202,8 @@ func TestTelemetry(t *testing.T) {
 		source string // the summary, as JSON
 		errors string
 	}{
-		{"none", []any{node("a", "template", object{"text": "x"})}, false, `[]`, `[false,0,false,null]`},
-		{"one", []any{get("a", outside.URL)}, true, `[{"host": "HOST", "calls": 1, "statuses": [200]}]`, `[false,0,false,null]`},
+		{"none", []any{node("a", "template", object{"text": "x"})}, false, `[]`, `[false,0,false,""]`},
+		{"one", []any{get("a", outside.URL)}, true, `[{"host": "HOST", "calls": 1, "statuses": [200]}]`, `[false,0,false,""]`},
 		{"several", []any{get("a", outside.URL+"/away"), get("b", outside.URL), get("c", outside.URL+"/bad", "onError", "continue")},
 			true, `[{"host": "HOST", "calls": 4, "statuses": [200, 302, 418]}]`, `[true,1,false,"<text>"]`},
 		{"failed", []any{get("a", outside.URL+"/bad"), get("b", outside.URL)}, true, `[{"host": "HOST", "calls": 1, "statuses": [418]}]`, `[true,1,true,"<text>"]`},
@@ -262,7 +262,7 @@ func TestExecute(t *testing.T) {
 		{"no nodes", []any{}, `{"variables": {"city": "Bern"}}`, `no nodes to execute`},
 		{"required variable missing", []any{text("a", "x")}, `{}`, `variables.city: required`},
 		{"variables of the wrong type", []any{text("a", "x")}, `{"variables": {"city": 5, "count": "5", "input": 1}}`, `variables.city: must be a string; variables.count: must be a number; variables.input`},
-		{"a variable that is null", []any{text("a", "x")}, `{"variables": {"city": null}}`, `variables.city: must be a string`},
+		{"a variable that is null", []any{text("a", "x")}, `{"variables": {"city": null}}`, `variables.city: required`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			id := ada.id(t, "blueprint.create", object{"title": "t", "blueprint_map": object{"nodes": test.nodes}, "environment_variables": variables})

@@ -382,10 +382,11 @@ func TestLostAccess(t *testing.T) {
 			}
 		})
 	}
-	// A member who leaves keeps what they created, in the organization.
+	// A member who leaves sees what they created in the organization, and may do nothing with it.
 	if err := s.store.RemoveMember(t.Context(), team.ID, ada.ID); err != nil {
 		t.Fatal(err)
 	}
-	ada.ok(t, "blueprint.execute", object{"id": id})
+	ada.ok(t, "blueprint.get", object{"id": id})
+	ada.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
 	ada.refused(t, blueprint.CodeForbidden, "blueprint.create", object{"title": "t", "organization_id": team.ID})
 }

@@ -180,7 +180,6 @@ func TestSchemaOfSeeds(t *testing.T) {
 	for _, c := range append(seedCases(),
 		seedCase{"null lists", wholeSeed, "users: null\norganizations: null\nconnections: null\nblueprints: null\n", ""},
 		seedCase{"nothing", wholeSeed, "{}", ""},
-		seedCase{"null name", "name: Grace", "name: null", "name: must be a string"},
 		seedCase{"number", "name: Grace", "name: 5", "name: must be a string"},
 		seedCase{"no members", "members: [{email: ada@example.org, role: owner}, {email: grace@example.org, role: member}]", "members: []", "role is owner"},
 		seedCase{"more than a connection", "{$connection: shop}", "{$connection: shop, x: 1}", "connectionId"},

@@ -10,7 +10,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/llm"
-	"blueprintd/metrics"
 	"blueprintd/outbound"
 )
 
@@ -90,10 +89,10 @@ func (p *prompting) ask(ctx context.Context) (*llm.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	ctx, hops := outbound.Record(ctx)
-	watch := metrics.Begin()
+	begun := p.deps.Clock.Now()
 	answer, err := p.client.Ask(ctx, request)
 	if answer != nil {
-		p.count(answer, watch)
+		p.count(answer, begun)
 	}
 	switch {
 	case err != nil:
@@ -134,7 +133,7 @@ func estimate(r *llm.Request) int64 {
 }
 
 // count notes what a question took.
-func (p *prompting) count(answer *llm.Answer, watch metrics.Stopwatch) {
+func (p *prompting) count(answer *llm.Answer, begun time.Time) {
 	used := answer.Usage
 	p.talk.Steps++
 	p.talk.Usage = p.talk.Usage.Plus(used)
@@ -144,7 +143,7 @@ func (p *prompting) count(answer *llm.Answer, watch metrics.Stopwatch) {
 	}
 	p.task.Log("debug", "asked the model", map[string]any{
 		"model": p.config.Model, "inputTokens": whole(used.InputTokens), "outputTokens": whole(used.OutputTokens),
-		"durationMs": whole(watch.Elapsed().Milliseconds()), "step": whole(int64(p.talk.Steps)),
+		"durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "step": whole(int64(p.talk.Steps)),
 	})
 	if used.Total() == 0 && p.talk.Steps == 1 {
 		p.task.Log("warn", "the provider does not tell how many tokens it takes, so they are not counted", nil)

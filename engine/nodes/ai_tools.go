@@ -12,7 +12,6 @@ import (
 	"blueprintd/blueprint/schema"
 	"blueprintd/llm"
 	"blueprintd/mcp"
-	"blueprintd/metrics"
 )
 
 const (
@@ -164,7 +163,7 @@ func (p *prompting) callTool(ctx context.Context, call llm.ToolCall) (llm.ToolRe
 	if why := unfitArguments(target.own.InputSchema, call.Arguments); why != "" {
 		return refuse("the arguments do not fit: " + why)
 	}
-	watch := metrics.Begin()
+	begun := p.deps.Clock.Now()
 	result, err := target.session.Call(ctx, target.own.Name, call.Arguments)
 	var failure *blueprint.Failure
 	switch {
@@ -174,7 +173,7 @@ func (p *prompting) callTool(ctx context.Context, call llm.ToolCall) (llm.ToolRe
 		return llm.ToolResult{}, err
 	}
 	p.task.Log("debug", "called a tool", map[string]any{
-		"server": target.session.Server(), "tool": target.own.Name, "durationMs": whole(watch.Elapsed().Milliseconds()), "isError": result.IsError,
+		"server": target.session.Server(), "tool": target.own.Name, "durationMs": whole(p.deps.Clock.Now().Sub(begun).Milliseconds()), "isError": result.IsError,
 	})
 	return llm.ToolResult{ID: call.ID, Text: resultText(result), IsError: result.IsError}, nil
 }
