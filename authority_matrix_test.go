@@ -127,7 +127,7 @@ type authorityWorld struct {
 	sent []string // credentials that left the process
 }
 
-func newAuthorityWorld(t *testing.T) *authorityWorld {
+func newAuthorityWorld(t *testing.T, setups ...func(*options)) *authorityWorld {
 	w := &authorityWorld{people: map[string]person{}, triggers: map[string]string{}}
 	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -136,7 +136,7 @@ func newAuthorityWorld(t *testing.T) *authorityWorld {
 	}))
 	t.Cleanup(receiver.Close)
 	w.at = receiver.URL
-	w.service = newService(t, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	w.service = newService(t, append(setups, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })...)
 	for _, name := range []string{"anna", "bert", "edna", "exel", "sam", "olga"} {
 		w.people[name] = w.user(t, name)
 	}

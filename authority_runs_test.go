@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -130,5 +131,44 @@ func TestAuthorityOfOtherNodes(t *testing.T) {
 	anna.ended(t, run)
 	if sent := w.left(); !slices.Equal(sent, []string{"Bearer credential-of-anna"}) {
 		t.Errorf("her own nodes: sent %q", sent)
+	}
+}
+
+// The author's e-mail address is read only by who may manage the blueprint: not by
+// the sender of a webhook, and not through a run or an event of another blueprint.
+func TestMissingGrantHidesTheAddress(t *testing.T) {
+	w := newAuthorityWorld(t, atNoon)
+	anna, bert, edna := w.people["anna"], w.people["bert"], w.people["edna"]
+	w.edit(t, "edna", authorityResources[0])
+	run := at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId").(string)
+	anna.ended(t, run)
+	for _, name := range []string{"anna", "bert", "edna"} {
+		if text := encoded(t, w.people[name].status(t, run)); !strings.Contains(text, `"email":"`+edna.Email+`"`) || !strings.Contains(text, "("+edna.Email+")") {
+			t.Errorf("%s manages the blueprint and does not read who wrote it: %s", name, text)
+		}
+	}
+	if text := encoded(t, anna.ok(t, "execution.getRecord", object{"executionId": run})); !strings.Contains(text, `\"anna's own\"`) {
+		t.Errorf("the record does not name the connection to anna: %s", text)
+	}
+
+	hook := anna.id(t, "blueprintTriggers.create", object{"blueprintId": w.shared, "triggerType": "webhook", "config": object{"secret": "of the webhook", "respond": "wait"}})
+	answer := person{service: w.service}.send(t, http.MethodPost, "/webhooks/blueprint/"+hook, "{}", "X-Webhook-Signature", hexHMAC("of the webhook", "{}"))
+	if answer.status != http.StatusInternalServerError || !strings.Contains(answer.text, edna.Name) || strings.Contains(answer.text, edna.Email) {
+		t.Errorf("the sender of a webhook is told: %d %s", answer.status, answer.text)
+	}
+
+	anna.ok(t, "collaborator.add", object{"blueprintId": w.child, "email": edna.Email, "role": "editor"})
+	edna.ok(t, "blueprint.update", object{"id": w.child, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": w.annas})}}})
+	hears := bert.id(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := bert.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
+	parent := anna.id(t, "blueprint.create", object{"title": "parent", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("call", "blueprint", object{"blueprintId": w.child, "inputData": object{}})}}})
+	run = at(anna.ok(t, "blueprint.execute", object{"id": parent}), "executionId").(string)
+	if text := encoded(t, anna.status(t, run)); !strings.Contains(text, edna.Email) {
+		t.Errorf("anna manages the child and does not read who wrote it: %s", text)
+	}
+	w.advance(t, "0s")
+	reads := encoded(t, bert.status(t, run)) + encoded(t, bert.input(t, at(bert.firings(t, heard)[0], "executionId").(string)))
+	if strings.Count(reads, edna.Name) < 2 || strings.Contains(reads, edna.Email) {
+		t.Errorf("bert, who cannot manage the child, reads %s", reads)
 	}
 }

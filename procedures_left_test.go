@@ -65,7 +65,7 @@ type leaving struct {
 	event                   string            // cleo's blueprint that raises one
 	hook, connection, label string
 	deaf                    string // ben's trigger that hears what other blueprints do, if he is a member
-	file, firing            string
+	file, firing, ownFiring string
 	lines                   *bufio.Scanner // of ben's subscription to cleo's run
 }
 
@@ -98,6 +98,8 @@ func (l *leaving) before(t *testing.T) {
 	l.triggers["email"], l.address = l.ben.mailbox(t, l.shared, object{})
 	if l.member {
 		l.own = l.ben.id(t, "blueprint.create", object{"title": "own", "organization_id": l.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+		fired := l.ben.ok(t, "blueprintTriggers.fire", object{"triggerId": l.ben.id(t, "blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"})})
+		l.ownFiring = at(fired, "firingId").(string)
 		l.ben.ok(t, "connection.get", object{"id": l.connection})
 		l.ben.ok(t, "category.list", object{"organizationId": l.team})
 		l.ben.ok(t, "auditLog.list", object{"organizationId": l.team})
@@ -265,6 +267,7 @@ func (l *leaving) keepsTheirOwn(t *testing.T) {
 			{"blueprint.versions", object{"id": l.own}}, {"blueprint.grant", object{"id": l.own}}, {"blueprint.favorite", object{"id": l.own}},
 			{"blueprintTriggers.list", object{"blueprintId": l.own}}, {"blueprintTriggers.create", object{"blueprintId": l.own, "triggerType": "manual"}},
 			{"collaborator.list", object{"blueprintId": l.own}},
+			{"blueprintTriggers.redeliver", object{"firingId": l.ownFiring}}, {"blueprintTriggers.explain", object{"firingId": l.ownFiring}},
 		} {
 			l.ben.refused(t, blueprint.CodeForbidden, call.name, call.input)
 		}

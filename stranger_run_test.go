@@ -12,7 +12,7 @@ import (
 // Its owner sees that it ran and how it went; what went in and came out is the
 // caller's alone.
 func TestDataOfStrangers(t *testing.T) {
-	s := newService(t)
+	s := newService(t, atNoon)
 	ada, eve := s.user(t, "ada"), s.user(t, "eve")
 	const canary, asked = "canary-of-eve", "asked-of-ada"
 	nodes := []any{
@@ -65,7 +65,10 @@ func TestDataOfStrangers(t *testing.T) {
 		t.Errorf("of the failed run ada sees %s", encoded(t, status))
 	}
 
-	// Neither an answer nor a retry by ada shows it.
+	// Neither an answer nor a retry by ada shows it, not even to her other blueprint
+	// that hears of runs that end.
+	hears := ada.id(t, "blueprint.create", object{"title": "Hears", "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := ada.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.failed"}})
 	for name, call := range map[string]reply{
 		"approval": ada.call(t, "execution.resume", object{"executionId": runs["approval"], "input": object{"approved": true}}),
 		"human":    ada.call(t, "execution.resume", object{"executionId": runs["human"], "input": object{"x": 1}}),
@@ -78,6 +81,11 @@ func TestDataOfStrangers(t *testing.T) {
 			runs["retried"] = at(call.payload(), "executionId").(string)
 			ada.until(t, runs["retried"], blueprint.StatusFailed)
 		}
+	}
+	ada.call(t, "blueprint.execute", object{"id": id, "inputData": object{"secret": "ada's own", "then": "fail"}})
+	s.advance(t, "0s")
+	if rows := ada.firings(t, heard); len(rows) != 1 {
+		t.Errorf("ada's trigger hears of %d runs, want 1, her own", len(rows))
 	}
 	ada.ok(t, "collaborator.add", object{"blueprintId": id, "email": "eve@example.org", "role": "editor"})
 	if text := shown(ada); strings.Contains(text, canary) {

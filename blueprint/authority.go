@@ -121,22 +121,22 @@ func (g *MissingGrant) Hint() string {
 	return fmt.Sprintf("review version %s, then grant it in the dashboard or with blueprint.grant {\"id\": %q, \"version\": %q}, and retry", g.Version, g.BlueprintID, g.Version)
 }
 
-// Failure returns the failure of the node. What is stored of it does not name the
-// resource: see Named.
+// Failure returns the failure of the node. What is stored of it names neither the
+// resource nor the author's e-mail address: not all who read it may know them. See
+// ShownAs.
 func (g *MissingGrant) Failure() *Failure {
 	bare := *g
+	bare.Author.Email = ""
 	if g.Resource.Kind != ResourceSecret { // its name is in the blueprint for all to see
 		bare.Resource.Name = ""
 	}
 	return &Failure{Code: CodeNeedsGrant, Message: bare.Message(), Hint: bare.Hint(), Grant: &bare, Permanent: true, NotSent: true}
 }
 
-// Named returns the missing grant with the name of the resource, for a reader who
-// may use it, and text with that name in place of what stands for it.
-func (g *MissingGrant) Named(name, text string) (*MissingGrant, string) {
-	out := *g
-	out.Resource.Name = name
-	return &out, strings.ReplaceAll(text, g.Message(), out.Message())
+// ShownAs returns text, which holds the message of the missing grant, with that of
+// the same one as a reader may see it.
+func (g *MissingGrant) ShownAs(shown *MissingGrant, text string) string {
+	return strings.ReplaceAll(text, g.Message(), shown.Message())
 }
 
 // Error implements error, so that checks can return a missing grant as it is.

@@ -12,11 +12,12 @@ const maxTold = 64 << 10
 
 // event gives what those who listen are told when the run comes to a status. A
 // run that another one waits for is not told of: that one's end is. Nor is a run
-// of somebody who may only start the blueprint: what strangers put in must not
-// start what belongs to others. What the data costs is paid only when somebody
-// listens. r.mu is held.
+// whose data is that of a user who could only start the blueprint, even when a
+// manager retries it: what strangers put in neither starts what belongs to others
+// nor is shown to them. What the data costs is paid only when somebody listens.
+// r.mu is held.
 func (r *run) event(name string, at blueprint.Time, data any) []blueprint.Event {
-	if r.begin.Parent != "" || !r.begin.CanManage {
+	if r.begin.Parent != "" || r.begin.privateTo() != "" {
 		return nil
 	}
 	return []blueprint.Event{{

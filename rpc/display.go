@@ -34,7 +34,7 @@ func (s *Service) view(ctx context.Context, principal blueprint.Principal, store
 		x = withoutData(x)
 	}
 	hideSignIn(x, principal.UserID)
-	return x, nil
+	return x, s.showGrants(ctx, principal, x)
 }
 
 // gist returns why a listed run failed and what it waits for, as a user may see it.

@@ -54,9 +54,6 @@ func (s *Service) status(ctx context.Context, caller *Caller, id string) (*bluep
 	if err != nil {
 		return nil, err
 	}
-	if err := s.nameResources(ctx, caller, view); err != nil {
-		return nil, err
-	}
 	return &view.ExecutionStatus, nil
 }
 

@@ -12,8 +12,7 @@ type grantStore interface {
 	RevokeGrants(ctx context.Context, p blueprint.Principal, id string) error
 	ListGrants(ctx context.Context, p blueprint.Principal) ([]blueprint.Granted, error)
 	Authority(ctx context.Context, p blueprint.Principal, id string) (blueprint.AuthorityView, error)
-	// NameFor returns "" to a user who may not use the resource.
-	NameFor(ctx context.Context, p blueprint.Principal, resource blueprint.Resource) (string, error)
+	MissingGrantFor(ctx context.Context, p blueprint.Principal, stored *blueprint.MissingGrant) (*blueprint.MissingGrant, error)
 }
 
 func (s *Service) grants() []Procedure {
@@ -50,32 +49,34 @@ func (s *Service) blueprintAuthority(ctx context.Context, caller *Caller, in blu
 	return s.Store.Authority(ctx, caller.Principal, in.ID)
 }
 
-// nameResources names the resources that steps lacked a grant for, as far as the
-// caller may use them. What is stored does not: others who see the run may not.
-func (s *Service) nameResources(ctx context.Context, caller *Caller, x *blueprint.Execution) error {
+// showGrants completes what steps lacked a grant for with what the user may know
+// of it: the name of the resource, the author's e-mail address. What is stored has
+// neither, because others see the run as well.
+func (s *Service) showGrants(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
 	for i := range x.Steps {
 		if at := x.Steps[i].Error; at != nil && at.Grant != nil {
-			named := *at // the record may be shared
-			if err := s.nameResource(ctx, caller, &named.Grant, &named.Message); err != nil {
+			shown := *at // the record may be shared
+			if err := s.showGrant(ctx, principal, &shown.Grant, &shown.Message); err != nil {
 				return err
 			}
-			x.Steps[i].Error = &named
+			x.Steps[i].Error = &shown
 		}
 	}
 	if x.Failure != nil && x.Failure.Grant != nil {
-		named := *x.Failure
-		if err := s.nameResource(ctx, caller, &named.Grant, &named.Message); err != nil {
+		shown := *x.Failure
+		if err := s.showGrant(ctx, principal, &shown.Grant, &shown.Message); err != nil {
 			return err
 		}
-		x.Failure = &named
+		x.Failure = &shown
 	}
 	return nil
 }
 
-func (s *Service) nameResource(ctx context.Context, caller *Caller, grant **blueprint.MissingGrant, message *string) error {
-	name, err := s.Store.NameFor(ctx, caller.Principal, (*grant).Resource)
-	if err == nil && name != "" {
-		*grant, *message = (*grant).Named(name, *message)
+func (s *Service) showGrant(ctx context.Context, principal blueprint.Principal, grant **blueprint.MissingGrant, message *string) error {
+	shown, err := s.Store.MissingGrantFor(ctx, principal, *grant)
+	if err == nil {
+		*message = (*grant).ShownAs(shown, *message)
+		*grant = shown
 	}
 	return err
 }

@@ -70,27 +70,35 @@ func mayUseResource(q *session, userID, principalID string, resource blueprint.R
 	return may, name, err
 }
 
-// NameFor returns the name of a resource for a user who may use it themselves,
-// else "".
-func (s *Store) NameFor(ctx context.Context, principal blueprint.Principal, resource blueprint.Resource) (name string, err error) {
-	defer wrap(&err, "name of a resource for user %s", principal.UserID)
+// MissingGrantFor returns a missing grant, as it is stored, as a reader may see it:
+// with the name of the resource for a user who may use it themselves, and with the
+// author's e-mail address for one who may manage the blueprint.
+func (s *Store) MissingGrantFor(ctx context.Context, reader blueprint.Principal, stored *blueprint.MissingGrant) (shown *blueprint.MissingGrant, err error) {
+	defer wrap(&err, "missing grant of blueprint %s for user %s", stored.BlueprintID, reader.UserID)
+	g := *stored
 	err = s.read(ctx, func(q *session) error {
-		may, found, err := mayUseResource(q, principal.UserID, principal.UserID, resource)
+		may, name, err := mayUseResource(q, reader.UserID, reader.UserID, g.Resource)
 		switch {
-		case err != nil || !may:
-		case resource.Kind == blueprint.ResourceFile:
+		case err != nil:
+			return err
+		case may && g.Resource.Kind == blueprint.ResourceFile:
 			var head []byte
-			if err = q.row("SELECT sealed_head FROM files WHERE id = ?", []any{resource.ID}, &head); err == nil {
-				file := blueprint.File{ID: resource.ID}
-				err = s.openHead(&file, head)
-				name = file.Name
+			if err := q.row("SELECT sealed_head FROM files WHERE id = ?", []any{g.Resource.ID}, &head); err != nil {
+				return err
 			}
-		default:
-			name = found
+			file := blueprint.File{ID: g.Resource.ID}
+			if err := s.openHead(&file, head); err != nil {
+				return err
+			}
+			g.Resource.Name = file.Name
+		case may:
+			g.Resource.Name = name
 		}
+		author, err := authorFor(q, reader.UserID, g.BlueprintID, g.Author.ID)
+		g.Author.Email = author.Email
 		return err
 	})
-	return name, err
+	return &g, err
 }
 
 // granted reports whether a user has granted a version.

@@ -9,7 +9,8 @@ import (
 )
 
 // ownFiring reads a row of the ledger, with more columns of f if need be, for
-// who can manage its trigger. For anybody else it does not exist.
+// who can manage its trigger: CodeForbidden to the creator of its blueprint who has
+// left. For anybody else it does not exist.
 func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
 	firing, err = s.scanFiring(func(into ...any) error {
 		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)
@@ -20,8 +21,18 @@ func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns
 	if err == nil {
 		trigger, err = s.managedTrigger(q, principal, firing.TriggerID)
 	}
-	if code := blueprint.CodeOf(err); code == blueprint.CodeNotFound || code == blueprint.CodeForbidden {
+	switch refused := err; blueprint.CodeOf(refused) {
+	case blueprint.CodeNotFound:
 		err = notFound("firing", id)
+	case blueprint.CodeForbidden:
+		var creator bool
+		const query = "SELECT b.created_by = ? FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?"
+		if err = q.row(query, []any{principal.UserID, firing.TriggerID}, &creator); err != nil {
+			break
+		}
+		if err = notFound("firing", id); creator {
+			err = refused
+		}
 	}
 	return firing, trigger, err
 }
