@@ -60,6 +60,9 @@ func replay(c *cli.Context, name string) error {
 		return usage("the file may be of another version", "%s cannot be repeated: %s", called, messageOf(err))
 	}
 	differences, idle := compareRuns(player.Rules, f, recording)
+	if len(idle) > 0 {
+		fmt.Fprintln(c.App.ErrWriter, "not repeated, because a replay runs one node at a time and stops at the first failure: "+blueprint.OneLine(strings.Join(idle, ", ")))
+	}
 	for _, d := range player.Differences() {
 		if !d.Unused || !slices.Contains(idle, d.Node) {
 			differences = append(differences, d)
@@ -154,9 +157,10 @@ func answersThen(f *runfile.File, drawn bool) *trial.Test {
 	return t
 }
 
-// compareRuns tells where two runs differ: in their status, output, error and
-// steps. The steps that a run did not come to because it failed are idle, and told
-// in one.
+// compareRuns returns where two runs differ: in their status, output, error and
+// steps. Idle are the steps that the replay never began because it failed. They are
+// a difference, as one, unless each node that failed had failed in the recording:
+// a replay runs one node at a time, where the run had several at work.
 func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording) (found []cassette.Difference, idle []string) {
 	if f.Run.Status != now.Status {
 		found = append(found, cassette.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
@@ -165,9 +169,13 @@ func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording
 	for i := range now.Steps {
 		steps[now.Steps[i].NodeID] = &now.Steps[i]
 	}
+	stoppedAlike := f.Run.Status == now.Status
 	for i := range f.Run.Steps {
 		was := &f.Run.Steps[i]
 		is := steps[was.NodeID]
+		if is != nil && is.Status == blueprint.StepFailed && was.Status != blueprint.StepFailed {
+			stoppedAlike = false
+		}
 		delete(steps, was.NodeID)
 		if is == nil {
 			found = append(found, cassette.Difference{Node: was.NodeID, What: "step", Unused: true})
@@ -197,7 +205,7 @@ func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording
 			found = append(found, cassette.Difference{Node: address, What: "step", Missing: true})
 		}
 	}
-	if len(idle) > 0 {
+	if len(idle) > 0 && !stoppedAlike {
 		found = append(found, cassette.Difference{What: "the rest of the run (" + strings.Join(idle, ", ") + ")", Unused: true})
 	}
 	if f.Run.Status != now.Status {

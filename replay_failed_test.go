@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"blueprintd/blueprint"
@@ -120,5 +121,54 @@ func TestARecordedFailureReplaysAsItWas(t *testing.T) {
 	code := run([]string{"blueprintd", "replay", name}, strings.NewReader(""), &out, &problems)
 	if code != 0 {
 		t.Errorf("exit %d\n%s%s", code, out.String(), problems.String())
+	}
+}
+
+// TestAFailureBesideOtherNodesReplaysAlike records runs in which a node fails while
+// others are at work, which a replay, one node at a time, does not begin any more.
+func TestAFailureBesideOtherNodesReplaysAlike(t *testing.T) {
+	var both sync.WaitGroup
+	world := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		both.Done()
+		both.Wait()
+		if strings.HasPrefix(r.URL.Path, "/fails") {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+	}))
+	defer world.Close()
+	s := newService(t, func(o *options) { o.allowNet = []string{"127.0.0.0/8"} })
+	call := func(id, path string) object { return node(id, "http-request", object{"url": world.URL + path}) }
+	for _, test := range []struct {
+		name  string
+		nodes []any
+		edges []any
+		idle  string
+	}{
+		{"branches", []any{call("a", "/fails"), call("b", "/"), node("m", "merge", object{})}, []any{object{"source": "a", "target": "m"}, object{"source": "b", "target": "m"}}, "b"},
+		{"items", []any{node("l", "for-each", object{"items": []any{1, 2}, "concurrency": 2, "nodes": []any{call("i", "/fails{{index}}")}})}, nil, "l[1]/i"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			both.Add(2)
+			m := object{"nodes": test.nodes}
+			input := object{"nodes": test.nodes, "record": true}
+			if test.edges != nil {
+				m["edges"], input["edges"] = test.edges, test.edges
+			}
+			input["options"] = object{"blueprintId": s.root.id(t, "blueprint.create", object{"title": test.name, "blueprint_map": m})}
+			execution := s.root.id(t, "execution.executeBlueprintWithLogging", input)
+			s.root.until(t, execution, blueprint.StatusFailed)
+			file, err := blueprint.Encode(s.root.ok(t, "execution.export", object{"executionId": execution}))
+			name := filepath.Join(t.TempDir(), "a.run.json")
+			if err != nil || os.WriteFile(name, file, 0o600) != nil {
+				t.Fatal(err)
+			}
+			var out, problems bytes.Buffer
+			if code := run([]string{"blueprintd", "replay", name}, strings.NewReader(""), &out, &problems); code != 0 {
+				t.Errorf("exit %d\n%s%s", code, out.String(), problems.String())
+			}
+			if !strings.Contains(problems.String(), "not repeated") || !strings.HasSuffix(strings.TrimSpace(problems.String()), ": "+test.idle) {
+				t.Errorf("told %q, want that %s was not repeated", problems.String(), test.idle)
+			}
+		})
 	}
 }
