@@ -30,6 +30,9 @@ if [ "$(cat node_modules/.installed-from 2>/dev/null)" != "$wanted" ]; then
   echo "$wanted" > node_modules/.installed-from
 fi
 
+# order-as-edges.test.mjs runs the dashboard's own code.
+[ -d "$root/web/node_modules" ] || (cd "$root/web" && npm ci --loglevel=error)
+
 if [ -z "${BLUEPRINTD:-}" ]; then
   (cd "$root" && CGO_ENABLED=0 go build -o "$work/blueprintd" .)
   BLUEPRINTD=$work/blueprintd
