@@ -32,8 +32,13 @@
 // the entries of their nodes. A node that starts another run writes down the id
 // of that run first, then starts it, and waits without holding it: the end of
 // the other run is what wakes this one, and after a crash both sides look for
-// each other. Secrets that come into a run with a connection are entries too:
-// what is stored of the run from then on is encrypted, and nobody is shown them.
+// each other. Secrets that come into a run with a connection or another run are
+// entries too, so that they are masked in all that is shown of it.
+//
+// Masking happens where a run is shown and where its record is written. What nodes,
+// other runs, respond nodes and events are given is unaltered, but for the
+// credentials of a connection that a service repeats (withoutCredentials). All
+// that is stored is encrypted.
 //
 // That a run has completed, failed or paused is an event for others, which the
 // commit brings that makes it true: one for each pause that is committed as such.

@@ -146,7 +146,9 @@ func TestRecordingsHoldNoSecrets(t *testing.T) {
 			b ring {"body": "{{pin}}"}
 			c ring {"body": "`+token+`"}
 			q ask {"prompt": "?"}`, `[{"name": "word", "secret": true, "default": "the long secret word"}, {"name": "pin", "secret": true, "default": "1234"}]`)
-		h := w.recorded(d)
+		r := request(d)
+		r.Record, r.AdHoc = true, true
+		h := w.startWith(r, engine.AtOnce)
 		w.settle(h.ID)
 		look := func(when string) {
 			_, list := w.tape(h.ID)
@@ -158,6 +160,10 @@ func TestRecordingsHoldNoSecrets(t *testing.T) {
 				if strings.Contains(string(data), hidden) {
 					t.Errorf("%s, %q is in %s", when, hidden, data)
 				}
+			}
+			recording, err := w.Recording(w.Context(), w.journal.stored(h.ID))
+			if err != nil || recording.Map == nil || strings.Contains(encode(recording.Map), token) {
+				t.Errorf("%s, the map is %s, %v", when, encode(recording.Map), err)
 			}
 		}
 		look("paused")

@@ -155,7 +155,7 @@ func (s *stored) mask(m *secret.Masker) *stored {
 			out.Begin.Given[name] = secret.Mask
 		}
 	}
-	out.Begin.InputData = m.Value(s.Begin.InputData)
+	out.Begin.InputData, out.Begin.Map = m.Value(s.Begin.InputData), m.Value(s.Begin.Map)
 	if s.Begin.Trigger != nil {
 		trigger := *s.Begin.Trigger
 		trigger.Headers, _ = m.Value(trigger.Headers).(map[string]any)

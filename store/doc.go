@@ -81,8 +81,9 @@
 //
 // Environment variables with a secret value, trigger configs with a secret, and
 // of connections the configs, tokens and sign-ins are encrypted with the master
-// key, each bound to its row, as is what the engine leaves behind of runs that
-// know secrets (sealedColumns). API keys and the states of sign-ins are kept as
+// key, each bound to its row. So is whatever a run takes in or leaves behind:
+// deliveries with their files and the reasons of firings, journals, records and
+// the data of events (sealedColumns). API keys and the states of sign-ins are kept as
 // SHA-256 only. The files have mode 0600. ChangeKey encrypts all of it with
 // another master key.
 //
