@@ -6,10 +6,12 @@ import (
 	"encoding/hex"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,12 +41,14 @@ func broken(text string, length int, end string) string {
 	return out.String() + text
 }
 
-// writings are the ways in which a service may repeat a secret, one a line.
-func writings(secret string) string {
+// writings are the ways in which a service may repeat a secret, one a line. Which is
+// the first, that many a message quotes and cuts, is for the caller to choose.
+func writings(secret string, first int) string {
 	var lines []string
-	for name, form := range forms(secret) {
+	all := forms(secret)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !strings.HasPrefix(name, "base64") { // which are parts, to look for
-			lines = append(lines, form)
+			lines = append(lines, all[name])
 		}
 	}
 	for lead := range 3 {
@@ -57,7 +61,9 @@ func writings(secret string) string {
 	lines = append(lines, html.EscapeString(secret), broken(hex.EncodeToString([]byte(secret)), 12, "\n"), "Bearer "+secret, url.QueryEscape(url.QueryEscape(secret)))
 	quoted, _ := blueprint.Encode(secret)
 	quoted, _ = blueprint.Encode(string(quoted))
-	return strings.Join(append(lines, string(quoted)), "\n|")
+	lines = append(lines, string(quoted))
+	first %= len(lines)
+	return strings.Join(append(lines[first:], lines[:first]...), "\n|")
 }
 
 // swept tells which parts of a secret a text holds, in any of the writings. Line
@@ -115,7 +121,7 @@ func TestSweep(t *testing.T) {
 	kept := map[string]string{}
 	masked := 0
 	for kind, config := range nodes {
-		all := writings(sweptSecrets["variable"]) + "\n" + writings(sweptSecrets[own[kind]]) + "\n" + sweptData
+		all := writings(sweptSecrets["variable"], 0) + "\n" + writings(sweptSecrets[own[kind]], 0) + "\n" + sweptData
 		id := ada.id(t, "blueprint.create", object{"title": kind, "environment_variables": variables, "blueprint_map": object{"nodes": []any{
 			node("it", kind, config, "onError", "continue"),
 			node("log", "log", object{"level": "warn", "message": "{{token}} " + sweptData, "data": "{{input}}"}),
@@ -124,6 +130,9 @@ func TestSweep(t *testing.T) {
 		}}})
 		answers := []string{"", encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain", "x-said": url.QueryEscape(sweptSecrets[own[kind]])}, "body": all}),
 			encoded(t, object{"status": 500, "body": object{"error": object{"message": all, sweptSecrets[own[kind]]: true}}})}
+		for first := 0; first < 30; first += 3 { // a message may quote the beginning of an answer
+			answers = append(answers, encoded(t, object{"status": 500, "body": object{"error": object{"message": strings.Repeat("z", 7*first) + writings(sweptSecrets["variable"], first)}}}))
+		}
 		for cut := 1; cut < 40; cut += 6 { // the secret stands where the evidence, or the tape, ends
 			answers = append(answers, encoded(t, object{"status": 500, "headers": object{"content-type": "text/plain"}, "body": strings.Repeat("x", 16<<10-cut) + sweptSecrets[own[kind]] + sweptSecrets["variable"] + strings.Repeat("y", 100)}))
 		}

@@ -13,26 +13,27 @@ const leastPart = 8
 
 // beginnings masks the beginning of a secret at the end of a text and before an
 // ellipsis: there a longer text was cut.
-func (m *Masker) beginnings(text string) string {
-	var out strings.Builder
-	end := 0
+func (m *Masker) beginnings(text string) string { return masked(text, m.cuts(text)) }
+
+// cuts finds the beginnings of secrets at which a text was cut.
+func (m *Masker) cuts(text string) (found []span) {
 	short, long := nextOf(text, "...", 0), nextOf(text, "…", 0)
-	for i := 0; i < len(text); {
+	for i, end := 0, 0; i < len(text); {
 		if i = min(short, long); i == short {
 			short = nextOf(text, "...", i+1)
 		} else {
 			long = nextOf(text, "…", i+1)
 		}
 		if from := m.beginning(text[end:i]) + end; from < i {
-			out.WriteString(text[end:from] + Mask)
+			found = append(found, span{from, i})
 			end = i
 		}
 	}
-	if end == 0 {
-		return text
-	}
-	return out.String() + text[end:]
+	return found
 }
+
+// halfEscape is what is left of an escape that was cut.
+var halfEscape = regexp.MustCompile(`(%[0-9A-Fa-f]?|\\(u[0-9A-Fa-f]{0,3})?|&[a-z#0-9]{0,5})$`)
 
 // nextOf returns where a mark comes next in a text, its length when it does not.
 func nextOf(text, mark string, from int) int {
@@ -44,20 +45,29 @@ func nextOf(text, mark string, from int) int {
 	return len(text)
 }
 
-// beginning returns where the beginning of a secret begins with which a text ends;
-// the length of the text when there is none.
+// beginning returns where the beginning of a secret begins with which a text ends,
+// perhaps in the middle of an escape; the length of the text when there is none.
 func (m *Masker) beginning(text string) int {
-	from := len(text)
-	if from < leastPart || !strings.Contains(m.joined, text[from-leastPart:]) {
-		return from
+	end := len(text)
+	if tail := text[max(0, end-6):]; strings.ContainsAny(tail, `%\&`) {
+		if at := halfEscape.FindStringIndex(tail); at != nil {
+			end -= len(tail) - at[0]
+		}
 	}
+	if end < leastPart || !strings.Contains(m.joined, text[end-leastPart:end]) {
+		return len(text)
+	}
+	from := end
 	for _, form := range m.forms {
-		for size := min(len(form)-1, len(text)); size >= leastPart && size > len(text)-from; size-- {
-			if strings.HasSuffix(text, form[:size]) {
-				from = len(text) - size
+		for size := min(len(form)-1, end); size >= leastPart && size > end-from; size-- {
+			if strings.HasSuffix(text[:end], form[:size]) {
+				from = end - size
 				break
 			}
 		}
+	}
+	if from == end {
+		return len(text)
 	}
 	return from
 }

@@ -48,6 +48,8 @@ func TestMaskerText(t *testing.T) {
 		{"cut at the end", "x " + value[:9], "x ***"},
 		{"cut before an ellipsis", "x " + value[:12] + "... and " + value[:9] + "… y", "x ***... and ***… y"},
 		{"hexadecimal that was cut", "x " + hex.EncodeToString([]byte(value))[:13] + "...", "x ***..."},
+		{"escaped and cut", "?q=" + url.QueryEscape(value)[:15] + "...", "?q=***..."},
+		{"cut within an escape", "?q=" + url.QueryEscape(value)[:14] + "... y", "?q=***... y"},
 		{"the beginning of one within", value[:9] + " y", value[:9] + " y"},
 		{"as a service reads it", `{"q": "pa ss wörd/!\\"<"}`, `{"q": "***"}`},
 		{"too short a part", "x " + value[:7], "x " + value[:7]},

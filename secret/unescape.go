@@ -130,6 +130,9 @@ func (m *Masker) unescaped(text string) string {
 				found = append(found, span{at[i-len(form)], at[i]})
 			}
 		}
+		for _, cut := range m.cuts(plain) {
+			found = append(found, span{at[cut.from], at[cut.to]})
+		}
 		found = m.across(found, plain, at)
 	}
 	if escaped {
@@ -145,6 +148,11 @@ func (m *Masker) unescaped(text string) string {
 			search(unescape(text, places(text), percent))
 		}
 	}
+	return masked(text, found)
+}
+
+// masked masks parts of a text, which may overlap.
+func masked(text string, found []span) string {
 	if len(found) == 0 {
 		return text
 	}
