@@ -164,3 +164,18 @@ func TestEmailTriggerWarns(t *testing.T) {
 		expect(t, "its senders", at(made, "config.allowFrom"), `["@example.org"]`)
 	}
 }
+
+// A manual trigger takes inputData, as every other does, and keeps it for a
+// redelivery.
+func TestManualTriggerTakesInput(t *testing.T) {
+	ada := newService(t, atNoon).user(t, "ada")
+	id := ada.blueprint(t, "t", node("a", "transform", object{"expression": "inputData.name"}))
+	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "manual"})
+	fired := ada.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger, "inputData": object{"name": "Ada"}})
+	again := ada.ok(t, "blueprintTriggers.redeliver", object{"firingId": at(fired, "firingId")})
+	for what, run := range map[string]any{"fired": fired, "redelivered": again} {
+		ended := ada.until(t, at(run, "executionId").(string), blueprint.StatusCompleted)
+		expect(t, what, at(ended, "steps").([]any)[0].(object)["output"], `"Ada"`)
+	}
+	expect(t, "without", at(ada.until(t, at(ada.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger}), "executionId").(string), blueprint.StatusCompleted), "steps").([]any)[0].(object)["output"], "null")
+}

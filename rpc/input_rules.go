@@ -125,7 +125,7 @@ func (r rules) checkText(text string) (trimmed, fault string) {
 
 func (r rules) lists(text string) bool {
 	for _, allowed := range r.enum {
-		if text == allowed {
+		if text == allowed || r.uuid && strings.EqualFold(text, allowed) {
 			return true
 		}
 	}

@@ -129,8 +129,14 @@ func TestInputFaults(t *testing.T) {
 	}
 }
 
-// A UUID may be one of a list, in any letter case.
+// A UUID may be one of a list, in any letter case on either side.
 func TestInputRulesTogether(t *testing.T) {
+	type upper struct {
+		ID string `json:"id" check:"uuid,enum=6B1F0C5E-8A6D-4C1E-9F33-2D5B7A90C412"`
+	}
+	if got, _, message := decodeInto[upper](t, `{"json":{"id":"6B1F0C5E-8a6d-4c1e-9f33-2d5b7a90c412"}}`); message != "" || got.ID != "6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412" {
+		t.Errorf("%q %s", got.ID, message)
+	}
 	type input struct {
 		ID string `json:"id" check:"uuid,enum=6b1f0c5e-8a6d-4c1e-9f33-2d5b7a90c412"`
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // Fire starts the blueprint of a trigger of any type by hand, for somebody who
-// can manage it, with input as if it came from the trigger's own source; a
-// manual trigger takes none. With record set, or when the trigger says so, what
+// can manage it, with input as if it came from the trigger's own source.
+// With record set, or when the trigger says so, what
 // the run exchanges is kept. The run is durable when Fire returns.
 //
 // Errors: CodeNotFound for an unknown trigger, CodeForbidden for who may not

@@ -22,7 +22,8 @@ const (
 // nothing was taken.
 type mailBudget struct {
 	mu    sync.Mutex
-	taken map[string]mailTaken // by trigger
+	taken map[string]mailTaken // by trigger; one that took nothing lately is dropped
+	swept time.Time            // when such were looked for last
 }
 
 // mailTaken is what a trigger took.
@@ -41,6 +42,12 @@ func (b *mailBudget) take(a *activation, now time.Time) (back func(), ok bool) {
 	id, size := a.firing.TriggerID, float64(len(a.firing.Delivery.Body)+len(input))
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if passed := now.Sub(b.swept); passed < 0 || passed >= mailSpan {
+		b.swept = now
+		for other := range b.taken {
+			b.put(other, b.at(other, now))
+		}
+	}
 	have := b.at(id, now)
 	if have.bytes >= mailBurst {
 		return nil, false
