@@ -116,7 +116,7 @@ func lookUpFailures(ctx context.Context, s *store.Store, sealer *secret.Sealer, 
 		if err == nil && stored.Row.Status.Terminal() {
 			var view *blueprint.Execution
 			if view, err = reader.ViewWithin(ctx, stored, 0); err == nil && view.Failure != nil {
-				run.Error = view.Failure.Message
+				run.Error, run.Displaced = view.Failure.Message, view.Failure.Displaced
 			}
 		}
 		if code := blueprint.CodeOf(err); err != nil && code != blueprint.CodeNotFound && code != blueprint.CodeInternal {

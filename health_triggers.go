@@ -25,8 +25,7 @@ func triggersCheck(first []store.PausedTrigger, total int, err error) check {
 	}
 	var names []string
 	for _, one := range first {
-		reason, _, _ := strings.Cut(one.Reason, ";")
-		names = append(names, one.ID+" ("+reason+")")
+		names = append(names, one.ID+" ("+one.Short()+")")
 	}
 	if more := total - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTriggersCheck(t *testing.T) {
-	named := []store.PausedTrigger{{ID: "a", Reason: "20 runs in a row failed, the last of them exec_1"}, {ID: "b", Reason: "20 runs in a row failed, the last of them exec_2; and more"}}
+	named := []store.PausedTrigger{{ID: "a", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_1"}}, {ID: "b", Trip: blueprint.Trip{Failures: 20, ExecutionID: "exec_2", Retries: true}}}
 	for _, test := range []struct {
 		first []store.PausedTrigger
 		total int

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -178,4 +182,43 @@ func TestManualTriggerTakesInput(t *testing.T) {
 		expect(t, what, at(ended, "steps").([]any)[0].(object)["output"], `"Ada"`)
 	}
 	expect(t, "without", at(ada.until(t, at(ada.ok(t, "blueprintTriggers.fire", object{"triggerId": trigger}), "executionId").(string), blueprint.StatusCompleted), "steps").([]any)[0].(object)["output"], "null")
+}
+
+// The breaker works and explains itself on a clock that stands: it counts the runs
+// that are started in the instant in which the trigger was switched on again, and
+// names times of that clock alone.
+func TestBreakerOnAStandingClock(t *testing.T) {
+	s := newService(t, atNoon)
+	ada := s.user(t, "ada")
+	id := ada.blueprint(t, "t", node("a", "stop", object{"failed": true, "message": "no"}))
+	trigger := ada.id(t, "blueprintTriggers.create", object{"blueprintId": id, "triggerType": "webhook", "config": object{"secret": "a secret of the hook"}})
+	signed := func(body string) string {
+		made := hmac.New(sha256.New, []byte("a secret of the hook"))
+		made.Write([]byte(body))
+		return hex.EncodeToString(made.Sum(nil))
+	}
+	failing := func(round string) {
+		t.Helper()
+		for i := range 20 {
+			body := fmt.Sprintf(`{"round": %q, "i": %d}`, round, i)
+			if got := ada.send(t, "POST", "/webhooks/blueprint/"+trigger, body, "X-Signature", signed(body)); got.status != 202 {
+				t.Fatalf("%s %d: %d %s", round, i, got.status, got.text)
+			}
+			s.advance(t, "0s")
+		}
+	}
+	for _, round := range []string{"first", "again at once"} {
+		failing(round)
+		listed := at(ada.ok(t, "blueprintTriggers.listAll", object{}), "data").([]any)[0]
+		if at(listed, "is_active") != false || !strings.Contains(fmt.Sprint(at(listed, "paused_reason")), "20 runs in a row failed, the last of them exec_") {
+			t.Fatalf("%s: %s", round, encoded(t, listed))
+		}
+		row := ada.firings(t, trigger)[0]
+		expect(t, round+" says when", at(row, "receivedAt"), `"2030-05-01T12:00:00.000Z"`)
+		told := ada.ok(t, "blueprintTriggers.explain", object{"firingId": at(row, "id")})
+		if text := encoded(t, told); !strings.Contains(text, "The server switched this trigger off, after 20 failed runs in a row.") || !strings.Contains(text, "2030-05-01 12:00 UTC") || strings.Contains(text, "another clock") {
+			t.Errorf("%s: %s", round, text)
+		}
+		ada.ok(t, "blueprintTriggers.update", object{"triggerId": trigger, "isActive": true})
+	}
 }

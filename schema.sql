@@ -257,14 +257,15 @@ CREATE TABLE triggers (
   deleted_at    INTEGER,
   event         TEXT, -- of an event trigger: the one it listens to; * = all but custom ones
   address       TEXT UNIQUE CHECK (address <> ''), -- of an email trigger: its mailbox, before the @
-  -- How many of its runs in a row have failed, and why the server switched it
-  -- off by itself; NULL = it did not.
+  -- How many of its runs in a row have failed; and, when the server switched it
+  -- off for that, how many these were then and the last of them, else NULL.
   failures      INTEGER NOT NULL DEFAULT 0 CHECK (failures >= 0),
-  paused_reason TEXT CHECK (paused_reason IS NULL OR is_active = 0),
+  paused_failures INTEGER CHECK (paused_failures IS NULL OR paused_failures > 0 AND is_active = 0),
+  paused_run    TEXT CHECK ((paused_run IS NULL) = (paused_failures IS NULL)),
   -- When it did; NULL when nobody but its people can switch it on again.
-  paused_at     INTEGER CHECK (paused_at IS NULL OR paused_reason IS NOT NULL),
+  paused_at     INTEGER CHECK (paused_at IS NULL OR paused_failures IS NOT NULL),
   -- When it was switched on last; 0 = never since it was made. Runs that were
-  -- created until then do not count as failed.
+  -- created before then do not count as failed.
   on_since      INTEGER NOT NULL DEFAULT 0,
   -- The names of what was changed in its config since its blueprint was last
   -- made from its source; NULL = nothing.
@@ -276,7 +277,7 @@ CREATE INDEX triggers_blueprint ON triggers (blueprint_id) WHERE deleted_at IS N
 CREATE INDEX triggers_active ON triggers (type) WHERE deleted_at IS NULL AND is_active = 1;
 CREATE INDEX triggers_event ON triggers (event) WHERE event IS NOT NULL AND deleted_at IS NULL AND is_active = 1;
 CREATE INDEX triggers_failing ON triggers (failures) WHERE failures > 0;
-CREATE INDEX triggers_paused ON triggers (id) WHERE paused_reason IS NOT NULL AND deleted_at IS NULL;
+CREATE INDEX triggers_paused ON triggers (id) WHERE paused_failures IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX triggers_changed ON triggers (changed) WHERE type = 'scheduled';
 
 -- The api triggers that a user is offered on /mcp, under names that only that user
@@ -302,7 +303,10 @@ CREATE TABLE firings (
   due_at       INTEGER,
   received_at  INTEGER NOT NULL,
   decision     TEXT NOT NULL CHECK (decision IN ('started', 'duplicate', 'skipped', 'refused', 'coalesced')),
-  sealed_reason BLOB NOT NULL, -- it may quote what came
+  -- Why, as a code of blueprint.ReasonCode, and its parameters, a JSON object; the
+  -- sentence is made when it is shown.
+  reason_code  TEXT NOT NULL,
+  sealed_reason BLOB,
   execution_id TEXT,
   -- Where a key that comes again must come with the same body: tells it from others.
   body_hash    TEXT,

@@ -71,9 +71,9 @@ type Binding struct {
 	Principal  Principal   // the trigger's creator
 	CanManage  bool        // the creator can still manage the blueprint; else firings are refused
 	Member     bool        // the creator is a member of the blueprint's organization; else it hears of no other blueprint
-	// PausedReason is why the server switched the trigger off by itself, "" when
-	// it did not.
-	PausedReason string
+	// Tripped is why the server switched the trigger off by itself, nil when it did
+	// not.
+	Tripped *Trip
 	// RetryAt is when a delivery may switch the trigger on again; 0 = only
 	// somebody can, or it is not off.
 	RetryAt Time

@@ -76,24 +76,28 @@ type LaneFullError struct {
 	Oldest  string // the oldest of these; "" = not known
 }
 
-// LimitReason begins what is said of a limit that left no room.
-const LimitReason = "config.concurrency.limit is "
-
-// Error says so.
+// Error says so, without the run.
 func (e *LaneFullError) Error() string {
+	short := *e
+	short.Oldest = ""
+	return short.sentence()
+}
+
+func (e *LaneFullError) sentence() string {
 	runs := "runs have"
 	if e.Running == 1 {
 		runs = "run has"
 	}
-	return fmt.Sprintf("%s%d, and %d %s not ended", LimitReason, e.Limit, e.Running, runs)
+	text := fmt.Sprintf("config.concurrency.limit is %d, and %d %s not ended", e.Limit, e.Running, runs)
+	if e.Oldest != "" {
+		text += ": " + e.Oldest
+	}
+	return text
 }
 
-// Reason is Error with the oldest run, for those who may know of it.
-func (e *LaneFullError) Reason() string {
-	if e.Oldest == "" {
-		return e.Error()
-	}
-	return e.Error() + ": " + e.Oldest
+// Reason says so with the run, for a reader who may know of it.
+func (e *LaneFullError) Reason() Reason {
+	return Because(ReasonLimit, "limit", e.Limit, "running", e.Running, "executionId", e.Oldest)
 }
 
 // Displaced is why a run is cancelled whose place in its lane another is to have.

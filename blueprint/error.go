@@ -122,6 +122,9 @@ type Error struct {
 	RetryAfter time.Duration // for CodeTooManyRequests and CodeUnavailable
 	Hint       string        // what to do next; command lines print it as "hint: ..."
 	Err        error
+	// Reason is what the ledger says of a firing that is refused so; without a code
+	// it says Message.
+	Reason Reason
 }
 
 // Error gives the message, with the cause behind it when there is one.
@@ -139,6 +142,26 @@ func (e *Error) Unwrap() error { return e.Err }
 // message, so wrap only what a caller may read.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Named says which reason the ledger names for a firing that is refused so; the
+// sentence stays the message.
+func (e *Error) Named(code ReasonCode) *Error {
+	e.Reason = Saying(code, e.Message)
+	return e
+}
+
+// Refused returns an Error whose message is the sentence of a reason.
+func Refused(code Code, why Reason) *Error {
+	return &Error{Code: code, Message: why.String(), Reason: why}
+}
+
+// Because returns the reason of an Error.
+func (e *Error) Because() Reason {
+	if e.Reason.Code != "" {
+		return e.Reason
+	}
+	return Saying(ReasonMessage, e.Message)
 }
 
 // CodeOf gives the code of the first Error in err's chain, CodeInternal when

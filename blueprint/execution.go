@@ -224,4 +224,7 @@ type RunError struct {
 	Hint    string `json:"hint,omitempty"`
 	// Grant is what a run that failed with CodeNeedsGrant lacks.
 	Grant *MissingGrant `json:"grant,omitempty"`
+	// Displaced says that the run was cancelled to make room for a newer one of its
+	// trigger.
+	Displaced bool `json:"-"`
 }

@@ -24,6 +24,7 @@ type FiringRun struct {
 	ExecutionID string `json:"executionId"`
 	Status      Status `json:"status"`
 	Error       string `json:"error,omitempty"` // why it failed, where that was looked up
+	Displaced   bool   `json:"-"`               // it was cancelled to make room for a newer one
 }
 
 // LedgerRow is a row of the ledger with what became of its run; Run is nil when
@@ -63,8 +64,8 @@ const RedeliveredFrom = "of"
 type FiringStory struct {
 	Firing  Firing  // with its Delivery
 	Trigger Trigger // as it is now, with its secrets
-	// Paused is why the server switched the trigger off; "" = it did not.
-	Paused       string
+	// Tripped is why the server switched the trigger off; nil = it did not.
+	Tripped      *Trip
 	Run          *FiringRun   // nil = the row names none
 	Redeliveries []Redelivery // the newest first, at most MaxRedeliveries
 	// Unfinished are the runs of the trigger that have not ended, the oldest
@@ -113,7 +114,7 @@ type TriggerStory struct {
 	BlueprintStatus string
 	Owner           Principal // the blueprint's creator
 	CanManage       bool      // the trigger's creator can still manage the blueprint
-	Paused          string    // why the server switched it off; "" = it did not
+	Tripped         *Trip     // why the server switched it off; nil = it did not
 	Failures        int       // of its runs in a row
 	CreatedAt       Time
 	Cursor          Time // of a schedule: every tick up to here has been decided
@@ -125,10 +126,11 @@ type TriggerStory struct {
 }
 
 // ReasonCount is how many rows of the ledger there are with a decision and, but
-// for those that started a run, a reason.
+// for those that started a run and redeliveries, a reason.
 type ReasonCount struct {
-	Decision Decision
-	Reason   string
-	Count    int
-	Last     Time // when the newest of them was received
+	Decision   Decision
+	Redelivery bool
+	Why        Reason
+	Count      int
+	Last       Time // when the newest of them was received
 }

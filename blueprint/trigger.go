@@ -90,14 +90,21 @@ type Firing struct {
 	DueAt       Time     `json:"dueAt"`
 	ReceivedAt  Time     `json:"receivedAt"`
 	Decision    Decision `json:"decision"`
-	Reason      string   `json:"reason"`
+	Reason      string   `json:"reason"` // the sentence of Why
 	ExecutionID *string  `json:"executionId"`
 	// BodyHash tells the body of this delivery from others, where a key that
 	// comes again must come with the same body; "" elsewhere. It is stored and
 	// never shown.
 	BodyHash string `json:"-"`
+	// Why is the reason as it is stored; see Because.
+	Why Reason `json:"-"`
+	// SealedWhy is its parameters as the store keeps them; the store fills it in.
+	SealedWhy []byte `json:"-"`
 	// Delivery is what came; nil when nothing did, and where rows are listed.
 	Delivery *Delivery `json:"-"`
 	// Files came with it.
 	Files []File `json:"-"`
 }
+
+// Because sets why the firing was decided so, and its sentence.
+func (f *Firing) Because(why Reason) { f.Why, f.Reason, f.SealedWhy = why, why.String(), nil }

@@ -55,7 +55,7 @@ func (e *Engine) mayEnter(r *run) (atOnce bool, err error) {
 	case l.onLimit == blueprint.LimitSkip && l.seats.length >= l.limit:
 		return false, e.unsettled(l)
 	case l.standing.length+l.fading >= maxStanding:
-		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxStanding, l.limit))
+		return false, tooMany(fmt.Sprintf("the queue of this trigger is full (%d wait, config.concurrency.limit %d)", maxStanding, l.limit)).Named(blueprint.ReasonQueueFull)
 	}
 	return false, nil
 }

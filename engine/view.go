@@ -184,7 +184,7 @@ func (s *stored) failure(status blueprint.Status) *blueprint.RunError {
 		if *s.Canceled != "" {
 			message += ": " + *s.Canceled
 		}
-		return &blueprint.RunError{Message: message, Code: "cancelled"}
+		return &blueprint.RunError{Message: message, Code: "cancelled", Displaced: *s.Canceled == displaced}
 	}
 	for i := range s.Steps {
 		if at := &s.Steps[i]; at.Node == s.Failed && at.Error != nil {

@@ -59,7 +59,8 @@ func (b *inbox) ReceiveMail(_ context.Context, local string, received *blueprint
 	return b.answers[local]
 }
 
-func (b *inbox) RefuseMail(_ context.Context, local string, envelope *blueprint.Envelope, size int64, reason string) {
+func (b *inbox) RefuseMail(_ context.Context, local string, envelope *blueprint.Envelope, size int64, why blueprint.Reason) {
+	reason := why.String()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.refused = append(b.refused, fmt.Sprintf("%s %d %s from %s", local, size, reason, envelope.From))

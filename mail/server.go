@@ -31,7 +31,7 @@ type Receiver interface {
 	// RefuseMail takes note of a mail for a local part that this server refuses
 	// for a reason of its own: size is how many bytes it has, as far as that is
 	// known.
-	RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, reason string)
+	RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, why blueprint.Reason)
 }
 
 // Options are what a Server needs. Listener, Domain, Receiver, Resolver and

@@ -39,6 +39,8 @@ func answer(code int, class, subject, detail int, message string) error {
 
 const tooLarge = "the message is too large"
 
+var becauseTooLarge = blueprint.Saying(blueprint.ReasonMailTooLarge, tooLarge)
+
 var (
 	errNoMailbox  = answer(550, 5, 1, 1, noMailbox[len("550 5.1.1 "):])
 	errTooLarge   = answer(552, 5, 3, 4, tooLarge)
@@ -86,7 +88,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 		s.log("a mailbox could not be looked up", err)
 		return errLater
 	case s.size > s.server.MaxMessage:
-		s.note(local, s.size, tooLarge)
+		s.note(local, s.size, becauseTooLarge)
 		return errAnnounced
 	}
 	if !slices.Contains(s.to, local) {
@@ -113,7 +115,11 @@ func (s *session) Data(r io.Reader) error {
 		var final *smtp.SMTPError
 		if errors.As(err, &final) && !final.Temporary() {
 			rest, _ := io.Copy(io.Discard, r) // it is read to its end anyhow
-			s.noteAll(size+rest, final.Message)
+			why := blueprint.Saying(blueprint.ReasonMessage, final.Message)
+			if final == errTooLarge {
+				why = becauseTooLarge
+			}
+			s.noteAll(size+rest, why)
 		}
 		return err
 	}
@@ -121,7 +127,7 @@ func (s *session) Data(r io.Reader) error {
 	mail, err := Parse(raw)
 	if err != nil {
 		reason := refusedBecause(err)
-		s.noteAll(int64(len(raw)), reason)
+		s.noteAll(int64(len(raw)), blueprint.Saying(blueprint.ReasonMessage, reason))
 		return answer(554, 5, 6, 0, reason)
 	}
 	return s.deliver(&blueprint.ReceivedMail{Envelope: s.envelope, Raw: raw, Mail: mail, Check: s.check(raw, mail)})
@@ -186,13 +192,13 @@ func passes(err error) bool {
 }
 
 // note tells a recipient of a message that is refused before it decides.
-func (s *session) note(local string, size int64, reason string) {
-	s.server.Receiver.RefuseMail(context.WithoutCancel(s.server.ctx), local, &s.envelope, size, reason)
+func (s *session) note(local string, size int64, why blueprint.Reason) {
+	s.server.Receiver.RefuseMail(context.WithoutCancel(s.server.ctx), local, &s.envelope, size, why)
 }
 
-func (s *session) noteAll(size int64, reason string) {
+func (s *session) noteAll(size int64, why blueprint.Reason) {
 	for _, local := range s.to {
-		s.note(local, size, reason)
+		s.note(local, size, why)
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Service) lookUp(ctx context.Context, principal blueprint.Principal, run
 		var view *blueprint.Execution
 		if view, err = s.view(ctx, principal, stored, 0); err == nil {
 			if run.Status = view.Status; view.Failure != nil {
-				run.Error = view.Failure.Message
+				run.Error, run.Displaced = view.Failure.Message, view.Failure.Displaced
 			}
 		}
 	}

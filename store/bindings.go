@@ -18,16 +18,17 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {
 		const creator = "SELECT created_by FROM triggers WHERE id = ? AND deleted_at IS NULL"
 		const member = "EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1)"
-		const query = "SELECT " + triggerColumns + ", coalesce(t.paused_reason, ''), coalesce(t.paused_at, 0), b.version, " + member + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		const query = "SELECT " + triggerColumns + ", " + tripColumns + ", coalesce(t.paused_at, 0), b.version, " + member + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 			WHERE t.id = ?2 AND b.deleted_at IS NULL`
 		binding := &blueprint.Binding{}
 		err := q.row(creator, []any{triggerID}, &binding.Principal.UserID)
 		var version string
 		var access blueprint.Access
+		var tripped storedTrip
 		if err == nil {
 			binding.Trigger, err = s.scanTrigger(func(into ...any) error {
 				return q.row(query, []any{binding.Principal.UserID, triggerID}, into...)
-			}, &binding.PausedReason, &binding.RetryAt, &version, &binding.Member, &access)
+			}, &tripped.failures, &tripped.run, &tripped.retries, &binding.RetryAt, &version, &binding.Member, &access)
 		}
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, notFound("trigger", triggerID)
@@ -35,6 +36,7 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 		if err != nil {
 			return nil, err
 		}
+		binding.Tripped = tripped.trip()
 		binding.RetryAt = retryAt(&binding.Trigger, binding.RetryAt)
 		binding.CanManage = access >= blueprint.AccessManage
 		binding.Definition, err = s.readDefinition(q, binding.Trigger.BlueprintID, version)

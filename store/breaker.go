@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"blueprintd/blueprint"
 )
@@ -36,7 +35,7 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 		if !failing[id] {
 			return nil
 		}
-		mended, err := t.exec("UPDATE triggers SET failures = 0 WHERE id = ? AND on_since < ?", id, int64(c.Row.CreatedAt))
+		mended, err := t.exec("UPDATE triggers SET failures = 0 WHERE id = ? AND on_since <= ?", id, int64(c.Row.CreatedAt))
 		if mended > 0 {
 			delete(failing, id)
 			t.mended = true
@@ -49,7 +48,7 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	failing[id] = true
 	var failures int
 	const count = `UPDATE triggers SET failures = failures + 1
-		WHERE id = ? AND is_active = 1 AND on_since < ? AND deleted_at IS NULL RETURNING failures`
+		WHERE id = ? AND is_active = 1 AND on_since <= ? AND deleted_at IS NULL RETURNING failures`
 	err = t.row(count, []any{id, int64(c.Row.CreatedAt)}, &failures)
 	switch {
 	case errors.Is(err, sql.ErrNoRows): // it is off or gone, or was switched on since the run began
@@ -90,6 +89,24 @@ func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
 	return source != blueprint.SourceManual && source != blueprint.SourceRedelivery, nil
 }
 
+// tripColumns says of trigger t why the server switched it off; see storedTrip.
+const tripColumns = "coalesce(t.paused_failures, 0), coalesce(t.paused_run, ''), t.paused_at IS NOT NULL"
+
+// storedTrip holds tripColumns.
+type storedTrip struct {
+	failures int
+	run      string
+	retries  bool
+}
+
+// trip returns nil when the server did not switch the trigger off.
+func (s *storedTrip) trip() *blueprint.Trip {
+	if s.failures == 0 {
+		return nil
+	}
+	return &blueprint.Trip{Failures: s.failures, ExecutionID: s.run, Retries: s.retries}
+}
+
 // trip switches off the trigger of a run that failed, and says so in its ledger.
 func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) error {
 	id := c.Row.TriggerID
@@ -106,26 +123,24 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	if trigger.Config["breaker"] == false {
 		return nil
 	}
-	reason := fmt.Sprintf("%d runs in a row failed, the last of them %s", failures, c.Row.ID)
+	trip := blueprint.Trip{Failures: failures, ExecutionID: c.Row.ID, Retries: trigger.IsOpen()}
 	var pausedAt any
-	cure := "mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"
-	if trigger.IsOpen() {
+	if trip.Retries {
 		pausedAt = int64(blueprint.TimeOf(s.options.Clock.Now()))
-		reason, cure = reason+triedAgain, "mend the cause; isActive: true switches it on at once"
 	}
 	t.changed()
 	t.tripped = append(t.tripped, id)
-	if _, err := t.exec("UPDATE triggers SET is_active = 0, paused_reason = ?, paused_at = ?, changed = "+nextGeneration+" WHERE id = ?", reason, pausedAt, id); err != nil {
+	if _, err := t.exec("UPDATE triggers SET is_active = 0, paused_failures = ?, paused_run = ?, paused_at = ?, changed = "+nextGeneration+" WHERE id = ?", failures, c.Row.ID, pausedAt, id); err != nil {
 		return err
 	}
 	now := s.options.Clock.Now()
-	if err := s.missPaused(t, &trigger, blueprint.TimeOf(now), reason); err != nil {
+	if err := s.missPaused(t, &trigger, blueprint.TimeOf(now), trip.String()); err != nil {
 		return err
 	}
 	row := s.drawn("breaker", id).ULID(now)
 	return s.insertFiring(t, &blueprint.Firing{
 		ID: row, TriggerID: id, Source: sourceOf[trigger.Type], Key: row, ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused,
-		Reason: "the server switched the trigger off: " + reason + "; " + cure,
+		Why: trip.Because(blueprint.ReasonBreaker),
 	})
 }
 
@@ -135,7 +150,9 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures int, paused string, err error) {
 	defer wrap(&err, "failures of trigger %s", triggerID)
 	err = s.read(ctx, func(q *session) error {
-		err := q.row("SELECT failures, coalesce(paused_reason, '') FROM triggers WHERE id = ? AND deleted_at IS NULL", []any{triggerID}, &failures, &paused)
+		var tripped storedTrip
+		err := q.row("SELECT t.failures, "+tripColumns+" FROM triggers t WHERE t.id = ? AND t.deleted_at IS NULL", []any{triggerID}, &failures, &tripped.failures, &tripped.run, &tripped.retries)
+		paused = tripped.trip().String()
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("trigger", triggerID)
 		}

@@ -7,10 +7,6 @@ import (
 	"blueprintd/blueprint"
 )
 
-// triedAgain follows the reason why the server switched a trigger off that
-// strangers can reach.
-const triedAgain = "; a delivery after 15 minutes tries again (a secret, or requireAuth with allowFrom, or breaker: false, guards it)"
-
 // retryAt gives when a delivery may switch a trigger on again that was switched
 // off at a time, 0 = never. Who knows the address of an open trigger can make its
 // runs fail, so that must not keep others out for ever.
@@ -35,7 +31,7 @@ func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err err
 		now := blueprint.TimeOf(s.options.Clock.Now())
 		// A time to come is of a clock that was set back since. The run of this
 		// delivery may be created in this very millisecond.
-		const update = `UPDATE triggers SET is_active = 1, paused_reason = NULL, paused_at = NULL, failures = ?, on_since = ?, changed = ` + nextGeneration + `
+		const update = `UPDATE triggers SET is_active = 1, paused_failures = NULL, paused_run = NULL, paused_at = NULL, failures = ?, on_since = ?, changed = ` + nextGeneration + `
 			WHERE id = ? AND is_active = 0 AND deleted_at IS NULL AND (paused_at <= ? OR paused_at > ?)`
 		changed, err := t.exec(update, maxFailures-1, int64(now)-1, triggerID, int64(now)-blueprint.BreakerPause.Milliseconds(), int64(now))
 		if done = changed > 0; !done || err != nil {

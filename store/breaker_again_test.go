@@ -45,7 +45,7 @@ func TestBreakerLetsIn(t *testing.T) {
 			t.Helper()
 			n, paused, err := s.TriggerFailures(ctx, trigger.ID)
 			binding := must(s.Binding(ctx, trigger.ID))(t)
-			if n != failures || binding.Trigger.IsActive != active || (paused == "") != active || binding.PausedReason != paused || err != nil {
+			if n != failures || binding.Trigger.IsActive != active || (paused == "") != active || binding.Tripped.String() != paused || err != nil {
 				t.Errorf("%s: %s: %d failures, active %v, paused %q, %v", c.name, what, n, binding.Trigger.IsActive, paused, err)
 			}
 			return binding
@@ -104,7 +104,7 @@ func TestBreakerLetsIn(t *testing.T) {
 		off := false
 		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
 		letIn(false) // somebody wants it off
-		if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.PausedReason, "15 minutes") {
+		if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.Tripped.String(), "15 minutes") {
 			t.Errorf("%s: switched off by hand: %+v", c.name, binding)
 		}
 	}

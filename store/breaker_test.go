@@ -83,7 +83,7 @@ func TestBreaker(t *testing.T) {
 					said = append(said, row)
 				}
 			}
-			if err != nil || failures != c.left || (paused != "") != c.trips || binding.Trigger.IsActive == c.trips || binding.PausedReason != paused ||
+			if err != nil || failures != c.left || (paused != "") != c.trips || binding.Trigger.IsActive == c.trips || binding.Tripped.String() != paused ||
 				(must(s.Generation(ctx))(t) > before) != c.trips || (s.Stats().Tripped == 1) != c.trips || strings.Contains(log.String(), "level=WARN") != c.trips {
 				t.Errorf("%s: %d failures, paused %q, active %v, %v, log %s", c.name, failures, paused, binding.Trigger.IsActive, err, log.String())
 			}
@@ -106,7 +106,7 @@ func TestBreaker(t *testing.T) {
 			}
 			must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
 			failures, paused, err = s.TriggerFailures(ctx, trigger.ID)
-			if binding = must(s.Binding(ctx, trigger.ID))(t); failures != 0 || paused != "" || err != nil || !binding.Trigger.IsActive || binding.PausedReason != "" {
+			if binding = must(s.Binding(ctx, trigger.ID))(t); failures != 0 || paused != "" || err != nil || !binding.Trigger.IsActive || binding.Tripped.String() != "" {
 				t.Errorf("%s: switched on again: %d failures, paused %q, %v", c.name, failures, paused, err)
 			}
 			for range 19 {

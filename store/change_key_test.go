@@ -86,8 +86,9 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 	}
 	check(t, s.Commit(ctx, going))
 	came := firing(s, hook, "k")
+	came.Because(blueprint.Saying(blueprint.ReasonMessage, "canary of a reason"))
 	came.Delivery = &blueprint.Delivery{Body: []byte("canary of a delivery"), Size: 20}
-	came.Reason, came.Files = "canary of a reason", []blueprint.File{{ID: s.options.IDs.ULID(start), Name: "canary of a file", ContentType: "text/plain"}}
+	came.Files = []blueprint.File{{ID: s.options.IDs.ULID(start), Name: "canary of a file", ContentType: "text/plain"}}
 	check(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{came}, 0))
 	check(t, s.Close())
 	return options, func(s *Store) map[string]string {

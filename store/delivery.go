@@ -12,6 +12,48 @@ import (
 // deliveryPlace names what a sealed delivery is bound to.
 func deliveryPlace(firingID string) string { return "firings/" + firingID + "/delivery" }
 
+// reasonPlace names what the sealed parameters of a reason are bound to.
+func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
+
+// sealFiring encrypts what of a firing may tell what its run took in, before the
+// writer has to wait for that: what came, and the parameters of the reason.
+func (s *Store) sealFiring(f *blueprint.Firing) error {
+	if err := s.sealReason(f); err != nil {
+		return err
+	}
+	return s.sealDelivery(f)
+}
+
+// sealReason encrypts the parameters of a firing's reason, once. A reason that was
+// set as a sentence alone is a message.
+func (s *Store) sealReason(f *blueprint.Firing) error {
+	if f.Why.Code == "" && len(f.Why.Params) == 0 && f.Reason != "" {
+		f.Why = blueprint.Saying(blueprint.ReasonMessage, f.Reason)
+	}
+	if len(f.Why.Params) == 0 || f.SealedWhy != nil {
+		return nil
+	}
+	plain, err := blueprint.Encode(f.Why.Params)
+	if err == nil {
+		f.SealedWhy, err = s.seal(plain, reasonPlace(f.ID))
+	}
+	return err
+}
+
+// openReason returns the reason of a firing. Parameters that cannot be read, for
+// want of the key or because of damage, are left out: the row is listed all the
+// same.
+func (s *Store) openReason(firingID string, code string, sealed []byte) blueprint.Reason {
+	why := blueprint.Reason{Code: blueprint.ReasonCode(code)}
+	if len(sealed) > 0 {
+		value, err := s.unseal(nil, sealed, reasonPlace(firingID))
+		if why.Params, _ = value.(map[string]any); err != nil {
+			why.Params = map[string]any{"message": "the details cannot be read"}
+		}
+	}
+	return why
+}
+
 // sealDelivery encrypts what came with a firing, before the writer has to wait
 // for that: the head as JSON, and behind a line break the body if it was kept.
 func (s *Store) sealDelivery(f *blueprint.Firing) error {

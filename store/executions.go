@@ -32,8 +32,11 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	if c.New && c.Row.ParentExecutionID == "" && s.full.Load() {
 		return errDiskLimit
 	}
-	if c.Firing != nil {
-		if err := s.sealDelivery(c.Firing); err != nil {
+	for _, firing := range []*blueprint.Firing{c.Firing, c.Coalesced} {
+		if firing == nil {
+			continue
+		}
+		if err := s.sealFiring(firing); err != nil {
 			return err
 		}
 	}

@@ -8,35 +8,34 @@ import (
 	"blueprintd/blueprint"
 )
 
-const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.sealed_reason, f.execution_id, coalesce(f.body_hash, '')"
-
-// reasonPlace names what the sealed reason of a firing is bound to.
-func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
+const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, coalesce(f.body_hash, '')"
 
 func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
+	var code string
 	var sealed []byte
-	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &sealed, &f.ExecutionID, &f.BodyHash)
+	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &code, &sealed, &f.ExecutionID, &f.BodyHash)
 	if err == nil {
-		f.Reason, err = s.openReason(f.ID, sealed)
+		f.Because(s.openReason(f.ID, code, sealed))
 	}
 	return f, err
-}
-
-func (s *Store) openReason(firingID string, sealed []byte) (string, error) {
-	reason, err := s.unsealed(sealed, reasonPlace(firingID))
-	return string(reason), err
 }
 
 // insertFiring writes a row of the ledger. A started one whose key has started
 // a run before is a *blueprint.DuplicateFiringError.
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, sealed_reason, execution_id, body_hash, redelivery_of, sealed_delivery)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, body_hash, redelivery_of, sealed_delivery)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	var execution any
 	if f.ExecutionID != nil {
 		execution = *f.ExecutionID
 	}
-	var again, sealed any
+	var again, sealed, why any
+	if err := s.sealReason(f); err != nil {
+		return err
+	}
+	if f.SealedWhy != nil {
+		why = f.SealedWhy
+	}
 	if d := f.Delivery; d != nil {
 		again, _ = d.Facts[blueprint.RedeliveredFrom].(string)
 		if d.Sealed != nil {
@@ -46,15 +45,12 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	if again == "" || f.Source != blueprint.SourceRedelivery {
 		again = nil
 	}
-	reason, err := s.seal([]byte(f.Reason), reasonPlace(f.ID))
-	if err != nil {
-		return err
-	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), reason, execution, textOrNull(f.BodyHash), again, sealed)
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), string(f.Why.Code), why, execution, textOrNull(f.BodyHash), again, sealed)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
-		first, lookup := s.startedFiring(t.session, f.TriggerID, f.Key)
-		if lookup == nil {
-			return &blueprint.DuplicateFiringError{FiringID: first.ID, ExecutionID: *first.ExecutionID}
+		first := &blueprint.DuplicateFiringError{}
+		const earlier = "SELECT id, execution_id FROM firings WHERE trigger_id = ? AND key = ? AND decision = 'started'"
+		if lookup := t.row(earlier, []any{f.TriggerID, f.Key}, &first.FiringID, &first.ExecutionID); lookup == nil {
+			return first
 		}
 	}
 	for i := 0; err == nil && i < len(f.Files); i++ {
@@ -125,7 +121,7 @@ func (s *Store) roomForFirings() error {
 func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more func(*transaction) error) error {
 	size := 512
 	for i := range firings {
-		if err := s.sealDelivery(&firings[i]); err != nil {
+		if err := s.sealFiring(&firings[i]); err != nil {
 			return err
 		}
 		size += deliverySize(&firings[i])

@@ -69,17 +69,16 @@ func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 
 // redeliveries lists the firings that ran one again, the newest first.
 func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, error) {
-	const query = `SELECT r.id, r.execution_id, r.received_at, r.decision, r.sealed_reason,
+	const query = `SELECT r.id, r.execution_id, r.received_at, r.decision, r.reason_code, r.sealed_reason,
 		CASE WHEN r.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = r.execution_id), 'not_found') END
 		FROM firings r WHERE r.redelivery_of = ? ORDER BY r.seq DESC LIMIT ?`
 	list := []blueprint.Redelivery{}
 	err := q.each(query, []any{id, blueprint.MaxRedeliveries}, func(scan func(...any) error) error {
 		var r blueprint.Redelivery
+		var code string
 		var sealed []byte
-		err := scan(&r.FiringID, &r.ExecutionID, &r.ReceivedAt, &r.Decision, &sealed, &r.Status)
-		if err == nil {
-			r.Reason, err = s.openReason(r.FiringID, sealed)
-		}
+		err := scan(&r.FiringID, &r.ExecutionID, &r.ReceivedAt, &r.Decision, &code, &sealed, &r.Status)
+		r.Reason = s.openReason(r.FiringID, code, sealed).String()
 		list = append(list, r)
 		return err
 	})

@@ -207,7 +207,7 @@ func TestTriggerStory(t *testing.T) {
 		counts := must(s.ReasonCounts(ctx, who, trigger.ID, all[10].ReceivedAt, 100))(t)
 		sum := 0
 		for _, c := range counts {
-			if sum += c.Count; (c.Reason == "") != (c.Decision == "started" || c.Decision == "duplicate") || c.Last < all[10].ReceivedAt {
+			if sum += c.Count; (c.Why.String() == "") != (c.Decision == "started" || c.Decision == "duplicate") || c.Last < all[10].ReceivedAt {
 				t.Errorf("count %+v", c)
 			}
 		}

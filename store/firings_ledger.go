@@ -85,35 +85,36 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		sums := map[blueprint.ReasonCount]*blueprint.ReasonCount{}
-		add := func(c blueprint.ReasonCount) {
-			of := blueprint.ReasonCount{Decision: c.Decision, Reason: c.Reason}
-			if sum := sums[of]; sum != nil {
-				sum.Count, sum.Last = sum.Count+c.Count, max(sum.Last, c.Last)
-			} else {
-				sums[of] = &c
-			}
-		}
-		const summed = "f.decision IN ('started', 'duplicate') OR f.source = 'redelivery'"
-		err = q.each("SELECT f.decision, CASE WHEN f.decision IN ('started', 'duplicate') THEN '' ELSE 'redelivery' END AS why, count(*), max(f.received_at)"+
-			alongAll+" AND ("+summed+") GROUP BY f.decision, why", args, func(scan func(...any) error) error {
+		// What has no parameters is counted by the database.
+		const whole = "(f.decision IN ('started', 'duplicate') OR f.source = 'redelivery')"
+		counted := "SELECT f.decision, f.source = 'redelivery' AND f.decision NOT IN ('started', 'duplicate') AS again, iif(" + whole + ", '', f.reason_code) AS code, count(*), max(f.received_at)" +
+			alongAll + " AND (" + whole + " OR f.sealed_reason IS NULL) GROUP BY f.decision, again, code"
+		err = q.each(counted, args, func(scan func(...any) error) error {
 			var c blueprint.ReasonCount
-			err := scan(&c.Decision, &c.Reason, &c.Count, &c.Last)
-			add(c)
+			err := scan(&c.Decision, &c.Redelivery, &c.Why.Code, &c.Count, &c.Last)
+			list = append(list, c)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		err = q.each("SELECT f.id, f.decision, f.sealed_reason, f.received_at"+alongAll+" AND NOT ("+summed+")", args, func(scan func(...any) error) error {
-			var id string
+		type kind struct {
+			decision blueprint.Decision
+			sentence string
+		}
+		sums := map[kind]*blueprint.ReasonCount{}
+		err = q.each("SELECT f.id, f.decision, f.reason_code, f.sealed_reason, f.received_at"+alongAll+" AND NOT "+whole+" AND f.sealed_reason IS NOT NULL", args, func(scan func(...any) error) error {
+			var id, code string
 			var sealed []byte
 			c := blueprint.ReasonCount{Count: 1}
-			err := scan(&id, &c.Decision, &sealed, &c.Last)
-			if err == nil {
-				c.Reason, err = s.openReason(id, sealed)
+			err := scan(&id, &c.Decision, &code, &sealed, &c.Last)
+			c.Why = s.openReason(id, code, sealed)
+			of := kind{c.Decision, c.Why.String()}
+			if sum := sums[of]; sum != nil {
+				sum.Count, sum.Last = sum.Count+1, max(sum.Last, c.Last)
+			} else {
+				sums[of] = &c
 			}
-			add(c)
 			return err
 		})
 		if err != nil {
@@ -123,7 +124,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 			list = append(list, *sum)
 		}
 		slices.SortFunc(list, func(a, b blueprint.ReasonCount) int {
-			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Decision, b.Decision), cmp.Compare(a.Reason, b.Reason))
+			return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Decision, b.Decision), cmp.Compare(a.Why.String(), b.Why.String()))
 		})
 		list = list[:min(len(list), limit)]
 		return nil

@@ -53,7 +53,9 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 			story.Redeliveries, err = s.redeliveries(q, id)
 		}
 		if err == nil {
-			err = q.row("SELECT coalesce(paused_reason, '') FROM triggers WHERE id = ?", []any{story.Trigger.ID}, &story.Paused)
+			var tripped storedTrip
+			err = q.row("SELECT "+tripColumns+" FROM triggers t WHERE t.id = ?", []any{story.Trigger.ID}, &tripped.failures, &tripped.run, &tripped.retries)
+			story.Tripped = tripped.trip()
 		}
 		if err != nil || story.Firing.ExecutionID == nil {
 			return err
@@ -80,19 +82,21 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {
 	defer wrap(&err, "story of trigger %s", id)
 	story = &blueprint.TriggerStory{}
-	const query = "SELECT " + triggerColumns + `, t.created_at, t.cursor_at, t.failures, coalesce(t.paused_reason, ''), b.title, b.status, b.created_by,
+	const query = "SELECT " + triggerColumns + `, t.created_at, t.cursor_at, t.failures, ` + tripColumns + `, b.title, b.status, b.created_by,
 		coalesce((SELECT firings FROM firing_counts WHERE trigger_id = t.id), 0),
 		coalesce((SELECT f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = t.id ORDER BY f.seq LIMIT 1), 0)
 		FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ? AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
 	err = s.read(ctx, func(q *session) error {
+		var tripped storedTrip
 		story.Trigger, err = s.scanTrigger(func(into ...any) error { return q.row(query, []any{id}, into...) },
-			&story.CreatedAt, &story.Cursor, &story.Failures, &story.Paused, &story.BlueprintTitle, &story.BlueprintStatus, &story.Owner.UserID, &story.Firings, &story.Oldest)
+			&story.CreatedAt, &story.Cursor, &story.Failures, &tripped.failures, &tripped.run, &tripped.retries, &story.BlueprintTitle, &story.BlueprintStatus, &story.Owner.UserID, &story.Firings, &story.Oldest)
 		if errors.Is(err, sql.ErrNoRows) {
 			return notFound("trigger", id)
 		}
 		if err != nil {
 			return err
 		}
+		story.Tripped = tripped.trip()
 		var access blueprint.Access
 		err := q.row("SELECT "+accessLevel+" FROM blueprints b WHERE b.id = ?2", []any{story.Trigger.CreatedBy, story.Trigger.BlueprintID}, &access)
 		story.CanManage = access >= blueprint.AccessManage

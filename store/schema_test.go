@@ -26,8 +26,8 @@ func TestSchemaRefuses(t *testing.T) {
 			VALUES ('e', 'l', 'b', '1.0.0', 'o', 'u', '%s', 1, 1, 1, %s, %s, %s)`, status, end, record, state)
 	}
 	firing := func(trigger, key, decision, execution string) string {
-		return fmt.Sprintf(`INSERT INTO firings (id, trigger_id, source, key, received_at, decision, sealed_reason, execution_id)
-			VALUES ('%s', '%s', 'webhook', '%s', 1, '%s', x'00', %s)`, ulid, trigger, key, decision, execution)
+		return fmt.Sprintf(`INSERT INTO firings (id, trigger_id, source, key, received_at, decision, reason_code, execution_id)
+			VALUES ('%s', '%s', 'webhook', '%s', 1, '%s', '', %s)`, ulid, trigger, key, decision, execution)
 	}
 	for _, statement := range []string{
 		"INSERT INTO meta (id, epoch, generation, created_at) VALUES (2, 1, 1, 1)",

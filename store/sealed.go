@@ -41,14 +41,14 @@ var sealedColumns = []sealedColumn{
 		place: func(p [3]string) string { return configPlace(p[0]) },
 	},
 	{
-		table: "firings", column: "sealed_delivery",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
-		place: func(p [3]string) string { return deliveryPlace(p[0]) },
-	},
-	{
 		table: "firings", column: "sealed_reason",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
 		place: func(p [3]string) string { return reasonPlace(p[0]) },
+	},
+	{
+		table: "firings", column: "sealed_delivery",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return deliveryPlace(p[0]) },
 	},
 	{
 		table: "files", column: "sealed_head",

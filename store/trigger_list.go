@@ -10,8 +10,8 @@ import (
 )
 
 // listedTrigger selects trigger t of blueprint b as user ?1 sees it.
-const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, ''), t.created_at, t.paused_reason, coalesce(t.paused_at, 0),
-	coalesce(f.id, ''), coalesce(f.received_at, 0), coalesce(f.decision, ''), f.sealed_reason, f.execution_id, ` + accessLevel
+const listedTrigger = "SELECT " + triggerColumns + `, b.title, coalesce(u.name, ''), t.created_at, ` + tripColumns + `, coalesce(t.paused_at, 0),
+	coalesce(f.id, ''), coalesce(f.received_at, 0), coalesce(f.decision, ''), coalesce(f.reason_code, ''), f.sealed_reason, f.execution_id, ` + accessLevel
 
 // listedTables joins what listedTrigger selects from.
 const listedTables = ` JOIN blueprints b ON b.id = t.blueprint_id LEFT JOIN users u ON u.id = t.created_by
@@ -21,19 +21,25 @@ func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.Listed
 	var (
 		pausedAt blueprint.Time
 		last     blueprint.LastFiring
-		reason   []byte
+		code     string
+		sealed   []byte
+		tripped  storedTrip
 	)
-	trigger, err := s.scanTrigger(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &one.PausedReason, &pausedAt,
-		&last.ID, &last.ReceivedAt, &last.Decision, &reason, &last.ExecutionID, &access)
+	trigger, err := s.scanTrigger(scan, &one.BlueprintTitle, &one.CreatorName, &one.CreatedAt, &tripped.failures, &tripped.run, &tripped.retries, &pausedAt,
+		&last.ID, &last.ReceivedAt, &last.Decision, &code, &sealed, &last.ExecutionID, &access)
 	if err != nil {
 		return one, access, err
 	}
 	one.ID, one.BlueprintID, one.Type, one.Config, one.IsActive, one.CreatedBy = trigger.ID, trigger.BlueprintID, trigger.Type, trigger.Config, trigger.IsActive, trigger.CreatedBy
 	one.CanManage = access >= blueprint.AccessManage
 	one.RetryAt = retryAt(&trigger, pausedAt)
+	if trip := tripped.trip(); trip != nil {
+		text := trip.String()
+		one.PausedReason = &text
+	}
 	if last.ID != "" {
+		last.Reason = s.openReason(last.ID, code, sealed).String()
 		one.LastFiring = &last
-		last.Reason, err = s.openReason(last.ID, reason)
 	}
 	return one, access, err
 }

@@ -86,12 +86,13 @@ func TestTriggerDetails(t *testing.T) {
 	trigger := must(s.CreateTrigger(ctx, people["creator"], b.ID, blueprint.TriggerWebhook, map[string]any{"secret": nil}))(t)
 	for _, key := range []string{"one", "two"} {
 		f := firing(s, trigger, key)
-		f.Decision, f.Reason, f.ReceivedAt = blueprint.DecisionRefused, "because of "+key, blueprint.TimeOf(start.Add(time.Minute))
+		f.Decision, f.ReceivedAt = blueprint.DecisionRefused, blueprint.TimeOf(start.Add(time.Minute))
+		f.Because(blueprint.Saying(blueprint.ReasonMessage, "because of "+key))
 		check(t, s.RecordFirings(ctx, trigger.ID, []blueprint.Firing{f}, 0))
 	}
 	paused := blueprint.TimeOf(start)
 	check(t, s.write(ctx, func(w *transaction) error {
-		_, err := w.exec("UPDATE triggers SET is_active = 0, paused_reason = 'it failed', paused_at = ? WHERE id = ?", int64(paused), trigger.ID)
+		_, err := w.exec("UPDATE triggers SET is_active = 0, paused_failures = 20, paused_run = 'exec_1', paused_at = ? WHERE id = ?", int64(paused), trigger.ID)
 		return err
 	}))
 	seen, err := s.TriggerDetails(ctx, people["stranger"], trigger.ID)
@@ -99,7 +100,7 @@ func TestTriggerDetails(t *testing.T) {
 		t.Errorf("%+v, %v", seen, err)
 	}
 	managed := must(s.TriggerDetails(ctx, people["member"], trigger.ID))(t)
-	if !managed.CanManage || managed.LastFiring == nil || managed.LastFiring.Reason != "because of two" || managed.PausedReason == nil || *managed.PausedReason != "it failed" ||
+	if !managed.CanManage || managed.LastFiring == nil || managed.LastFiring.Reason != "because of two" || managed.PausedReason == nil || !strings.HasPrefix(*managed.PausedReason, "20 runs in a row failed, the last of them exec_1; a delivery after 15 minutes") ||
 		managed.RetryAt != paused+blueprint.Time(blueprint.BreakerPause.Milliseconds()) {
 		t.Errorf("%+v", managed)
 	}

@@ -197,12 +197,12 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 			trigger.IsActive = *isActive
 		}
 		if isActive != nil && *isActive {
-			if _, err := t.exec("UPDATE triggers SET failures = 0, paused_reason = NULL, paused_at = NULL, on_since = ? WHERE id = ?", int64(now), id); err != nil {
+			if _, err := t.exec("UPDATE triggers SET failures = 0, paused_failures = NULL, paused_run = NULL, paused_at = NULL, on_since = ? WHERE id = ?", int64(now), id); err != nil {
 				return err
 			}
 		}
 		if isActive != nil && !*isActive { // now it is off because somebody says so
-			if _, err := t.exec("UPDATE triggers SET paused_at = NULL, paused_reason = replace(paused_reason, ?, '') WHERE id = ?", triedAgain, id); err != nil {
+			if _, err := t.exec("UPDATE triggers SET paused_at = NULL WHERE id = ?", id); err != nil {
 				return err
 			}
 		}

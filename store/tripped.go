@@ -8,7 +8,10 @@ import (
 )
 
 // PausedTrigger is one that the server switched off, and why.
-type PausedTrigger struct{ ID, Reason string }
+type PausedTrigger struct {
+	ID string
+	blueprint.Trip
+}
 
 // PausedTriggers tells how many triggers are off because the server switched
 // them off, and of at most limit of them why, those of the lowest ids first. The
@@ -17,14 +20,14 @@ type PausedTrigger struct{ ID, Reason string }
 func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTrigger, total int, err error) {
 	defer wrap(&err, "paused triggers")
 	const chosen = ` FROM triggers t INDEXED BY triggers_paused JOIN blueprints b ON b.id = t.blueprint_id
-		WHERE t.paused_reason IS NOT NULL AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+		WHERE t.paused_failures IS NOT NULL AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
 	err = s.read(ctx, func(q *session) error {
 		if err := q.row("SELECT count(*)"+chosen, nil, &total); err != nil || total == 0 || limit == 0 {
 			return err
 		}
-		return q.each("SELECT t.id, t.paused_reason"+chosen+" ORDER BY t.id LIMIT ?", []any{limit}, func(scan func(...any) error) error {
+		return q.each("SELECT t.id, "+tripColumns+chosen+" ORDER BY t.id LIMIT ?", []any{limit}, func(scan func(...any) error) error {
 			var one PausedTrigger
-			err := scan(&one.ID, &one.Reason)
+			err := scan(&one.ID, &one.Failures, &one.ExecutionID, &one.Retries)
 			list = append(list, one)
 			return err
 		})

@@ -36,7 +36,7 @@ func TestPausedTriggers(t *testing.T) {
 			t.Fatalf("%+v of %d, want %d: %v", list, total, len(want), err)
 		}
 		for _, one := range list {
-			if !ids[one.ID] || !strings.Contains(one.Reason, "20 runs in a row failed") {
+			if !ids[one.ID] || !strings.Contains(one.Trip.String(), "20 runs in a row failed") {
 				t.Errorf("%+v", one)
 			}
 		}

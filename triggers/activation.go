@@ -3,7 +3,6 @@ package triggers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"blueprintd/blueprint"
@@ -132,22 +131,28 @@ func (t *Service) recordDuplicate(ctx context.Context, a *activation, first *blu
 		firing.Delivery.Body = nil
 	}
 	firing.Decision, firing.ExecutionID = blueprint.DecisionDuplicate, &first.ExecutionID
-	firing.Reason = fmt.Sprintf("this key started %s before, with firing %s", first.ExecutionID, first.FiringID)
+	firing.Because(blueprint.Because(blueprint.ReasonDuplicate, "executionId", first.ExecutionID, "firingId", first.FiringID))
 	// Mail is looked up before anybody asks who sent it.
-	if kind := a.binding.Trigger.Type; !a.binding.Trigger.IsOpen() && kind != blueprint.TriggerEmail || t.mayRecord(firing, firing.Reason) {
+	if kind := a.binding.Trigger.Type; !a.binding.Trigger.IsOpen() && kind != blueprint.TriggerEmail || t.mayRecord(firing, firing.Why) {
 		t.record(ctx, firing)
 	}
 }
 
+// decide gives a firing that starts nothing its decision.
+func decide(firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
+	firing.Decision, firing.ExecutionID = decision, nil
+	firing.Because(why)
+}
+
 // recordRefused stores the row of a firing that was not allowed or not valid.
-func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, reason string) {
-	firing.Decision, firing.ExecutionID, firing.Reason = blueprint.DecisionRefused, nil, shorten(reason)
+func (t *Service) recordRefused(ctx context.Context, firing *blueprint.Firing, why blueprint.Reason) {
+	decide(firing, blueprint.DecisionRefused, why)
 	t.record(ctx, firing)
 }
 
 // recordSkipped stores the row of a firing that a filter left out.
-func (t *Service) recordSkipped(ctx context.Context, firing *blueprint.Firing, reason string) {
-	firing.Decision, firing.ExecutionID, firing.Reason = blueprint.DecisionSkipped, nil, shorten(reason)
+func (t *Service) recordSkipped(ctx context.Context, firing *blueprint.Firing, why blueprint.Reason) {
+	decide(firing, blueprint.DecisionSkipped, why)
 	t.record(ctx, firing)
 }
 
@@ -174,23 +179,8 @@ func (t *Service) record(ctx context.Context, firing *blueprint.Firing) {
 	t.counts.firings.Add(string(firing.Source), string(firing.Decision))
 }
 
-// maxReason bounds the reason of a ledger row, in bytes.
-const maxReason = 300
-
-// shorten bounds a reason, at a character's end.
-func shorten(reason string) string {
-	if len(reason) <= maxReason {
-		return reason
-	}
-	end := 0
-	for i := range reason {
-		if i > maxReason-len("…") {
-			break
-		}
-		end = i
-	}
-	return reason[:end] + "…"
-}
+// shorten bounds a text, at a character's end.
+func shorten(text string) string { return blueprint.Shorten(text, 300) }
 
 // shown gives of an error what may be shown: itself, or "internal error".
 func shown(err error) *blueprint.Error {

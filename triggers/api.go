@@ -38,7 +38,7 @@ func (t *Service) ServeAPI(w http.ResponseWriter, r *http.Request, principal blu
 	}
 	a := &activation{binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceAPI), patience: soon}
 	if refused := t.receiveCall(a, r); refused != nil {
-		t.recordRefused(r.Context(), a.firing, refused.Message)
+		t.recordRefused(r.Context(), a.firing, refused.Because())
 		return refused
 	}
 	err = t.fire(r.Context(), a)
@@ -87,7 +87,7 @@ func (t *Service) receiveCall(a *activation, r *http.Request) *blueprint.Error {
 	if badKey != nil {
 		return badKey
 	}
-	a.firing.Reason = "called through the API"
+	a.firing.Because(blueprint.Because(blueprint.ReasonCalled))
 	if a.keyed {
 		a.firing.BodyHash = hash(a.input)
 	}
@@ -122,8 +122,8 @@ func (t *Service) answerAgain(w http.ResponseWriter, r *http.Request, a *activat
 			return err
 		}
 		if first.BodyHash != a.firing.BodyHash {
-			conflict := blueprint.Errorf(blueprint.CodeConflict, "this Idempotency-Key was used before with another body")
-			t.recordRefused(r.Context(), a.firing, conflict.Message)
+			conflict := blueprint.Errorf(blueprint.CodeConflict, "this Idempotency-Key was used before with another body").Named(blueprint.ReasonKeyReused)
+			t.recordRefused(r.Context(), a.firing, conflict.Because())
 			return conflict
 		}
 		t.recordDuplicate(r.Context(), a, duplicate)
@@ -161,7 +161,7 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 	if known.binding != binding {
 		compiled, err := schema.Compile(source)
 		if err != nil {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err)
+			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).Named(blueprint.ReasonSchemaUnusable)
 		}
 		known = compiledSchema{binding, compiled}
 		s.mu.Lock()
@@ -182,7 +182,7 @@ func CheckInput(source, input any) error {
 	}
 	compiled, err := schema.Compile(source)
 	if err != nil {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err)
+		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).Named(blueprint.ReasonSchemaUnusable)
 	}
 	if refused := breaches(compiled, input); refused != nil {
 		return refused
@@ -199,5 +199,5 @@ func breaches(compiled *schema.Schema, input any) *blueprint.Error {
 	for i := range issues {
 		issues[i].Path = append([]any{"inputData"}, issues[i].Path...)
 	}
-	return blueprint.InvalidInput(issues)
+	return blueprint.InvalidInput(issues).Named(blueprint.ReasonInput)
 }

@@ -14,7 +14,7 @@ func TestWhatIsKeptForTriggersIsBounded(t *testing.T) {
 	watch := clock.NewVirtual(begin)
 	s := newService(newMemory(), watch)
 	refuse := func(trigger string) bool {
-		return s.mayRecord(&blueprint.Firing{TriggerID: trigger, Source: "webhook"}, "no")
+		return s.mayRecord(&blueprint.Firing{TriggerID: trigger, Source: "webhook"}, blueprint.Because(blueprint.ReasonOff))
 	}
 	for range rowBurst + 1 {
 		refuse("attacked")

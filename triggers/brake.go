@@ -2,7 +2,6 @@ package triggers
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -38,16 +37,16 @@ type brake struct {
 type bucket struct {
 	rows  float64
 	bytes float64
-	at    time.Time // when these were right
-	count int       // deliveries without a row
-	last  string    // what was said of the last of them
+	at    time.Time        // when these were right
+	count int              // deliveries without a row
+	last  blueprint.Reason // of the last of them
 	from  blueprint.Source
 	timer *clock.Timer
 }
 
 // mayRecord tells whether a delivery that starts nothing gets a row of its own. When it
 // does not, it has been counted. A body for which there is no room is dropped.
-func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
+func (t *Service) mayRecord(firing *blueprint.Firing, why blueprint.Reason) bool {
 	now, triggerID, d := t.Clock.Now(), firing.TriggerID, firing.Delivery
 	t.brake.mu.Lock()
 	defer t.brake.mu.Unlock()
@@ -70,7 +69,7 @@ func (t *Service) mayRecord(firing *blueprint.Firing, reason string) bool {
 		return true
 	}
 	b.count++
-	b.last, b.from = reason, firing.Source
+	b.last, b.from = why, firing.Source
 	if b.timer == nil && !t.brake.stopped {
 		t.brake.pending.Add(1)
 		b.timer = t.Clock.Upkeep(now.Add(countDelay), func() {
@@ -116,7 +115,7 @@ func (t *Service) recordCount(triggerID string, b *bucket) {
 	t.brake.mu.Unlock()
 	if count > 0 {
 		firing := t.newFiring(triggerID, from)
-		t.recordRefused(context.Background(), firing, fmt.Sprintf("%d more deliveries started nothing and have no rows of their own; the last: %s", count, last))
+		t.recordRefused(context.Background(), firing, blueprint.Because(blueprint.ReasonMany, "count", count).Holding(last))
 	}
 }
 

@@ -6,9 +6,6 @@ import (
 	"blueprintd/blueprint"
 )
 
-// letInReason begins the reason of the firing that switched its trigger on.
-const letInReason = "let in after a pause of 15 minutes: "
-
 // letIn gives the binding of a trigger after a delivery came for it, and whether
 // the delivery has switched the trigger on: the server had switched it off some
 // time ago, and does not keep those out for ever whom strangers can keep out so.
@@ -47,17 +44,17 @@ func (t *Service) pause(b *blueprint.Binding) (wait *blueprint.Error, over bool)
 
 // offReason tells why a trigger that is not active starts nothing: somebody
 // switched it off, or the server did because its runs kept failing.
-func offReason(binding *blueprint.Binding) string {
-	if binding.PausedReason == "" {
-		return inactiveReason
+func offReason(binding *blueprint.Binding) blueprint.Reason {
+	if binding.Tripped == nil {
+		return blueprint.Because(blueprint.ReasonOff)
 	}
-	return "the server switched the trigger off: " + binding.PausedReason
+	return binding.Tripped.Because(blueprint.ReasonTripped)
 }
 
 // off is offReason for who fired it and can switch it on again.
 func off(binding *blueprint.Binding) *blueprint.Error {
-	refused := blueprint.Errorf(blueprint.CodeBadRequest, "%s", offReason(binding))
-	if binding.PausedReason != "" {
+	refused := blueprint.Refused(blueprint.CodeBadRequest, offReason(binding))
+	if binding.Tripped != nil {
 		refused.Hint = "mend the cause, then switch it on again with isActive: true"
 	}
 	return refused

@@ -13,7 +13,7 @@ import (
 // trip switches a trigger off as the server does.
 func trip(m *memory, id string, retryAt time.Time) {
 	m.change(id, func(b *blueprint.Binding) {
-		b.Trigger.IsActive, b.PausedReason, b.RetryAt = false, "20 runs in a row failed", blueprint.TimeOf(retryAt)
+		b.Trigger.IsActive, b.Tripped, b.RetryAt = false, &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, blueprint.TimeOf(retryAt)
 		if retryAt.IsZero() {
 			b.RetryAt = 0
 		}

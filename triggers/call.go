@@ -32,7 +32,7 @@ func (t *Service) Call(ctx context.Context, principal blueprint.Principal, trigg
 		binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceAPI), input: input, patience: atEnd,
 		headers: triggerHeaders(request),
 	}
-	a.firing.Reason = "called through the API"
+	a.firing.Because(blueprint.Because(blueprint.ReasonCalled))
 	a.firing.Delivery = newDelivery(request)
 	a.firing.Delivery.Body = said(input).Body
 	a.firing.Delivery.Size = int64(len(a.firing.Delivery.Body))

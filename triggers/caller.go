@@ -63,7 +63,7 @@ func (t *Service) deliver(c *caller, binding *blueprint.Binding, generation int6
 		return a, nil, refused, nil
 	}
 	if a.letIn {
-		a.firing.Reason = shorten(letInReason + a.firing.Reason)
+		a.firing.Because(a.firing.Why.With("letIn", true))
 	}
 	waits := a.waits(c.door)
 	switch {

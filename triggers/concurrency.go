@@ -88,7 +88,7 @@ func (t *Service) Lane(ctx context.Context, triggerID string) (*blueprint.Lane, 
 func crowded(err error) error {
 	var full *blueprint.LaneFullError
 	if errors.As(err, &full) {
-		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full}
+		return &blueprint.Error{Code: blueprint.CodeConflict, Message: full.Error(), Err: full, Reason: blueprint.Because(blueprint.ReasonLimit, "limit", full.Limit, "running", full.Running)}
 	}
 	return err
 }

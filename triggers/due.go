@@ -43,6 +43,11 @@ func (l *lot) String() string {
 	return fmt.Sprintf("%d ticks from %s to %s were missed", l.count, instant(l.first), instant(l.last))
 }
 
+// because returns a reason about the ticks.
+func (l *lot) because(code blueprint.ReasonCode) blueprint.Reason {
+	return blueprint.Because(code, "count", l.count, "first", instant(l.first), "last", instant(l.last))
+}
+
 // and gives a lot and the one behind it as one; nil is none.
 func (l *lot) and(behind *lot) *lot {
 	switch {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -67,9 +66,10 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 		binding: binding, firing: t.newFiring(binding.Trigger.ID, blueprint.SourceEvent),
 		keyed: true, patience: atOnce, depth: e.Depth + 1, root: cmp.Or(e.Root, e.Key),
 	}
-	a.firing.Key, a.firing.Reason = e.Key, "heard "+e.Name
-	if reason := apart(e, binding); reason != "" { // there may be many of these: they do not keep what came
-		a.firing.Decision, a.firing.Reason = blueprint.DecisionSkipped, reason
+	a.firing.Key = e.Key
+	a.firing.Because(blueprint.Because(blueprint.ReasonHeard, "event", e.Name))
+	if why := apart(e, binding); why.Code != "" { // there may be many of these: they do not keep what came
+		decide(a.firing, blueprint.DecisionSkipped, why)
 		return a, nil
 	}
 	input := map[string]any{"event": e.Name, "at": e.At.String(), "data": e.Data}
@@ -81,19 +81,17 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 	a.input, a.hidden, a.firing.Delivery = input, e.Hidden, said(input)
 	a.firing.Delivery.Hidden = e.Hidden
 	if !binding.CanManage {
-		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused, lostAccessReason
+		decide(a.firing, blueprint.DecisionRefused, lostAccess)
 		return a, nil
 	}
 	if a.depth > blueprint.MaxEventDepth {
-		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused,
-			fmt.Sprintf("stopped: a chain of %d events (the most is %d), probably blueprints that start each other", a.depth, blueprint.MaxEventDepth)
+		decide(a.firing, blueprint.DecisionRefused, blueprint.Because(blueprint.ReasonChain, "depth", a.depth))
 		return a, nil
 	}
 	switch grows, tell := t.chains.grow(a.root, triggerID); {
 	case grows:
 	case tell:
-		a.firing.Decision, a.firing.Reason = blueprint.DecisionRefused,
-			fmt.Sprintf("the event %s led to %d runs, one causing the other, which is the most; no more start, and for this trigger no other row says so", a.root, blueprint.MaxEventRuns)
+		decide(a.firing, blueprint.DecisionRefused, blueprint.Because(blueprint.ReasonLed, "event", a.root))
 	default:
 		t.counts.unheard.Add(1)
 		return nil, nil
@@ -101,17 +99,17 @@ func (t *Service) hearing(ctx context.Context, e *blueprint.Event, triggerID str
 	return a, nil
 }
 
-// apart tells why a trigger has nothing to do with an event of the name that
-// it listens to; "" when it has.
-func apart(e *blueprint.Event, b *blueprint.Binding) string {
+// apart returns why a trigger has nothing to do with an event of the name that
+// it listens to, without a code when it has.
+func apart(e *blueprint.Event, b *blueprint.Binding) (why blueprint.Reason) {
 	wanted, _ := b.Trigger.Config["blueprintId"].(string)
 	switch {
 	case b.Trigger.BlueprintID == e.BlueprintID && ofRun(e.Name):
-		return "a blueprint does not hear its own executions"
+		return blueprint.Because(blueprint.ReasonOwnRun)
 	case wanted != "" && !strings.EqualFold(wanted, e.BlueprintID):
-		return "the event is of blueprint " + e.BlueprintID + "; the trigger listens to " + wanted
+		return blueprint.Because(blueprint.ReasonOfBlueprint, "got", e.BlueprintID, "wanted", wanted)
 	}
-	return ""
+	return why
 }
 
 // ofRun tells whether an event is one that runs cause, and that a blueprint which
@@ -145,8 +143,8 @@ func (t *Service) hear(ctx context.Context, batch []*activation) (started int, e
 			started++
 			continue
 		}
-		decision, reason := t.unheard(a, failed)
-		a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = decision, nil, shorten(reason)
+		decision, why := t.unheard(a, failed)
+		decide(a.firing, decision, why)
 		t.record(ctx, a.firing)
 		if answer := shown(failed); isPassing(answer) || answer.Code == blueprint.CodeInternal {
 			err = answer // one of them is enough to try again
@@ -156,9 +154,9 @@ func (t *Service) hear(ctx context.Context, batch []*activation) (started int, e
 }
 
 // unheard tells what becomes of a firing whose run could not be started.
-func (t *Service) unheard(a *activation, err error) (decision blueprint.Decision, reason string) {
+func (t *Service) unheard(a *activation, err error) (decision blueprint.Decision, why blueprint.Reason) {
 	if isLeftOut(err) {
-		return blueprint.DecisionSkipped, shown(crowded(err)).Message
+		return blueprint.DecisionSkipped, shown(crowded(err)).Because()
 	}
-	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).Message
+	return blueprint.DecisionRefused, t.failure(a.firing.TriggerID, err).Because()
 }

@@ -81,7 +81,7 @@ func TestEmit(t *testing.T) {
 		{"inactive", func(b *blueprint.Binding) { b.Trigger.IsActive = false }, 0, "", ""},
 		{"of another type", func(b *blueprint.Binding) { b.Trigger.Type = blueprint.TriggerAPI }, 0, "", ""},
 		{"of somebody outside", func(b *blueprint.Binding) { b.Member = false }, 0, "", ""},
-		{"lost access", func(b *blueprint.Binding) { b.CanManage = false }, 0, "refused", lostAccessReason},
+		{"lost access", func(b *blueprint.Binding) { b.CanManage = false }, 0, "refused", lostAccess.String()},
 		{"the sixteenth", nil, 15, "started", ""},
 		{"too deep", nil, 16, "refused", "a chain of 17 events"},
 	}

@@ -31,10 +31,9 @@ func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation
 			out.Details = append(out.Details, blueprint.Detail{Label: label, Text: veil.Text(text)})
 		}
 	}
-	out.Summary = veil.Text(words.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
-	if stands(story) {
-		out.Summary = strings.Replace(out.Summary, notEnded, ", which waits for its turn", 1)
-	}
+	summary := words
+	summary.waits = stands(story)
+	out.Summary = veil.Text(summary.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
 	causes := diagnose(story, now)
 	out.Next = veil.Text((&advice{story, causes, words}).next())
 	if text, _ := words.standing(story); text != "" {
@@ -64,8 +63,8 @@ func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation
 	for _, cause := range causes {
 		add("likely cause", cause.text)
 	}
-	if story.Paused != "" {
-		add("switched off", "the server did, because "+story.Paused)
+	if story.Tripped != nil {
+		add("switched off", "the server did, because "+story.Tripped.String())
 	}
 	return out
 }

@@ -70,9 +70,9 @@ func (c *claim) aside(at time.Time) string {
 	case err != nil:
 		return "only its time is none: " + c.timer + " is not a number of seconds since 1970"
 	case away < 0:
-		return "only its time is too far ahead: " + inWords(away) + " (set the clocks right)"
+		return "only its time is too far ahead: " + blueprint.InWords(away) + " (set the clocks right)"
 	default:
-		return "only its time is too old: " + inWords(away)
+		return "only its time is too old: " + blueprint.InWords(away)
 	}
 }
 

@@ -1,8 +1,6 @@
 package triggers
 
 import (
-	"regexp"
-	"strings"
 
 	"blueprintd/blueprint"
 )
@@ -34,8 +32,8 @@ func (a *advice) on() string {
 // next gives what to do about a firing, "" for nothing.
 func (a *advice) next() string {
 	firing := &a.story.Firing
-	if last, _, ok := tripped(firing); ok {
-		return whenTripped(&a.story.Trigger, last)
+	if firing.Why.Code == blueprint.ReasonBreaker {
+		return whenTripped(&a.story.Trigger, firing.Why.Text("executionId"))
 	}
 	if done := a.ranAgain(); done != "" {
 		return done
@@ -86,7 +84,7 @@ func (a *advice) ofRun() string {
 	switch {
 	case run == nil:
 		return ""
-	case run.Status == blueprint.StatusFailed && strings.Contains(run.Error, blueprint.Displaced):
+	case run.Displaced:
 		return "nothing: a newer run took its place, as config.concurrency says"
 	case run.Status == blueprint.StatusFailed:
 		return "execution.retry goes on where the run failed; blueprintTriggers.redeliver runs the same input again from the beginning"
@@ -98,23 +96,6 @@ func (a *advice) ofRun() string {
 		return "execution.resume answers the run"
 	}
 	return ""
-}
-
-// breakerRow is what the store writes when it switches a trigger off.
-var breakerRow = regexp.MustCompile(`^the server switched the trigger off: (\d+) runs in a row failed, the last of them ([^\s;]+);.* mend the cause`)
-
-// tripped recognises the row that says that the server switched a trigger off:
-// nothing came with it. It gives the last of the runs that failed, and how many
-// these were.
-func tripped(firing *blueprint.Firing) (last, failures string, ok bool) {
-	if firing.Decision != blueprint.DecisionRefused || firing.Key != firing.ID || firing.DueAt != 0 || firing.Delivery != nil {
-		return "", "", false
-	}
-	match := breakerRow.FindStringSubmatch(firing.Reason)
-	if match == nil {
-		return "", "", false
-	}
-	return match[2], match[1], true
 }
 
 // whenTripped is what to do about a trigger that the server switched off.

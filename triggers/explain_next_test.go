@@ -26,7 +26,7 @@ func TestExplainNext(t *testing.T) {
 	stood := func(first blueprint.Status) []blueprint.UnfinishedRun {
 		return []blueprint.UnfinishedRun{{ExecutionID: "exec_0_o", Status: first, CreatedAt: blueprint.TimeOf(begin), UpdatedAt: blueprint.TimeOf(begin)}, {ExecutionID: "exec_1_a", Status: blueprint.StatusRunning}}
 	}
-	const trippedRow = "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"
+	tripped, retried := &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a", Retries: true}
 	for _, c := range []struct {
 		name           string
 		story          blueprint.FiringStory
@@ -34,42 +34,43 @@ func TestExplainNext(t *testing.T) {
 		summary, next  string
 		exactly, never string
 	}{
-		{name: "bad JSON", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: "the body is not JSON", Delivery: body}}, next: "mend that at the sender", never: "redeliver"},
-		{name: "too large", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: "the body is larger than 9 bytes", Delivery: &blueprint.Delivery{Size: 20}}}, next: "have the sender send less", never: "redeliver"},
-		{name: "schema", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Reason: "the trigger's inputSchema cannot be used: x", Delivery: body}}, exactly: "mend config.inputSchema; then " + on + again + " runs this one"},
-		{name: "input", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Reason: "inputData.n: must be a number", Delivery: body}}, next: "have the caller send what config.inputSchema asks for"},
-		{name: "key", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Key: "k", Decision: "refused", Reason: "this Idempotency-Key was used before with another body", Delivery: body}},
+		{name: "bad JSON", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonBody, "the body is not JSON"), Delivery: body}}, next: "mend that at the sender", never: "redeliver"},
+		{name: "too large", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonTooLarge, "the body is larger than 9 bytes"), Delivery: &blueprint.Delivery{Size: 20}}}, next: "have the sender send less", never: "redeliver"},
+		{name: "schema", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonSchemaUnusable, "the trigger's inputSchema cannot be used: x"), Delivery: body}}, exactly: "mend config.inputSchema; then " + on + again + " runs this one"},
+		{name: "input", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonInput, "inputData.n: must be a number"), Delivery: body}}, next: "have the caller send what config.inputSchema asks for"},
+		{name: "key", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "api", Key: "k", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonKeyReused, "this Idempotency-Key was used before with another body"), Delivery: body}},
 			exactly: "have the caller use a new Idempotency-Key for each call; " + again + " runs this one all the same"},
-		{name: "sender", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "skipped", Reason: "allowFrom: a@b is not on the list", Delivery: body}}, next: "nothing: config.allowFrom leaves this out"},
-		{name: "inactive", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: inactiveReason, Delivery: body}}, exactly: on + again + " runs this one"},
-		{name: "active since", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: inactiveReason, Delivery: body}}, exactly: "the trigger is active now: " + again + " runs this one"},
-		{name: "inactive, no body", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: inactiveReason, Delivery: &blueprint.Delivery{Size: 9}}}, exactly: on + "have the sender send it again"},
-		{name: "the breaker", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Reason: trippedRow}}, summary: "The server switched this trigger off, after 20 failed runs in a row.",
+		{name: "sender", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonAllowFrom, "address", "a@b"), Delivery: body}}, next: "nothing: config.allowFrom leaves this out"},
+		{name: "inactive", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: body}}, exactly: on + again + " runs this one"},
+		{name: "active since", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: body}}, exactly: "the trigger is active now: " + again + " runs this one"},
+		{name: "inactive, no body", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: &blueprint.Delivery{Size: 9}}}, exactly: on + "have the sender send it again"},
+		{name: "the breaker", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.",
 			exactly: `mend the cause (last: exec_1_a), switch it on with isActive: true, then blueprintTriggers.redeliver {triggerId: "T", executionStatus: "failed", from: TIME} runs what failed since TIME`},
-		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Reason: strings.Replace(trippedRow, "; mend", "; a delivery after 15 minutes tries again; mend", 1)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.", next: "(last: exec_1_a)"},
-		{name: "a delivery to one that tripped", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Reason: "the server switched the trigger off: 20 runs in a row failed, the last of them exec_1_a", Delivery: body}}, summary: "A delivery was refused", exactly: on + again + " runs this one"},
-		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Reason: inactiveReason, Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
+		{name: "the breaker of an open webhook", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: retried.Because(blueprint.ReasonBreaker)}}, summary: "The server switched this trigger off, after 20 failed runs in a row.", next: "(last: exec_1_a)"},
+		{name: "a delivery to one that tripped", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Key: "F", Decision: "refused", Why: tripped.Because(blueprint.ReasonTripped), Delivery: body}}, summary: "A delivery was refused", exactly: on + again + " runs this one"},
+		{name: "no mail", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: &blueprint.Delivery{Facts: map[string]any{"received": false}}}},
 			exactly: "the sender was told 550 and its mail was not received; " + on + "ask for it again"},
-		{name: "no mail, on again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Reason: inactiveReason, Delivery: &blueprint.Delivery{}}}, exactly: "the sender was told 550 and its mail was not received; ask for it again"},
-		{name: "a large mail", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Reason: "the message is too large", Delivery: &blueprint.Delivery{Size: 9, Facts: map[string]any{"received": false}}}}, next: "told that it is too large and its mail was not received"},
-		{name: "ran again", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: "x", Delivery: body}, Redeliveries: []blueprint.Redelivery{{FiringID: "G", Decision: "refused"}, {FiringID: "H", Decision: "started", ExecutionID: &one, Status: "completed"}}},
+		{name: "no mail, on again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff), Delivery: &blueprint.Delivery{}}}, exactly: "the sender was told 550 and its mail was not received; ask for it again"},
+		{name: "a large mail", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "email", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMailTooLarge, "the message is too large"), Delivery: &blueprint.Delivery{Size: 9, Facts: map[string]any{"received": false}}}}, next: "told that it is too large and its mail was not received"},
+		{name: "ran again", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "x"), Delivery: body}, Redeliveries: []blueprint.Redelivery{{FiringID: "G", Decision: "refused"}, {FiringID: "H", Decision: "started", ExecutionID: &one, Status: "completed"}}},
 			exactly: "done: firing H ran it again (completed)"},
 		{name: "failed again", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("failed", "x"), Redeliveries: []blueprint.Redelivery{{FiringID: "H", Decision: "started", ExecutionID: &one, Status: "failed"}}}, next: "execution.retry"},
-		{name: "channel", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Reason: `the event is of channel "C1"; the trigger listens to "C2"`, Delivery: body}}, next: "nothing: config.channel leaves this out"},
-		{name: "challenge", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Reason: "Slack asked whether this address is the right one, and was answered", Delivery: body}}, next: "nothing: that was Slack's check"},
-		{name: "own run", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "event", Decision: "skipped", Reason: "a blueprint does not hear its own executions", Delivery: body}}, next: "nothing:"},
-		{name: "limit", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "skipped", Reason: (&blueprint.LaneFullError{Limit: 1, Running: 1, Oldest: "exec_7_q"}).Reason(), Delivery: body}}, exactly: again + " runs this one when exec_7_q has ended"},
-		{name: "displaced", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("failed", blueprint.Displaced)}, exactly: "nothing: a newer run took its place, as config.concurrency says"},
-		{name: "another door", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: otherAddress(&blueprint.Trigger{ID: "T", Type: "slack"}), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
+		{name: "channel", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonChannel, "got", "C1", "wanted", "C2"), Delivery: body}}, next: "nothing: config.channel leaves this out"},
+		{name: "challenge", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonSlackCheck), Delivery: body}}, next: "nothing: that was Slack's check"},
+		{name: "own run", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "event", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonOwnRun), Delivery: body}}, next: "nothing:"},
+		{name: "limit", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "skipped", Why: (&blueprint.LaneFullError{Limit: 1, Running: 1, Oldest: "exec_7_q"}).Reason(), Delivery: body}}, exactly: again + " runs this one when exec_7_q has ended"},
+		{name: "displaced", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: &blueprint.FiringRun{ExecutionID: "exec_1_a", Status: "failed", Displaced: true}}, exactly: "nothing: a newer run took its place, as config.concurrency says"},
+		{name: "another door", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: otherAddress(&blueprint.Trigger{ID: "T", Type: "slack"}), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
 		{name: "it stands behind one that is paused", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("paused"), Trigger: blueprint.Trigger{Config: limit}},
 			summary: "A delivery started exec_1_a, which waits for its turn.", next: "answer exec_0_o (execution.resume) or cancel it"},
 		{name: "it stands behind one that runs", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
-		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Reason: "7 more deliveries started nothing and have no rows of their own; the last: x"}}, summary: "7 more deliveries started nothing", next: "see the rows before it"},
+		{name: "the brake", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonMany, "count", 7).Holding(blueprint.Saying(blueprint.ReasonMessage, "x"))}}, summary: "7 more deliveries started nothing", next: "see the rows before it"},
 	} {
 		c.story.Firing.ID, c.story.Trigger.ID, c.story.Trigger.IsActive = "F", "T", c.active
 		if c.story.Firing.Key == "" {
 			c.story.Firing.Key = "F"
 		}
+		c.story.Firing.Because(c.story.Firing.Why)
 		x := explain(&c.story, begin)
 		if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
 			t.Errorf("%s: %s\n\tnext: %s", c.name, x.Summary, x.Next)
@@ -135,7 +136,7 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 func TestInWords(t *testing.T) {
 	for text, want := range map[string]string{"1m": "1 minute", "6m40s": "6 min 40 s", "40s": "40 seconds", "1h": "1 hour", "1h5m": "1 h 5 min", "48h": "2 days", "49h": "2 days 1 h", "-5m": "5 minutes"} {
 		d, err := time.ParseDuration(text)
-		if got := inWords(d); err != nil || got != want {
+		if got := blueprint.InWords(d); err != nil || got != want {
 			t.Errorf("%s: %q", text, got)
 		}
 	}

@@ -52,7 +52,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	}
 	s := schemeOf(name)
 	c, unread := s.read(values[0], d)
-	if strings.HasPrefix(unread, "needs ") {
+	if c.lacks {
 		return []cause{{incomplete(s, d, unread), mendSender}}
 	}
 	p := &probe{before: c.before, body: d.Body, macs: macsOf(values[0]), keys: keysOf(s, secret)}

@@ -155,7 +155,7 @@ func TestExplainWords(t *testing.T) {
 	for _, c := range []struct {
 		firing            blueprint.Firing
 		status            blueprint.Status
-		paused            string
+		paused            *blueprint.Trip
 		summary, next, in string
 	}{
 		{firing: blueprint.Firing{Source: "schedule", Decision: "started", DueAt: blueprint.TimeOf(begin)}, status: "completed",
@@ -167,19 +167,20 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "manual", Decision: "started"}, status: "not_found", summary: "A firing by hand started exec_1_a, whose record is no longer stored."},
 		{firing: blueprint.Firing{Source: "email", Key: "m", Decision: "duplicate"}, status: "completed",
 			summary: "A mail with the id m came again and started nothing: its key had started exec_1_a, which completed.", next: "nothing"},
-		{firing: blueprint.Firing{Source: "schedule", Decision: "coalesced", Reason: "3 ticks from a to b were missed; the one of c stands in"},
+		{firing: blueprint.Firing{Source: "schedule", Decision: "coalesced", Why: blueprint.Because(blueprint.ReasonStandsIn, "count", 3, "first", "a", "last", "b", "tick", "c")},
 			summary: "3 ticks from a to b were missed; the one of c stands in.", next: "nothing"},
-		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Reason: `the tick of a was missed; catchUp is "none"`}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
-		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Reason: "another channel"}, summary: "A message from Slack was left out: another channel.", next: "judges it anew"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Reason: inactiveReason}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Reason: lostAccessReason}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
-		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Reason: "firing X again: no", Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
+		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonMissed, "count", 1, "first", "a", "last", "a")}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
+		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Saying(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it anew"},
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff)}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: lostAccess}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
+		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
 			summary: "A redelivery was refused, and nothing ran: firing X again: no.", next: "explain says more of firing X", in: "it is stored with firing X"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Reason: "x"}, paused: "20 runs in a row failed", next: "send it again",
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
 			summary: "A firing by hand was refused, and nothing ran: x.", in: "the server did, because 20 runs in a row failed"},
 	} {
-		story := &blueprint.FiringStory{Firing: c.firing, Trigger: binding.Trigger, Paused: c.paused}
+		story := &blueprint.FiringStory{Firing: c.firing, Trigger: binding.Trigger, Tripped: c.paused}
 		story.Firing.ID = "F"
+		story.Firing.Because(c.firing.Why)
 		if story.Firing.Key == "" {
 			story.Firing.Key = "F"
 		}

@@ -2,7 +2,6 @@ package triggers
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -11,15 +10,16 @@ import (
 
 // teller says rows of the ledger in words.
 type teller struct {
-	zone *time.Location // in which times are said, beside UTC
+	zone  *time.Location // in which times are said, beside UTC
+	waits bool           // the run of the row waits for its turn
 }
 
 // row says in a sentence what became of a firing.
 func (t teller) row(row *blueprint.LedgerRow) string {
 	f := &row.Firing
 	subject := t.subject(f)
-	if _, failures, ok := tripped(f); ok {
-		return "The server switched this trigger off, after " + failures + " failed runs in a row."
+	if f.Why.Code == blueprint.ReasonBreaker {
+		return "The server switched this trigger off, after " + numberOf(f.Why.Int("failures")) + " failed runs in a row."
 	}
 	switch f.Decision {
 	case blueprint.DecisionStarted:
@@ -31,15 +31,15 @@ func (t teller) row(row *blueprint.LedgerRow) string {
 		}
 		return text + "."
 	case blueprint.DecisionCoalesced, blueprint.DecisionSkipped:
-		if f.Source == blueprint.SourceSchedule && isLimit(f.Reason) {
-			return subject + " was left out: " + limitWords(f.Reason)
+		if busy := f.Why.Text("executionId"); f.Source == blueprint.SourceSchedule && f.Why.Code == blueprint.ReasonLimit && busy != "" {
+			return fmt.Sprintf("%s was left out: config.concurrency.limit is %d and %s was still running.", subject, f.Why.Int("limit"), busy)
 		}
 		if f.Source == blueprint.SourceSchedule {
 			return sentence(f.Reason)
 		}
 		return subject + " was left out: " + stopped(f.Reason)
 	}
-	if many.MatchString(f.Reason) {
+	if f.Why.Code == blueprint.ReasonMany {
 		return sentence(f.Reason)
 	}
 	return subject + " was refused, and nothing ran: " + stopped(f.Reason)
@@ -70,22 +70,6 @@ func (t teller) subject(f *blueprint.Firing) string {
 	return "A firing by hand"
 }
 
-// many begins the reason of a row that stands for several.
-var many = regexp.MustCompile(`^\d+ more deliveries `)
-
-// notEnded is said of a run that goes on.
-const notEnded = ", which has not ended"
-
-// limitWords tells of a limit that left no room, with the run that took it when
-// the reason names one.
-func limitWords(reason string) string {
-	limit, _, _ := strings.Cut(reason, ",")
-	if busy := runID.FindString(reason); busy != "" && strings.HasPrefix(reason, blueprint.LimitReason) {
-		return limit + " and " + busy + " was still running."
-	}
-	return stopped(reason)
-}
-
 // run names the run of a row and says what became of it.
 func (t teller) run(row *blueprint.LedgerRow) string {
 	if row.Run == nil {
@@ -104,7 +88,10 @@ func (t teller) run(row *blueprint.LedgerRow) string {
 	case blueprint.StatusPaused:
 		return text + ", which is paused until somebody answers"
 	case blueprint.StatusRunning:
-		return text + notEnded
+		if t.waits {
+			return text + ", which waits for its turn"
+		}
+		return text + ", which has not ended"
 	}
 	return text + ", whose record is no longer stored"
 }
@@ -135,27 +122,6 @@ func sentence(text string) string {
 		return ""
 	}
 	return strings.ToUpper(text[:1]) + stopped(text[1:])
-}
-
-// inWords writes a length of time for people, to the second.
-func inWords(d time.Duration) string {
-	seconds := int(d.Abs().Round(time.Second) / time.Second)
-	h, m, s := seconds/3600, seconds/60%60, seconds%60
-	switch {
-	case h == 0 && m == 0:
-		return counted(s, "second")
-	case h == 0 && s == 0:
-		return counted(m, "minute")
-	case h == 0:
-		return fmt.Sprintf("%d min %d s", m, s)
-	case m == 0 && s == 0 && h%24 == 0:
-		return counted(h/24, "day")
-	case h >= 24:
-		return fmt.Sprintf("%s %d h", counted(h/24, "day"), h%24)
-	case m == 0 && s == 0:
-		return counted(h, "hour")
-	}
-	return fmt.Sprintf("%d h %d min", h, m)
 }
 
 // stopped ends a text with a stop.

@@ -262,7 +262,7 @@ func (m *memory) LetIn(_ context.Context, id string) (bool, error) {
 	if m.readError != nil {
 		return false, m.readError
 	}
-	m.change(id, func(b *blueprint.Binding) { b.Trigger.IsActive, b.PausedReason, b.RetryAt = true, "", 0 })
+	m.change(id, func(b *blueprint.Binding) { b.Trigger.IsActive, b.Tripped, b.RetryAt = true, nil, 0 })
 	return true, nil
 }
 

@@ -26,7 +26,8 @@ func (t *Service) Fire(ctx context.Context, principal blueprint.Principal, trigg
 		return "", "", err
 	}
 	a := &activation{binding: binding, input: input, record: record, patience: soon, firing: t.newFiring(triggerID, blueprint.SourceManual)}
-	a.firing.Reason, a.firing.Delivery = "fired by hand", said(input)
+	a.firing.Delivery = said(input)
+	a.firing.Because(blueprint.Because(blueprint.ReasonByHand))
 	if err := t.fire(ctx, a); err != nil {
 		return "", "", err
 	}
@@ -53,12 +54,12 @@ func (t *Service) manageable(ctx context.Context, principal blueprint.Principal,
 // *blueprint.DuplicateFiringError is passed on.
 func (t *Service) fire(ctx context.Context, a *activation) error {
 	if refused := t.permit(a); refused != nil {
-		t.recordRefused(ctx, a.firing, refused.Message)
+		t.recordRefused(ctx, a.firing, refused.Because())
 		return refused
 	}
 	if a.binding.Trigger.Type == blueprint.TriggerAPI {
 		if refused := t.schemas.check(a.binding, a.input); refused != nil {
-			t.recordRefused(ctx, a.firing, refused.Message)
+			t.recordRefused(ctx, a.firing, refused.Because())
 			return refused
 		}
 	}
@@ -69,10 +70,10 @@ func (t *Service) fire(ctx context.Context, a *activation) error {
 	case errors.As(err, &duplicate):
 		return duplicate
 	case isLeftOut(err):
-		t.recordSkipped(ctx, a.firing, shown(err).Message)
+		t.recordSkipped(ctx, a.firing, shown(err).Because())
 		return blueprint.Errorf(blueprint.CodeConflict, "%s", shown(err).Message)
 	case err != nil:
-		t.recordRefused(ctx, a.firing, shown(err).Message)
+		t.recordRefused(ctx, a.firing, shown(err).Because())
 		return err
 	}
 	return nil
@@ -84,7 +85,7 @@ func (t *Service) permit(a *activation) *blueprint.Error {
 	case !a.binding.Trigger.IsActive:
 		return off(a.binding)
 	case !a.binding.CanManage:
-		return blueprint.Errorf(blueprint.CodeForbidden, lostAccessReason)
+		return blueprint.Refused(blueprint.CodeForbidden, lostAccess)
 	}
 	return nil
 }

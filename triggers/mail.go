@@ -37,7 +37,7 @@ func (t *Service) Mailbox(ctx context.Context, local string, envelope *blueprint
 
 // RefuseMail records a mail for a local part that the server refuses, whatever
 // the trigger: why, and how many bytes it has as far as that is known.
-func (t *Service) RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, reason string) {
+func (t *Service) RefuseMail(ctx context.Context, local string, envelope *blueprint.Envelope, size int64, why blueprint.Reason) {
 	ctx = context.WithoutCancel(ctx)
 	came := unreceived(envelope, local, size)
 	binding, err := t.mailbox(ctx, local, came)
@@ -46,7 +46,7 @@ func (t *Service) RefuseMail(ctx context.Context, local string, envelope *bluepr
 	}
 	firing := t.newFiring(binding.Trigger.ID, blueprint.SourceEmail)
 	firing.Delivery = came
-	t.refuseDelivery(ctx, firing, &refusal{reason: reason})
+	t.refuseDelivery(ctx, firing, &refusal{why: why})
 }
 
 func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Delivery) (*blueprint.Binding, error) {
@@ -58,7 +58,7 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 	if err == nil {
 		binding, err = t.Store.Binding(ctx, id)
 	}
-	answer, reason := noMailbox(), ""
+	answer, why := noMailbox(), blueprint.Reason{}
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
 		return nil, noMailbox()
@@ -67,8 +67,8 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 	case binding.Trigger.Type != blueprint.TriggerEmail:
 		return nil, noMailbox()
 	case !binding.CanManage:
-		reason = lostAccessReason
-	case binding.PausedReason != "": // by the server: it may be on again before the sender gives up
+		why = lostAccess
+	case binding.Tripped != nil: // by the server: it may be on again before the sender gives up
 		wait, over := t.pause(binding)
 		if over && binding.RetryAt != 0 {
 			return binding, nil
@@ -76,15 +76,15 @@ func (t *Service) mailbox(ctx context.Context, local string, came *blueprint.Del
 		if answer = wait; over {
 			answer = blueprint.Errorf(blueprint.CodeUnavailable, "this mailbox takes a rest: try again later")
 		}
-		reason = offReason(binding)
+		why = offReason(binding)
 	case !binding.Trigger.IsActive:
-		reason = inactiveReason
+		why = offReason(binding)
 	default:
 		return binding, nil
 	}
 	firing := t.newFiring(id, blueprint.SourceEmail)
 	firing.Delivery = came
-	t.refuseDelivery(ctx, firing, &refusal{answer: answer, reason: reason})
+	t.refuseDelivery(ctx, firing, &refusal{answer: answer, why: why})
 	return nil, answer
 }
 
@@ -116,12 +116,12 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 	switch a.binding, a.letIn, paused = t.letIn(ctx, binding); {
 	case paused != nil:
 		a.firing.Files = nil
-		return t.turnMailAway(ctx, a, &refusal{answer: paused, reason: offReason(binding)})
+		return t.turnMailAway(ctx, a, &refusal{answer: paused, why: offReason(binding)})
 	case !a.binding.Trigger.IsActive: // somebody switched it off a moment ago
 		a.firing.Files = nil
-		return t.turnMailAway(ctx, a, &refusal{answer: noMailbox(), reason: inactiveReason})
+		return t.turnMailAway(ctx, a, &refusal{answer: noMailbox(), why: blueprint.Because(blueprint.ReasonOff)})
 	case a.letIn:
-		a.firing.Reason = shorten(letInReason + a.firing.Reason)
+		a.firing.Because(a.firing.Why.With("letIn", true))
 	}
 	spare, ok := t.mails.take(a, t.Clock.Now())
 	if !ok {
@@ -138,7 +138,7 @@ func (t *Service) ReceiveMail(ctx context.Context, local string, received *bluep
 		t.recordDuplicate(ctx, a, first)
 		return nil
 	case isLeftOut(err):
-		return t.turnMailAway(ctx, a, &refusal{reason: shown(err).Message})
+		return t.turnMailAway(ctx, a, &refusal{why: shown(err).Because()})
 	}
 	a.firing.Files = nil
 	return t.turnMailAway(ctx, a, &refusal{answer: t.failure(a.firing.TriggerID, err)})
@@ -151,10 +151,11 @@ func (t *Service) turnMailAway(ctx context.Context, a *activation, refused *refu
 		t.refuseDelivery(ctx, a.firing, refused)
 		return refused.answer
 	}
-	if !t.mayRecord(a.firing, refused.reason) {
+	if !t.mayRecord(a.firing, refused.why) {
 		return nil // it is counted
 	}
-	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason, a.firing.Files = blueprint.DecisionSkipped, nil, shorten(refused.reason), nil
+	decide(a.firing, blueprint.DecisionSkipped, refused.why)
+	a.firing.Files = nil
 	if err := t.Store.RecordFirings(ctx, a.firing.TriggerID, []blueprint.Firing{*a.firing}, 0); err != nil {
 		return t.failure(a.firing.TriggerID, err)
 	}

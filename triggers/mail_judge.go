@@ -31,8 +31,8 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	}
 	d.Note("from", addressesOf(m.From))
 	d.Note("messageId", m.MessageID)
-	if refused := fromWhom(config["allowFrom"], m); refused != "" {
-		return &refusal{reason: refused}
+	if why := fromWhom(config["allowFrom"], m); why.Code != "" {
+		return &refusal{why: why}
 	}
 	if config["requireAuth"] == true {
 		switch kept(d, senderCheck) {
@@ -46,9 +46,9 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 			return &refusal{answer: blueprint.Errorf(code, "requireAuth: the DNS did not say whether the domain of the sender answers for the mail")}
 		default:
 			if twice := kept(d, senderTwice); twice != "" {
-				return &refusal{reason: "requireAuth: the mail has the header " + twice + " several times, and nobody can tell which of them its sender wrote"}
+				return &refusal{why: blueprint.Because(blueprint.ReasonRequireAuth, "repeated", twice)}
 			}
-			return &refusal{reason: "requireAuth: the domain of the sender does not answer for the mail (" + kept(d, senderResults) + ")"}
+			return &refusal{why: blueprint.Because(blueprint.ReasonRequireAuth, "results", kept(d, senderResults))}
 		}
 	}
 	var files []blueprint.File
@@ -61,32 +61,31 @@ func (t *Service) judgeMail(a *activation, m *blueprint.Mail, at time.Time) *ref
 	}
 	a.input = t.mailInput(m, files, d, blueprint.TimeOf(at))
 	a.firing.Files = files
-	if a.firing.Reason == "" {
-		a.firing.Reason = "a mail from " + addressesOf(m.From)
+	if a.firing.Why.Code == "" {
+		a.firing.Because(blueprint.Because(blueprint.ReasonMail, "from", addressesOf(m.From)))
 	}
-	a.firing.Reason = shorten(a.firing.Reason)
 	return nil
 }
 
 // fileID is the length of a file's id, in characters: it cannot be guessed.
 const fileID = 32
 
-// fromWhom tells why a list of addresses and @domains leaves a mail out; "" when
-// it does not. Everybody whom the mail says it is from must be on the list.
-func fromWhom(list any, m *blueprint.Mail) string {
+// fromWhom returns why a list of addresses and @domains leaves a mail out, without
+// a code when it does not. Everybody whom the mail says it is from must be on the list.
+func fromWhom(list any, m *blueprint.Mail) (why blueprint.Reason) {
 	allowed, ok := list.([]any)
 	if !ok {
-		return "" // no list, or none that could be stored
+		return why // no list, or none that could be stored
 	}
 	if len(m.From) == 0 {
-		return "allowFrom: the mail does not say from whom it is"
+		return blueprint.Because(blueprint.ReasonAllowFrom)
 	}
 	for _, from := range m.From {
 		if !isAllowed(allowed, from.Address) {
-			return "allowFrom: " + from.Address + " is not on the list"
+			return blueprint.Because(blueprint.ReasonAllowFrom, "address", from.Address)
 		}
 	}
-	return ""
+	return why
 }
 
 func isAllowed(list []any, address string) bool {

@@ -73,7 +73,7 @@ func (d *dispatcher) tell(ctx context.Context, list []blueprint.OutboxEvent, sta
 				d.put(of, firing, err)
 			case a == nil:
 			case a.firing.Decision != "":
-				d.settle(of, a.firing, a.firing.Decision, a.firing.Reason)
+				d.settle(of, a.firing, a.firing.Decision, a.firing.Why)
 			default:
 				if batch = append(batch, ear{a, of}); len(batch) == maxBatch {
 					d.begins(ctx, batch)
@@ -120,8 +120,8 @@ func (d *dispatcher) begins(ctx context.Context, batch []ear) {
 		case isPassing(err):
 			d.put(one.of, one.firing, err)
 		default:
-			decision, reason := d.unheard(one.activation, err)
-			d.settle(one.of, one.firing, decision, reason)
+			decision, why := d.unheard(one.activation, err)
+			d.settle(one.of, one.firing, decision, why)
 		}
 	}
 }
@@ -156,7 +156,8 @@ func (d *dispatcher) put(of *untold, firing *blueprint.Firing, err error) {
 	if firing.Delivery != nil {
 		hint = "; redeliver runs it"
 	}
-	d.settle(of, firing, blueprint.DecisionRefused, shown(err).Message+"; "+why+hint)
+	refused := shown(err)
+	d.settle(of, firing, blueprint.DecisionRefused, blueprint.Saying(refused.Because().Code, refused.Message+"; "+why+hint))
 }
 
 // uncrowd takes note that an event does not wait any more.
@@ -172,8 +173,8 @@ func (d *dispatcher) uncrowd(of *untold) {
 }
 
 // settle makes the row of a trigger that starts nothing.
-func (d *dispatcher) settle(of *untold, firing *blueprint.Firing, decision blueprint.Decision, reason string) {
-	firing.Decision, firing.ExecutionID, firing.Reason = decision, nil, shorten(reason)
+func (d *dispatcher) settle(of *untold, firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
+	decide(firing, decision, why)
 	d.rows = append(d.rows, unwritten{firing, of})
 	if firing.Delivery != nil {
 		d.weight += len(firing.Delivery.Body)

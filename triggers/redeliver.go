@@ -46,7 +46,7 @@ func (t *Service) Redeliver(ctx context.Context, principal blueprint.Principal, 
 	run, err := t.begin(ctx, a)
 	if err := t.repeated(ctx, a, first, run, err); err != nil {
 		if isPassing(err) {
-			t.recordRefused(ctx, a.firing, again(first, shown(err).Message))
+			t.recordRefused(ctx, a.firing, again(first, shown(err).Because()))
 		}
 		return "", "", err
 	}
@@ -111,7 +111,7 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 	}
 	if refused := t.permit(a); refused != nil {
 		a.forget(first)
-		t.recordRefused(ctx, a.firing, again(first, refused.Message))
+		t.recordRefused(ctx, a.firing, again(first, refused.Because()))
 		return nil, refused
 	}
 	refused := t.judgeAgain(a, first)
@@ -126,15 +126,15 @@ func (t *Service) repeat(ctx context.Context, binding *blueprint.Binding, first 
 	a.forget(first)
 	switch {
 	case refused == nil:
-		a.firing.Reason = shorten(again(first, a.firing.Reason))
+		a.firing.Because(again(first, a.firing.Why))
 		return a, nil
 	case refused.answer == nil:
 		a.firing.Files = nil
-		t.recordSkipped(ctx, a.firing, again(first, refused.reason))
-		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "the trigger leaves firing " + first.ID + " out: " + refused.reason, Hint: anyInput}
+		t.recordSkipped(ctx, a.firing, again(first, refused.why))
+		return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: "the trigger leaves firing " + first.ID + " out: " + refused.why.String(), Hint: anyInput}
 	}
 	a.firing.Files = nil
-	t.recordRefused(ctx, a.firing, again(first, refused.answer.Message))
+	t.recordRefused(ctx, a.firing, again(first, refused.answer.Because()))
 	if isPassing(refused.answer) {
 		return nil, refused.answer
 	}
@@ -219,21 +219,17 @@ func (t *Service) repeated(ctx context.Context, a *activation, first *blueprint.
 		}
 		return blueprint.Errorf(blueprint.CodeConflict, "it has run already, as %s with firing %s", duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
-		t.recordSkipped(ctx, a.firing, again(first, shown(err).Message))
+		t.recordSkipped(ctx, a.firing, again(first, shown(err).Because()))
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: shown(err).Message, Hint: "try again when a run of the trigger has ended"}
 	case !isPassing(err):
-		t.recordRefused(ctx, a.firing, again(first, shown(err).Message))
+		t.recordRefused(ctx, a.firing, again(first, shown(err).Because()))
 	}
 	return err
 }
 
 // again is the reason of a redelivery's row: it names the first.
-func again(first *blueprint.Firing, why string) string {
-	text := "firing " + first.ID + " again"
-	if why != "" {
-		text += ": " + why
-	}
-	return text
+func again(first *blueprint.Firing, why blueprint.Reason) blueprint.Reason {
+	return why.With("again", first.ID)
 }
 
 // isPassing tells whether an error may be gone if one tries later.

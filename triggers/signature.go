@@ -36,6 +36,7 @@ type claim struct {
 	stamp  string   // when, in seconds since 1970
 	timer  string   // what has the stamp, as one calls it; "" = the scheme has none
 	given  []string // signatures, one of which must be right
+	lacks  bool     // something that is signed or sent beside them
 }
 
 const mismatch = "does not match: the body or the secret differs from what the sender signed"
@@ -102,7 +103,7 @@ func (c *claim) stale(at time.Time) string {
 		return "has no time: " + c.timer + " is not a number of seconds since 1970"
 	}
 	if away := at.Sub(time.Unix(int64(sent), 0)); away > signatureWindow || away < -signatureWindow {
-		return fmt.Sprintf("is of another time: %s is %s from the server's clock; at most %s are allowed", c.timer, inWords(away), inWords(signatureWindow))
+		return fmt.Sprintf("is of another time: %s is %s from the server's clock; at most %s are allowed", c.timer, blueprint.InWords(away), blueprint.InWords(signatureWindow))
 	}
 	return ""
 }

@@ -57,7 +57,7 @@ func hexScheme(name string) *scheme {
 func readStandard(value string, d *blueprint.Delivery) (claim, string) {
 	id, stamp := header(d, standardID), header(d, standardTimestamp)
 	if len(id) != 1 || id[0] == "" || len(stamp) != 1 {
-		return claim{}, "needs Webhook-Id and Webhook-Timestamp, once each"
+		return claim{lacks: true}, "needs Webhook-Id and Webhook-Timestamp, once each"
 	}
 	c := claim{before: id[0] + "." + stamp[0] + ".", stamp: stamp[0], timer: standardTimestamp}
 	for entry := range strings.FieldsSeq(value) {
@@ -92,7 +92,7 @@ func readStripe(value string, _ *blueprint.Delivery) (claim, string) {
 		}
 	}
 	if stamps != 1 {
-		return claim{}, "needs t= and the seconds since 1970, once"
+		return claim{lacks: true}, "needs t= and the seconds since 1970, once"
 	}
 	return c, ""
 }
@@ -101,7 +101,7 @@ func readStripe(value string, _ *blueprint.Delivery) (claim, string) {
 func readSlack(value string, d *blueprint.Delivery) (claim, string) {
 	stamp := header(d, "X-Slack-Request-Timestamp")
 	if len(stamp) != 1 {
-		return claim{}, "needs X-Slack-Request-Timestamp, once"
+		return claim{lacks: true}, "needs X-Slack-Request-Timestamp, once"
 	}
 	return claim{before: "v0:" + stamp[0] + ":", stamp: stamp[0], timer: "X-Slack-Request-Timestamp", given: []string{value}}, ""
 }

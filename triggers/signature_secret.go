@@ -29,30 +29,34 @@ func (t *Service) checkSecret(trigger *blueprint.Trigger, firing *blueprint.Firi
 	schemes := schemesOf(trigger)
 	switch {
 	case schemes == nil:
-		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another")
+		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's preset is unknown: set another").Named(blueprint.ReasonPresetUnknown)
 	case value == nil && trigger.Type == blueprint.TriggerWebhook && trigger.Config["preset"] == nil:
-		firing.Reason = "the trigger has no secret, so no signature was looked at"
+		firing.Because(blueprint.Because(blueprint.ReasonUnsigned))
 		return nil
 	}
 	secret, _ := value.(string)
 	if strings.TrimSpace(secret) == "" {
-		return blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's secret cannot be used: set another")
+		refused := blueprint.Errorf(blueprint.CodeUnauthorized, "the trigger's secret cannot be used: set another")
+		if value == nil {
+			refused.Message = "the trigger has no " + keys.secret + ", so it refuses every delivery: set one"
+		}
+		return refused.Named(blueprint.ReasonSecretUnusable)
 	}
 	failed, reason := verify(schemes, secret, d, at)
 	if reason == "" {
-		firing.Reason = "the signature is right"
+		firing.Because(blueprint.Because(blueprint.ReasonSigned))
 		return nil
 	}
 	tried := keys.secret
 	if previous := previousSecret(trigger.Config, keys, t.Clock.Now()); previous != "" {
 		if _, reason := verify(schemes, previous, d, at); reason == "" {
-			firing.Reason = "the signature is right (previous secret)"
+			firing.Because(blueprint.Because(blueprint.ReasonSignedPrevious))
 			return nil
 		}
 		tried += " and " + keys.previous
 	}
 	noteSignature(d, failed, tried)
-	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason)
+	return blueprint.Errorf(blueprint.CodeUnauthorized, "%s", reason).Named(blueprint.ReasonSignature)
 }
 
 // schemesOf gives the schemes by which a sender may prove itself to a trigger:

@@ -1,7 +1,6 @@
 package triggers
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
 	refused := checkContent(d)
 	if refused != nil && isForm(d) {
-		refused = blueprint.Errorf(blueprint.CodeUnsupportedMedia, "this address takes Slack's events, which are JSON; slash commands, buttons and other forms are not served here")
+		refused = blueprint.Errorf(blueprint.CodeUnsupportedMedia, "this address takes Slack's events, which are JSON; slash commands, buttons and other forms are not served here").Named(blueprint.ReasonBody)
 	}
 	if refused == nil {
 		refused = t.checkSecret(&a.binding.Trigger, a.firing, at)
@@ -39,11 +38,11 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 	case "url_verification":
 		return greeting(body)
 	case "":
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type")}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: it must be an object with a type").Named(blueprint.ReasonBody)}
 	case "app_rate_limited":
-		return &refusal{reason: "Slack is rate-limiting this app (app_rate_limited): events of that minute are lost"}
+		return &refusal{why: blueprint.Because(blueprint.ReasonSlackLimited)}
 	default:
-		return &refusal{reason: fmt.Sprintf("a delivery of type %q is no event", kind)}
+		return &refusal{why: blueprint.Because(blueprint.ReasonSlackOther, "type", kind)}
 	}
 }
 
@@ -51,7 +50,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 func (t *Service) judgeSlackEvent(a *activation, envelope map[string]any) *refusal {
 	event, ok := envelope["event"].(map[string]any)
 	if !ok {
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: event must be an object")}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "the body is none of Slack's: event must be an object").Named(blueprint.ReasonBody)}
 	}
 	var refused *blueprint.Error
 	if a.bodyID, refused = bodyID(envelope, "event_id"); refused != nil {
@@ -76,9 +75,9 @@ func greeting(body any) *refusal {
 	}
 	challenge, ok := envelope["challenge"].(string)
 	if !ok {
-		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "challenge must be a string")}
+		return &refusal{answer: blueprint.Errorf(blueprint.CodeBadRequest, "challenge must be a string").Named(blueprint.ReasonBody)}
 	}
-	return &refusal{reason: "Slack asked whether this address is the right one, and was answered", reply: map[string]any{"challenge": challenge}}
+	return &refusal{why: blueprint.Because(blueprint.ReasonSlackCheck), reply: map[string]any{"challenge": challenge}}
 }
 
 // slackInput is what a run sees of an event.

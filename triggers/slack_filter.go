@@ -21,7 +21,7 @@ const channelRetry = time.Minute
 func (t *Service) filterSlack(a *activation, event, input map[string]any) *refusal {
 	wanted, _ := a.binding.Trigger.Config["eventType"].(string)
 	if wanted != "" && !isSlackEvent(event, wanted) {
-		return &refusal{reason: fmt.Sprintf("the event is of type %q; the trigger listens to %q", fmt.Sprint(first(input["eventType"], "")), wanted)}
+		return &refusal{why: blueprint.Because(blueprint.ReasonEventType, "got", fmt.Sprint(first(input["eventType"], "")), "wanted", wanted)}
 	}
 	return t.filterChannel(a, input)
 }
@@ -54,19 +54,19 @@ func (t *Service) filterChannel(a *activation, input map[string]any) *refusal {
 	case wanted == "" || id == wanted:
 		return nil
 	case id == "":
-		return &refusal{reason: fmt.Sprintf("the event is of no channel; the trigger listens to %q", wanted)}
+		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", "", "wanted", wanted)}
 	case isChannelID(wanted):
-		return &refusal{reason: fmt.Sprintf("the event is of channel %q; the trigger listens to %q", id, wanted)}
+		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", id, "wanted", wanted)}
 	}
 	name, err := t.channelName(a, id)
 	if err != nil {
 		return &refusal{
 			answer: &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the name of the event's channel cannot be known now", RetryAfter: channelRetry},
-			reason: t.channelUnknown(a, wanted, err),
+			why:    t.channelUnknown(a, wanted, err),
 		}
 	}
 	if name == "" || !strings.EqualFold(name, strings.TrimPrefix(wanted, "#")) {
-		return &refusal{reason: fmt.Sprintf("the event is of channel %q, named %q; the trigger listens to %q", id, name, wanted)}
+		return &refusal{why: blueprint.Because(blueprint.ReasonChannel, "got", id, "name", name, "wanted", wanted)}
 	}
 	return nil
 }
@@ -87,15 +87,15 @@ func (t *Service) channelName(a *activation, channel string) (string, error) {
 
 // channelUnknown says why it cannot be known whether a channel is the one of a
 // name, and what to do about it.
-func (t *Service) channelUnknown(a *activation, wanted string, err error) string {
+func (t *Service) channelUnknown(a *activation, wanted string, err error) blueprint.Reason {
 	const cure = ": set config.connectionId, or use the channel's id"
 	switch {
 	case errors.Is(err, errNoConnection):
-		return fmt.Sprintf("no connection looks up %q", wanted) + cure
+		return blueprint.Saying(blueprint.ReasonNoConnection, fmt.Sprintf("no connection looks up %q", wanted)+cure)
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
-		return fmt.Sprintf("the connection that looks up %q is not found", wanted) + cure
+		return blueprint.Saying(blueprint.ReasonNoConnection, fmt.Sprintf("the connection that looks up %q is not found", wanted)+cure)
 	}
-	return fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err))
+	return blueprint.Saying(blueprint.ReasonMessage, fmt.Sprintf("the connection cannot look up %q: %s", wanted, t.channelTrouble(a, err)))
 }
 
 // channelTrouble says why a name cannot be known.

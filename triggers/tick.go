@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -88,7 +87,7 @@ func (s *scheduler) round(ctx context.Context, batch []*scheduled) []*scheduled 
 			one.steps = nil // the disk was away for so long that the tick was missed; decide anew
 			continue
 		case now.at.IsZero():
-			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.String()+`; catchUp is "none"`)
+			row := s.leftRow(one, now.left, blueprint.DecisionSkipped, now.left.because(blueprint.ReasonMissed))
 			s.settle(ctx, one, now, s.tellsOf(one, now, now.unmet(false), binding, missedSkipped, row.Reason), *row)
 			continue
 		}
@@ -137,15 +136,16 @@ func (s *scheduler) standing(ctx context.Context, one *scheduled) *blueprint.Bin
 // wait for.
 func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, binding *blueprint.Binding) (pending, bool) {
 	a := &activation{binding: binding, firing: s.newFiring(one.trigger.ID, blueprint.SourceSchedule), patience: soon, cursor: blueprint.TimeOf(now.at)}
-	a.firing.Key, a.firing.DueAt, a.firing.Reason = instant(now.at), a.cursor, now.reason(a.firing.ReceivedAt.Time())
+	a.firing.Key, a.firing.DueAt = instant(now.at), a.cursor
+	a.firing.Because(now.reason(a.firing.ReceivedAt.Time()))
 	a.input = map[string]any{
 		"scheduledAt": instant(now.at), "firedAt": a.firing.ReceivedAt.String(), "missedCount": json.Number(strconv.Itoa(now.missed)),
 	}
 	if now.left != nil {
-		a.coalesced = s.leftRow(one, now.left, blueprint.DecisionCoalesced, now.left.String()+"; the one of "+instant(now.at)+" stands in")
+		a.coalesced = s.leftRow(one, now.left, blueprint.DecisionCoalesced, now.left.because(blueprint.ReasonStandsIn).With("tick", instant(now.at)))
 	}
 	if !binding.CanManage {
-		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, lostAccessReason)
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, lostAccess)
 		return pending{}, false
 	}
 	a.events = s.lateEvents(one, now, a)
@@ -158,17 +158,18 @@ func (s *scheduler) startTick(ctx context.Context, one *scheduled, now *step, bi
 }
 
 // reason tells how the tick came to run.
-func (st *step) reason(now time.Time) string {
+func (st *step) reason(now time.Time) blueprint.Reason {
 	if !st.late {
-		return "on time"
+		return blueprint.Because(blueprint.ReasonOnTime)
 	}
-	return "caught up " + inWords(now.Sub(st.at)) + " after it was due"
+	return blueprint.Because(blueprint.ReasonCaughtUp, "lateMs", now.Sub(st.at).Milliseconds())
 }
 
 // leftRow is the row for ticks that get no run of their own.
-func (s *scheduler) leftRow(one *scheduled, left *lot, decision blueprint.Decision, reason string) *blueprint.Firing {
+func (s *scheduler) leftRow(one *scheduled, left *lot, decision blueprint.Decision, why blueprint.Reason) *blueprint.Firing {
 	row := s.newFiring(one.trigger.ID, blueprint.SourceSchedule)
-	row.Key, row.DueAt, row.Decision, row.Reason = instant(left.last), blueprint.TimeOf(left.last), decision, reason
+	row.Key, row.DueAt, row.Decision = instant(left.last), blueprint.TimeOf(left.last), decision
+	row.Because(why)
 	return row
 }
 
@@ -179,26 +180,26 @@ func (s *scheduler) failed(ctx context.Context, one *scheduled, now *step, a *ac
 	switch {
 	case errors.As(err, &duplicate):
 		a.firing.Decision, a.firing.ExecutionID = blueprint.DecisionDuplicate, &duplicate.ExecutionID
-		a.firing.Reason = "this tick started " + duplicate.ExecutionID + " before"
+		a.firing.Because(blueprint.Because(blueprint.ReasonDuplicateTick, "executionId", duplicate.ExecutionID))
 		s.settle(ctx, one, now, nil, *a.firing)
 	case errors.As(err, &full):
 		s.leaveOut(ctx, one, now, a, blueprint.DecisionSkipped, full.Reason())
 	case isPassing(err):
 		s.later(one, err)
 	default:
-		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, s.failure(one.trigger.ID, err).Message)
+		s.leaveOut(ctx, one, now, a, blueprint.DecisionRefused, s.failure(one.trigger.ID, err).Because())
 	}
 }
 
 // leaveOut records that a tick did not run and will not.
-func (s *scheduler) leaveOut(ctx context.Context, one *scheduled, now *step, a *activation, decision blueprint.Decision, reason string) {
-	a.firing.Decision, a.firing.ExecutionID, a.firing.Reason = decision, nil, shorten(reason)
+func (s *scheduler) leaveOut(ctx context.Context, one *scheduled, now *step, a *activation, decision blueprint.Decision, why blueprint.Reason) {
+	decide(a.firing, decision, why)
 	events := s.tellsOf(one, now, now.unmet(false), a.binding, string(decision), a.firing.Reason)
 	if a.coalesced == nil {
 		s.settle(ctx, one, now, events, *a.firing)
 	} else {
 		a.coalesced.Decision = blueprint.DecisionSkipped
-		a.coalesced.Reason = shorten(fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", now.left, instant(now.at), decision, reason))
+		a.coalesced.Because(now.left.because(blueprint.ReasonStandInLost).With("tick", instant(now.at)).With("decision", string(decision)).Holding(why))
 		s.settle(ctx, one, now, events, *a.coalesced, *a.firing)
 	}
 }

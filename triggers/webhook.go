@@ -16,7 +16,7 @@ var deliveryHeaders = []string{"Webhook-Id", "X-Github-Delivery", "Idempotency-K
 // refusal is an answer that starts nothing, with the reason for the ledger.
 type refusal struct {
 	answer *blueprint.Error // nil = nothing is wrong with it: a filter left it out
-	reason string           // "" = the answer's message
+	why    blueprint.Reason // without a code: that of the answer
 	reply  any              // JSON for the sender of what was left out; nil = the usual
 }
 
@@ -83,7 +83,7 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 	case errors.As(err, &duplicate):
 		writeFired(w, http.StatusOK, duplicate.ExecutionID, duplicate.FiringID)
 	case isLeftOut(err):
-		t.turnAway(w, r, a, &refusal{reason: shown(err).Message})
+		t.turnAway(w, r, a, &refusal{why: shown(err).Because()})
 	case err != nil:
 		answer := t.failure(id, err)
 		if answer.Code == blueprint.CodeNotFound { // deleted a moment ago
@@ -118,10 +118,10 @@ func (t *Service) turnAway(w http.ResponseWriter, r *http.Request, a *activation
 		writeFired(w, http.StatusOK, first.ExecutionID, first.FiringID)
 		return
 	}
-	if !a.binding.Trigger.IsOpen() || t.mayRecord(a.firing, refused.reason) {
-		t.recordSkipped(r.Context(), a.firing, refused.reason)
+	if !a.binding.Trigger.IsOpen() || t.mayRecord(a.firing, refused.why) {
+		t.recordSkipped(r.Context(), a.firing, refused.why)
 	} else {
-		a.firing.Decision, a.firing.Reason = blueprint.DecisionSkipped, shorten(refused.reason)
+		decide(a.firing, blueprint.DecisionSkipped, refused.why)
 	}
 	if refused.reply == nil {
 		refused.reply = skippedAnswer{true, true, a.firing.Reason, a.firing.ID}
@@ -144,7 +144,7 @@ func (t *Service) receive(a *activation, c *caller) *refusal {
 	if trigger.Type != c.door.kind {
 		// The id is noted, so that the row has it.
 		a.noteID(d)
-		return &refusal{answer: noWebhook(), reason: otherAddress(trigger)}
+		return &refusal{answer: noWebhook(), why: otherAddress(trigger)}
 	}
 	// The body of a delivery to a trigger that is off is read too: who turns it
 	// on again can have it delivered then.
@@ -161,11 +161,11 @@ func (t *Service) receive(a *activation, c *caller) *refusal {
 	case paused != nil && paused.Code == blueprint.CodeNotFound: // deleted a moment ago
 		return &refusal{answer: noWebhook()}
 	case paused != nil:
-		return &refusal{answer: paused, reason: offReason(a.binding)}
+		return &refusal{answer: paused, why: offReason(a.binding)}
 	case !trigger.IsActive:
-		return &refusal{answer: noWebhook(), reason: offReason(a.binding)}
+		return &refusal{answer: noWebhook(), why: offReason(a.binding)}
 	case !a.binding.CanManage:
-		return &refusal{answer: noWebhook(), reason: lostAccessReason}
+		return &refusal{answer: noWebhook(), why: lostAccess}
 	case refused != nil:
 		return &refusal{answer: refused}
 	}
@@ -212,19 +212,15 @@ func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	return nil
 }
 
-// The reasons why nothing fires a trigger.
-const (
-	inactiveReason   = "the trigger is not active"
-	lostAccessReason = "the trigger's creator can no longer manage the blueprint"
-)
+var lostAccess = blueprint.Because(blueprint.ReasonLostAccess)
 
 // refuseDelivery records a delivery that anybody may have sent.
 func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, refused *refusal) {
-	reason := refused.reason
-	if reason == "" {
-		reason = refused.answer.Message
+	why := refused.why
+	if why.Code == "" {
+		why = refused.answer.Because()
 	}
-	if t.mayRecord(firing, reason) {
-		t.recordRefused(ctx, firing, reason)
+	if t.mayRecord(firing, why) {
+		t.recordRefused(ctx, firing, why)
 	}
 }

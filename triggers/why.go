@@ -76,7 +76,7 @@ func (q *Inquiry) why() (*Why, teller) {
 	words := teller{zone: zoneOf(trigger)}
 	w := &Why{Rows: []WhyRow{}, Trigger: WhyTrigger{
 		ID: trigger.ID, Type: trigger.Type, BlueprintID: trigger.BlueprintID, BlueprintTitle: q.Story.BlueprintTitle,
-		IsActive: trigger.IsActive, Paused: q.Story.Paused, CreatedAt: q.Story.CreatedAt, Zone: words.zone.String(),
+		IsActive: trigger.IsActive, Paused: q.Story.Tripped.String(), CreatedAt: q.Story.CreatedAt, Zone: words.zone.String(),
 	}}
 	w.say("It is %s trigger of the blueprint %q (%s), made %s.", withArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
 	return w, words

@@ -1,10 +1,8 @@
 package triggers
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -71,8 +69,8 @@ func (q *Inquiry) then(w *Why, words teller, at blueprint.Time) {
 		w.say("At %s it did not exist yet.", words.time(at))
 	case at.Time().After(now):
 		w.say("%s has not come yet.", words.time(at))
-	case story.Paused != "":
-		w.say("It is switched off now, by the server: %s When that was the ledger may tell.", sentence(story.Paused))
+	case story.Tripped != nil:
+		w.say("It is switched off now, by the server: %s When that was the ledger may tell.", sentence(story.Tripped.String()))
 	case !story.Trigger.IsActive:
 		w.say("It is switched off now; since when is not known.")
 	case !story.CanManage:
@@ -135,33 +133,19 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 	}
 }
 
-// How reasons of rows name several ticks; see lot.String.
-var (
-	oneTick  = regexp.MustCompile(`^the tick of (\S+) was missed`)
-	someLots = regexp.MustCompile(`^\d+ ticks from (\S+) to (\S+) were missed`)
-)
-
 // about chooses the rows that tell of a tick: its own, and those for a lot of
 // ticks with it in them.
 func (q *Inquiry) about(tick blueprint.Time) (rows []blueprint.LedgerRow) {
 	for _, row := range q.Rows {
 		first, last := row.DueAt, row.DueAt
-		if match := someLots.FindStringSubmatch(row.Reason); match != nil {
-			first, last = instantIn(match[1]), instantIn(match[2])
-		} else if match := oneTick.FindStringSubmatch(row.Reason); match != nil {
-			first, last = instantIn(match[1]), instantIn(match[1])
+		if from := row.Why.At("first"); from != 0 {
+			first, last = from, row.Why.At("last")
 		}
 		if first <= tick && tick <= last {
 			rows = append(rows, row)
 		}
 	}
 	return rows
-}
-
-// instantIn reads what instant wrote.
-func instantIn(text string) blueprint.Time {
-	at, _ := time.Parse(time.RFC3339, strings.TrimSuffix(text, ","))
-	return blueprint.TimeOf(at)
 }
 
 func numberOf(n int) string { return strconv.Itoa(n) }

@@ -46,7 +46,7 @@ func (q *Inquiry) cure(at blueprint.Time) string {
 	}
 	story := q.Unclear
 	if story == nil || story.Firing.ID != row.ID {
-		story = &blueprint.FiringStory{Firing: row.Firing, Trigger: q.Story.Trigger, Paused: q.Story.Paused, Unfinished: q.Story.Unfinished}
+		story = &blueprint.FiringStory{Firing: row.Firing, Trigger: q.Story.Trigger, Tripped: q.Story.Tripped, Unfinished: q.Story.Unfinished}
 	}
 	if row.Run != nil {
 		known := *story // its error was looked up for the row

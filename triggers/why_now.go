@@ -13,9 +13,9 @@ func (q *Inquiry) Present() *Why {
 	w, words := q.why()
 	story := q.Story
 	switch {
-	case story.Paused != "":
-		w.say("It is switched off. The server did that by itself: %s", sentence(story.Paused))
-		w.Next = whenTripped(&story.Trigger, runID.FindString(story.Paused))
+	case story.Tripped != nil:
+		w.say("It is switched off. The server did that by itself: %s", sentence(story.Tripped.String()))
+		w.Next = whenTripped(&story.Trigger, story.Tripped.ExecutionID)
 	case !story.Trigger.IsActive:
 		w.say("It is switched off: nothing starts it.")
 		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
@@ -135,10 +135,10 @@ func (q *Inquiry) sums(w *Why, words teller) {
 	w.say("In the last 24 hours the ledger took %s:", counted(total, "row"))
 	for _, c := range q.Counts {
 		text := "  " + numberOf(c.Count) + " " + string(c.Decision)
-		if c.Reason == string(blueprint.SourceRedelivery) {
+		if c.Redelivery {
 			text = fmt.Sprintf("  %d %s %s", c.Count, map[bool]string{true: "redelivery", false: "redeliveries"}[c.Count == 1], c.Decision)
-		} else if c.Reason != "" {
-			text += ": " + c.Reason
+		} else if reason := c.Why.String(); reason != "" {
+			text += ": " + reason
 		}
 		w.say("%s (last %s)", text, words.time(c.Last))
 	}

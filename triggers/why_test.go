@@ -27,9 +27,10 @@ func asked(change func(q *Inquiry)) *Inquiry {
 }
 
 // tickRow is a row about a tick so many hours before begin.
-func tickRow(hours int, decision blueprint.Decision, reason string) blueprint.LedgerRow {
+func tickRow(hours int, decision blueprint.Decision, why blueprint.Reason) blueprint.LedgerRow {
 	at := blueprint.TimeOf(begin.Add(-time.Duration(hours) * time.Hour))
-	row := blueprint.LedgerRow{Firing: blueprint.Firing{ID: "F", Source: blueprint.SourceSchedule, Key: at.String(), DueAt: at, ReceivedAt: at, Decision: decision, Reason: reason}}
+	row := blueprint.LedgerRow{Firing: blueprint.Firing{ID: "F", Source: blueprint.SourceSchedule, Key: at.String(), DueAt: at, ReceivedAt: at, Decision: decision}}
+	row.Because(why)
 	if decision == blueprint.DecisionStarted {
 		id := "exec_1_a"
 		row.ExecutionID, row.Run = &id, &blueprint.FiringRun{ExecutionID: id, Status: blueprint.StatusCompleted}
@@ -51,10 +52,10 @@ func TestWhyPresent(t *testing.T) {
 			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) is undecided.", "No server is running on this database.", "next: start a server"}, ""},
 		{"past due, a server", func(q *Inquiry) { q.Now = begin.Add(time.Hour + time.Minute) }, nil, "overdue"},
 		{"only skipped", func(q *Inquiry) {
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", "config.concurrency.limit is 1, and 1 run has not ended: exec_2_b")}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", (&blueprint.LaneFullError{Limit: 1, Running: 1, Oldest: "exec_2_b"}).Reason())}
 		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was left out: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
 		{"others started", func(q *Inquiry) {
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", "x"), tickRow(1, "started", "on time")}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", blueprint.Saying(blueprint.ReasonMessage, "x")), tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
 		}, nil, "redeliver"},
 		{"one that is paused holds others back", func(q *Inquiry) {
 			q.Story.Trigger.Config["concurrency"] = map[string]any{"limit": jsonNumber("1")}
@@ -64,7 +65,7 @@ func TestWhyPresent(t *testing.T) {
 			q.Story.Unfinished[0].Status = blueprint.StatusPaused
 		}, []string{"config.concurrency allows 1 run at a time; exec_1_a has been paused since 2026-03-02 10:00 CET (09:00 UTC) and 2 wait behind it.", "next: answer exec_1_a (execution.resume) or cancel it"}, ""},
 		{"redeliveries", func(q *Inquiry) {
-			q.Counts = []blueprint.ReasonCount{{Decision: "refused", Reason: "redelivery", Count: 2, Last: blueprint.TimeOf(begin)}}
+			q.Counts = []blueprint.ReasonCount{{Decision: "refused", Redelivery: true, Count: 2, Last: blueprint.TimeOf(begin)}}
 		}, []string{"  2 redeliveries refused (last"}, ""},
 		{"never, and none runs", func(q *Inquiry) { q.Story.Firings, q.Unserved = 0, true }, []string{"first due 2026-03-02 11:00 CET (10:00 UTC); a server must be running"}, ""},
 		{"an api trigger", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerAPI }, []string{"It is an api trigger"}, ""},
@@ -72,7 +73,7 @@ func TestWhyPresent(t *testing.T) {
 		{"of a clock that is ahead", func(q *Inquiry) {
 			q.Story.Cursor = blueprint.TimeOf(begin.Add(-time.Hour))
 			q.Now = begin.AddDate(-4, 0, 0)
-			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", "no")}
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
 		}, []string{"seems to be of another clock", "it says 2022-03-02 10:00 CET", "newest that is stored about the trigger is of 2026-03-02 10:00 CET", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
 		{"of a clock that is behind", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0) },
 			[]string{"seems to be of another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
@@ -80,15 +81,17 @@ func TestWhyPresent(t *testing.T) {
 		{"off", func(q *Inquiry) { q.Story.Trigger.IsActive = false; q.Now = begin.Add(9 * time.Hour) }, []string{"It is switched off: nothing starts it.", "isActive: true"}, "overdue"},
 		{"paused", func(q *Inquiry) {
 			q.Story.Trigger.IsActive = false
-			q.Story.Paused, q.Story.Failures = "20 runs in a row failed", 20
-		}, []string{"The server did that by itself: 20 runs in a row failed.", "Its last 20 runs failed."}, "nothing starts it"},
+			q.Story.Tripped, q.Story.Failures = &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, 20
+		}, []string{"The server did that by itself: 20 runs in a row failed, the last of them exec_1_a.", "Its last 20 runs failed."}, "nothing starts it"},
 		{"access lost", func(q *Inquiry) { q.Story.CanManage = false }, []string{"can no longer manage the blueprint", "access again"}, ""},
 		{"unreadable", func(q *Inquiry) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "mend its config"}, "next tick is due"},
 		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"It was never fired", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
 		{"sums", func(q *Inquiry) {
-			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(begin)}, {Decision: "refused", Reason: "no", Count: 1, Last: blueprint.TimeOf(begin)}}
+			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(begin)}, {Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no"), Count: 1, Last: blueprint.TimeOf(begin)}}
 		}, []string{"the ledger took 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
-		{"refused", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", "no")} },
+		{"refused", func(q *Inquiry) {
+			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
+		},
 			[]string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was refused, and nothing ran: no.", `once the cause is mended, blueprintTriggers.redeliver {firingId: "F"} runs this tick`}, ""},
 	} {
 		w := asked(c.change).Present()
@@ -98,27 +101,31 @@ func TestWhyPresent(t *testing.T) {
 
 func TestWhyAt(t *testing.T) {
 	const tick = "2026-03-02 09:00" // in Zurich: an hour before begin
-	lots := "5 ticks from 2026-03-02T04:00:00.000Z to 2026-03-02T08:00:00.000Z were missed; the one of 2026-03-02T09:00:00.000Z stands in"
+	lots := blueprint.Because(blueprint.ReasonStandsIn, "count", 5, "first", "2026-03-02T04:00:00.000Z", "last", "2026-03-02T08:00:00.000Z", "tick", "2026-03-02T09:00:00.000Z")
 	for _, c := range []struct {
 		name, at string
 		change   func(q *Inquiry)
 		says     []string
 		never    string
 	}{
-		{"started", tick, func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "started", "on time")} },
+		{"started", tick, func(q *Inquiry) {
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
+		},
 			[]string{"A tick is due at 2026-03-02 09:00 CET (08:00 UTC)", "The tick of 2026-03-02 09:00 CET (08:00 UTC) started exec_1_a, which completed."}, "no row"},
 		{"coalesced", "2026-03-02 07:00", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"the one of 2026-03-02T09:00:00.000Z stands in"}, "no row"},
 		{"of another lot", "2026-03-02 04:00", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"The ledger has no row for it"}, "stands in"},
 		{"skipped", tick, func(q *Inquiry) {
-			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", `the tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none"`)}
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "skipped", blueprint.Because(blueprint.ReasonMissed, "count", 1, "first", "2026-03-02T08:00:00.000Z", "last", "2026-03-02T08:00:00.000Z"))}
 		}, []string{`The tick of 2026-03-02T08:00:00.000Z was missed; catchUp is "none".`}, "no row"},
-		{"refused", tick, func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", "no nodes")} }, []string{"refused, and nothing ran: no nodes.", `redeliver {firingId: "F"} runs this tick`}, ""},
+		{"refused", tick, func(q *Inquiry) {
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "refused", blueprint.Saying(blueprint.ReasonMessage, "no nodes"))}
+		}, []string{"refused, and nothing ran: no nodes.", `redeliver {firingId: "F"} runs this tick`}, ""},
 		{"no row", tick, nil, []string{"The ledger has no row for it", "--keep-firings"}, "stands in"},
 		{"not due", "2026-03-02T08:30:10Z", nil, []string{"No tick is due at 2026-03-02 09:30 CET (08:30 UTC)", "The one before was due 2026-03-02 09:00 CET", "The one after is due 2026-03-02 10:00 CET"}, "no row"},
 		{"not due, in a lot", "2026-03-02T07:30:00Z", func(q *Inquiry) { q.Rows = []blueprint.LedgerRow{tickRow(1, "coalesced", lots)} }, []string{"No tick is due"}, "all the same"},
 		{"due by an older schedule", tick, func(q *Inquiry) {
 			q.Story.Trigger.Config["cron"] = "30 12 * * *"
-			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", "on time")}
+			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
 		}, []string{"No tick is due", "the schedule was another then", "started exec_1_a"}, ""},
 		{"undecided", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
 		{"undecided and off", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
@@ -129,7 +136,7 @@ func TestWhyAt(t *testing.T) {
 		{"another type, nothing", "2026-03-02T08:00:00Z", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerWebhook }, []string{"Nothing arrived within 10 minutes", "getWebhookUrl"}, "tick"},
 		{"another type", "2026-03-02T08:00:00Z", func(q *Inquiry) {
 			q.Story.Trigger.Type = blueprint.TriggerWebhook
-			row := tickRow(1, "refused", "not JSON")
+			row := tickRow(1, "refused", blueprint.Saying(blueprint.ReasonMessage, "not JSON"))
 			row.Source, row.DueAt = blueprint.SourceWebhook, 0
 			q.Rows = []blueprint.LedgerRow{row}
 		}, []string{"the ledger took 1 row.", "A delivery with the id", "refused, and nothing ran: not JSON."}, "CET"},

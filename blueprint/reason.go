@@ -1,0 +1,342 @@
+package blueprint
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// ReasonCode names why a firing was decided so.
+type ReasonCode string
+
+// The reasons, by decision, with the parameters that each has.
+const (
+	ReasonOnTime         ReasonCode = "on_time"
+	ReasonCaughtUp       ReasonCode = "caught_up" // lateMs
+	ReasonSigned         ReasonCode = "signed"
+	ReasonSignedPrevious ReasonCode = "signed_previous" // with the secret before this one
+	ReasonUnsigned       ReasonCode = "unsigned"        // the trigger has no secret
+	ReasonCalled         ReasonCode = "called"
+	ReasonByHand         ReasonCode = "by_hand"
+	ReasonHeard          ReasonCode = "heard" // event
+	ReasonMail           ReasonCode = "mail"  // from
+
+	ReasonDuplicate     ReasonCode = "duplicate"      // executionId, firingId
+	ReasonDuplicateTick ReasonCode = "duplicate_tick" // executionId
+
+	ReasonLimit        ReasonCode = "limit"             // limit, running, executionId: the oldest that runs, "" = not told
+	ReasonMissed       ReasonCode = "missed"            // count, first, last: catchUp leaves them out
+	ReasonStandsIn     ReasonCode = "stands_in"         // count, first, last, tick: the one that runs for them
+	ReasonStandInLost  ReasonCode = "stand_in_lost"     // count, first, last, tick, decision, code, params: why that did not run
+	ReasonEventType    ReasonCode = "filter_event_type" // got, wanted
+	ReasonChannel      ReasonCode = "filter_channel"    // got, name, wanted
+	ReasonOfBlueprint  ReasonCode = "filter_blueprint"  // got, wanted
+	ReasonAllowFrom    ReasonCode = "filter_allow_from" // address, "" = the mail names none
+	ReasonRequireAuth  ReasonCode = "filter_auth"       // repeated: a header; results
+	ReasonSlackCheck   ReasonCode = "slack_check"
+	ReasonSlackLimited ReasonCode = "slack_limited"
+	ReasonSlackOther   ReasonCode = "slack_other" // type
+	ReasonOwnRun       ReasonCode = "own_run"
+
+	ReasonBreaker        ReasonCode = "breaker" // failures, executionId, retries: a row of its own, which says that the server switched the trigger off
+	ReasonOff            ReasonCode = "off"     // the trigger is not active
+	ReasonTripped        ReasonCode = "tripped" // failures, executionId, retries: it is off since the breaker switched it off
+	ReasonLostAccess     ReasonCode = "lost_access"
+	ReasonOtherAddress   ReasonCode = "other_address" // type, triggerId
+	ReasonTooLarge       ReasonCode = "too_large"     // message
+	ReasonMailTooLarge   ReasonCode = "mail_too_large"
+	ReasonKeyReused      ReasonCode = "key_reused"
+	ReasonSchemaUnusable ReasonCode = "schema_unusable"
+	ReasonInput          ReasonCode = "input" // breaks config.inputSchema
+	ReasonSecretUnusable ReasonCode = "secret_unusable"
+	ReasonPresetUnknown  ReasonCode = "preset_unknown"
+	ReasonSignature      ReasonCode = "signature"
+	ReasonBody           ReasonCode = "body"        // what was sent is not what the address takes
+	ReasonChain          ReasonCode = "chain"       // depth
+	ReasonLed            ReasonCode = "led_to_many" // event
+	ReasonNoConnection   ReasonCode = "no_connection"
+	ReasonQueueFull      ReasonCode = "queue_full"
+	ReasonMany           ReasonCode = "many"    // count, code, params: of the last of them
+	ReasonMessage        ReasonCode = "message" // any other; message
+)
+
+// Reason says why a firing was decided so. Its sentence is made when it is shown.
+type Reason struct {
+	Code ReasonCode
+	// Params are plain JSON values: strings, json.Number, bool and objects of them.
+	// Besides those of its code any reason may have "again", the firing that was run
+	// again, and "letIn", which says that the delivery switched its trigger on.
+	Params map[string]any
+}
+
+// Because returns a reason; params are names and values in turn.
+func Because(code ReasonCode, params ...any) Reason {
+	r := Reason{Code: code}
+	for i := 0; i+1 < len(params); i += 2 {
+		r = r.With(params[i].(string), params[i+1])
+	}
+	return r
+}
+
+// Saying returns a reason of a code whose sentence is a message.
+func Saying(code ReasonCode, message string) Reason {
+	return Because(code, "message", Shorten(message, maxReason))
+}
+
+// With returns the reason with one more parameter.
+func (r Reason) With(name string, value any) Reason {
+	params := make(map[string]any, len(r.Params)+1)
+	for known, value := range r.Params {
+		params[known] = value
+	}
+	switch number := value.(type) {
+	case int:
+		value = json.Number(strconv.Itoa(number))
+	case int64:
+		value = json.Number(strconv.FormatInt(number, 10))
+	case Time:
+		value = number.String()
+	}
+	params[name] = value
+	return Reason{r.Code, params}
+}
+
+// Holding returns the reason with another one within.
+func (r Reason) Holding(inner Reason) Reason {
+	r = r.With("code", string(inner.Code))
+	if len(inner.Params) > 0 {
+		r = r.With("params", inner.Params)
+	}
+	return r
+}
+
+// Inner returns the reason that Holding put in.
+func (r Reason) Inner() Reason {
+	params, _ := r.Params["params"].(map[string]any)
+	return Reason{ReasonCode(r.Text("code")), params}
+}
+
+// Text returns a parameter that is a string, Int one that is a whole number and At
+// one that is a time; the zero value when it is none.
+func (r Reason) Text(name string) string {
+	text, _ := r.Params[name].(string)
+	return text
+}
+
+// Int is described at Text.
+func (r Reason) Int(name string) int {
+	number, _ := r.Params[name].(json.Number)
+	n, _ := strconv.Atoi(number.String())
+	return n
+}
+
+// At is described at Text.
+func (r Reason) At(name string) Time {
+	at, err := time.Parse(time.RFC3339, r.Text(name))
+	if err != nil {
+		return 0
+	}
+	return TimeOf(at)
+}
+
+// maxReason bounds the sentence of a reason, in bytes.
+const maxReason = 300
+
+// String returns the sentence of the reason, of at most 300 bytes.
+func (r Reason) String() string {
+	text := r.sentence()
+	if r.Params["letIn"] == true {
+		text = "let in after a pause of " + InWords(BreakerPause) + ": " + text
+	}
+	if again := r.Text("again"); again != "" {
+		if text != "" {
+			text = ": " + text
+		}
+		text = "firing " + again + " again" + text
+	}
+	return Shorten(text, maxReason)
+}
+
+// sentences are those of codes without parameters.
+var sentences = map[ReasonCode]string{
+	ReasonOnTime: "on time", ReasonSigned: "the signature is right", ReasonSignedPrevious: "the signature is right (previous secret)",
+	ReasonUnsigned: "the trigger has no secret, so no signature was looked at", ReasonCalled: "called through the API", ReasonByHand: "fired by hand",
+	ReasonSlackCheck:   "Slack asked whether this address is the right one, and was answered",
+	ReasonSlackLimited: "Slack is rate-limiting this app (app_rate_limited): events of that minute are lost",
+	ReasonOwnRun:       "a blueprint does not hear its own executions", ReasonOff: "the trigger is not active",
+	ReasonLostAccess: "the trigger's creator can no longer manage the blueprint",
+}
+
+func (r Reason) sentence() string {
+	if text := sentences[r.Code]; text != "" {
+		return text
+	}
+	switch r.Code {
+	case ReasonCaughtUp:
+		return "caught up " + InWords(time.Duration(r.Int("lateMs"))*time.Millisecond) + " after it was due"
+	case ReasonHeard:
+		return "heard " + r.Text("event")
+	case ReasonMail:
+		return "a mail from " + r.Text("from")
+	case ReasonDuplicate:
+		return "this key started " + r.Text("executionId") + " before, with firing " + r.Text("firingId")
+	case ReasonDuplicateTick:
+		return "this tick started " + r.Text("executionId") + " before"
+	case ReasonLimit:
+		full := LaneFullError{Limit: r.Int("limit"), Running: r.Int("running"), Oldest: r.Text("executionId")}
+		return full.sentence()
+	case ReasonMissed:
+		return r.lot() + `; catchUp is "none"`
+	case ReasonStandsIn:
+		return r.lot() + "; the one of " + r.Text("tick") + " stands in"
+	case ReasonStandInLost:
+		return fmt.Sprintf("%s; the one of %s that would have stood in was %s: %s", r.lot(), r.Text("tick"), r.Text("decision"), r.Inner())
+	case ReasonEventType:
+		return fmt.Sprintf("the event is of type %q; the trigger listens to %q", r.Text("got"), r.Text("wanted"))
+	case ReasonChannel:
+		switch got, name := r.Text("got"), r.Text("name"); {
+		case got == "":
+			return fmt.Sprintf("the event is of no channel; the trigger listens to %q", r.Text("wanted"))
+		case r.Params["name"] != nil:
+			return fmt.Sprintf("the event is of channel %q, named %q; the trigger listens to %q", got, name, r.Text("wanted"))
+		default:
+			return fmt.Sprintf("the event is of channel %q; the trigger listens to %q", got, r.Text("wanted"))
+		}
+	case ReasonOfBlueprint:
+		return "the event is of blueprint " + r.Text("got") + "; the trigger listens to " + r.Text("wanted")
+	case ReasonAllowFrom:
+		if address := r.Text("address"); address != "" {
+			return "allowFrom: " + address + " is not on the list"
+		}
+		return "allowFrom: the mail does not say from whom it is"
+	case ReasonRequireAuth:
+		if header := r.Text("repeated"); header != "" {
+			return "requireAuth: the mail has the header " + header + " several times, and nobody can tell which of them its sender wrote"
+		}
+		return "requireAuth: the domain of the sender does not answer for the mail (" + r.Text("results") + ")"
+	case ReasonSlackOther:
+		return fmt.Sprintf("a delivery of type %q is no event", r.Text("type"))
+	case ReasonBreaker:
+		cure := "; mend the cause, then switch it on again with isActive: true (config.breaker: false keeps it on)"
+		if r.Params["retries"] == true {
+			cure = "; mend the cause; isActive: true switches it on at once"
+		}
+		return "the server switched the trigger off: " + r.trip().String() + cure
+	case ReasonTripped:
+		return "the server switched the trigger off: " + r.trip().String()
+	case ReasonOtherAddress:
+		text := "the trigger is of type " + r.Text("type")
+		if address := r.Address(); address != "" {
+			return text + "; its address is " + address
+		}
+		return text + " and has no such address"
+	case ReasonChain:
+		return fmt.Sprintf("stopped: a chain of %d events (the most is %d), probably blueprints that start each other", r.Int("depth"), MaxEventDepth)
+	case ReasonLed:
+		return fmt.Sprintf("the event %s led to %d runs, one causing the other, which is the most; no more start, and for this trigger no other row says so", r.Text("event"), MaxEventRuns)
+	case ReasonMany:
+		return fmt.Sprintf("%d more deliveries started nothing and have no rows of their own; the last: %s", r.Int("count"), r.Inner())
+	}
+	return r.Text("message")
+}
+
+// lot says which ticks were missed.
+func (r Reason) lot() string {
+	if r.Int("count") == 1 {
+		return "the tick of " + r.Text("first") + " was missed"
+	}
+	return fmt.Sprintf("%d ticks from %s to %s were missed", r.Int("count"), r.Text("first"), r.Text("last"))
+}
+
+// Address returns, of a reason that something came to the address of another type
+// of trigger, the right one; "" when there is none.
+func (r Reason) Address() string {
+	switch TriggerType(r.Text("type")) {
+	case TriggerWebhook:
+		return "/webhooks/blueprint/" + r.Text("triggerId")
+	case TriggerSlack:
+		return "/webhooks/slack/" + r.Text("triggerId")
+	}
+	return ""
+}
+
+func (r Reason) trip() *Trip {
+	return &Trip{Failures: r.Int("failures"), ExecutionID: r.Text("executionId"), Retries: r.Params["retries"] == true}
+}
+
+// Trip says why the server switched a trigger off by itself.
+type Trip struct {
+	Failures    int    // how many of its runs in a row had failed
+	ExecutionID string // the last of them
+	Retries     bool   // a delivery after BreakerPause switches it on again
+}
+
+// Because returns the trip as a reason of a code.
+func (p *Trip) Because(code ReasonCode) Reason {
+	r := Because(code, "failures", p.Failures, "executionId", p.ExecutionID)
+	if p.Retries {
+		r = r.With("retries", true)
+	}
+	return r
+}
+
+// Short says what happened, without what can be done.
+func (p *Trip) Short() string {
+	return fmt.Sprintf("%d runs in a row failed, the last of them %s", p.Failures, p.ExecutionID)
+}
+
+// String says what happened and whether the trigger comes back by itself; "" for
+// nil.
+func (p *Trip) String() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Retries:
+		return p.Short() + "; a delivery after " + InWords(BreakerPause) + " tries again (a secret, or requireAuth with allowFrom, or breaker: false, guards it)"
+	}
+	return p.Short()
+}
+
+// InWords writes a length of time to the second, such as "2 h 30 min".
+func InWords(d time.Duration) string {
+	counted := func(n int, thing string) string {
+		if n != 1 {
+			thing += "s"
+		}
+		return strconv.Itoa(n) + " " + thing
+	}
+	seconds := int(d.Abs().Round(time.Second) / time.Second)
+	h, m, s := seconds/3600, seconds/60%60, seconds%60
+	switch {
+	case h == 0 && m == 0:
+		return counted(s, "second")
+	case h == 0 && s == 0:
+		return counted(m, "minute")
+	case h == 0:
+		return fmt.Sprintf("%d min %d s", m, s)
+	case m == 0 && s == 0 && h%24 == 0:
+		return counted(h/24, "day")
+	case h >= 24:
+		return fmt.Sprintf("%s %d h", counted(h/24, "day"), h%24)
+	case m == 0 && s == 0:
+		return counted(h, "hour")
+	}
+	return fmt.Sprintf("%d h %d min", h, m)
+}
+
+// Shorten returns text cut to most bytes at a character's end, with "…" behind what
+// was cut.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	end := 0
+	for i := range text {
+		if i > most-len("…") {
+			break
+		}
+		end = i
+	}
+	return text[:end] + "…"
+}
