@@ -172,3 +172,33 @@ func TestMissingGrantHidesTheAddress(t *testing.T) {
 		t.Errorf("bert, who cannot manage the child, reads %s", reads)
 	}
 }
+
+// A version by somebody else that asks for a sign-in does not tell its author, or
+// who hears of the pause, which connection that is for and where to sign in.
+func TestSignInIsForThePrincipal(t *testing.T) {
+	w := newAuthorityWorld(t, atNoon)
+	anna, bert := w.people["anna"], w.people["bert"]
+	own := anna.id(t, "connection.create", object{"name": "known to anna", "type": "oauth2", "config": object{
+		"flow": "authorization_code", "authorizationUrl": w.at + "/authorize", "tokenUrl": w.at + "/token", "clientId": "client",
+	}})
+	hears := bert.id(t, "blueprint.create", object{"title": "hears", "organization_id": w.team, "blueprint_map": object{"nodes": []any{node("a", "merge", object{})}}})
+	heard := bert.id(t, "blueprintTriggers.create", object{"blueprintId": hears, "triggerType": "event", "config": object{"event": "execution.paused"}})
+	bert.ok(t, "blueprint.update", object{"id": w.shared, "blueprint_map": object{"nodes": []any{w.request(object{"connectionId": own})}}})
+	run := object{"executionId": at(bert.ok(t, "blueprintTriggers.fire", object{"triggerId": w.triggers["anna"]}), "executionId")}
+	asked := at(anna.until(t, run["executionId"].(string), blueprint.StatusPaused), "awaitingInput")
+	if at(asked, "kind") != "oauth" || !strings.Contains(encoded(t, asked), "known to anna") || !strings.Contains(encoded(t, asked), "ticket=") {
+		t.Errorf("anna is asked %s", encoded(t, asked))
+	}
+	w.advance(t, "0s")
+	rows := bert.firings(t, heard)
+	if len(rows) != 1 {
+		t.Fatalf("bert hears of %d pauses", len(rows))
+	}
+	reads := encoded(t, []any{
+		bert.ok(t, "execution.getExecutionStatus", run), bert.ok(t, "execution.getRecord", run), bert.ok(t, "execution.export", run),
+		bert.ok(t, "execution.listRecentExecutions", object{}), bert.input(t, at(rows[0], "executionId").(string)),
+	})
+	if !strings.Contains(reads, `"oauth"`) || strings.Contains(reads, "known to anna") || strings.Contains(reads, "ticket=") {
+		t.Errorf("bert reads %s", reads)
+	}
+}

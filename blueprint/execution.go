@@ -114,6 +114,10 @@ const (
 	AwaitBudget         AwaitKind = "budget"          // more tokens or calls
 )
 
+// SignInOfAnother is the prompt of a sign-in for everybody but the user who must
+// sign in.
+const SignInOfAnother = "the user the run acts for must sign in"
+
 // AwaitingInput describes the input that a paused run waits for.
 type AwaitingInput struct {
 	NodeID      string    `json:"nodeId"`

@@ -93,7 +93,11 @@ func (r *run) pausing(at blueprint.Time) []blueprint.Event {
 	data, masker := toldOf(blueprint.StatusPaused, r.row.TriggerID), r.masker.Load()
 	r.each(func(n *nodeRun) {
 		if n.phase == awaiting && data["awaitingInput"] == nil {
-			data["awaitingInput"] = map[string]any{"kind": string(n.await.Kind), "nodeId": n.address(), "prompt": masker.Text(n.await.Prompt)}
+			prompt := masker.Text(n.await.Prompt)
+			if n.await.Kind == blueprint.AwaitOAuth { // who listens is not who is asked
+				prompt = blueprint.SignInOfAnother
+			}
+			data["awaitingInput"] = map[string]any{"kind": string(n.await.Kind), "nodeId": n.address(), "prompt": prompt}
 		}
 	})
 	return r.event(blueprint.EventExecutionPaused, at, data)

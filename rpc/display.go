@@ -50,10 +50,14 @@ func (s *Service) gist(ctx context.Context, principal blueprint.Principal, run *
 // recording returns a run with what it exchanged, as a user may see it.
 func (s *Service) recording(ctx context.Context, principal blueprint.Principal, stored *blueprint.StoredExecution) (*blueprint.Recording, error) {
 	recording, err := s.Runner.Recording(ctx, stored)
-	if err == nil && hides(recording.PrivateTo, principal) {
-		return &blueprint.Recording{Execution: withoutData(recording.Execution), Recorded: recording.Recorded}, nil
+	if err != nil {
+		return nil, err
 	}
-	return recording, err
+	if hides(recording.PrivateTo, principal) {
+		recording = &blueprint.Recording{Execution: withoutData(recording.Execution), Recorded: recording.Recorded}
+	}
+	hideSignIn(recording.Execution, principal.UserID)
+	return recording, nil
 }
 
 func hides(privateTo string, principal blueprint.Principal) bool {
@@ -104,17 +108,18 @@ func withoutData(x *blueprint.Execution) *blueprint.Execution {
 }
 
 // hideSignIn removes the address of a sign-in for everybody but the run's
-// principal: who visits it signs in for that person.
+// principal, because who visits it signs in for that user, and the prompt, which
+// names the connection.
 func hideSignIn(x *blueprint.Execution, userID string) {
 	if x.UserID == userID {
 		return
 	}
 	for i, asked := range x.AwaitingInputs {
-		if asked.URL == "" {
+		if asked.Kind != blueprint.AwaitOAuth {
 			continue
 		}
 		hidden := *asked
-		hidden.URL = ""
+		hidden.URL, hidden.Prompt = "", blueprint.SignInOfAnother
 		x.AwaitingInputs[i] = &hidden
 	}
 	if len(x.AwaitingInputs) > 0 {
