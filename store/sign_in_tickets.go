@@ -12,7 +12,7 @@ import (
 // that is open for the same connection, user, run and node, which then lasts as
 // long as the one given, or else the one given, which is new then. CreatedAt is
 // set here. When too many are open it is one for no run, which all others share:
-// it has no ExecutionID. Errors are those of BeginSignIn but CodeTooManyRequests.
+// it has no ExecutionID and grants no version. Errors are those of BeginSignIn but CodeTooManyRequests.
 func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blueprint.SignIn, err error) {
 	defer wrap(&err, "open a ticket for connection %s and user %s", i.ConnectionID, i.UserID)
 	i.Ticket = true
@@ -27,7 +27,7 @@ func (s *Store) OpenTicket(ctx context.Context, i blueprint.SignIn) (ticket blue
 			return err
 		}
 		if count >= mostTickets && ticket.ExecutionID != "" {
-			ticket.ExecutionID, ticket.Address = "", ""
+			ticket.ExecutionID, ticket.Address, ticket.Versions = "", "", nil
 			if found, err = s.openTicket(t, &ticket); found || err != nil {
 				return err
 			}

@@ -68,10 +68,6 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 	}
 	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
 	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	versions, err := encodeVersions(i.Versions)
-	if err != nil {
-		return err
-	}
 	return s.submit(ctx, &job{size: 1024 + len(sealed), run: func(t *transaction) error {
 		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
 			return err
@@ -80,7 +76,11 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 			return err
 		}
 		return f(t, func(i blueprint.SignIn) error {
-			_, err := t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, versions, i.CreatedAt, i.ExpiresAt, sealed)
+			versions, err := encodeVersions(i.Versions)
+			if err != nil {
+				return err
+			}
+			_, err = t.exec(insert, i.StateHash, i.Ticket, i.ConnectionID, i.UserID, i.ExecutionID, i.Address, versions, i.CreatedAt, i.ExpiresAt, sealed)
 			if duplicate(err) {
 				return blueprint.Errorf(blueprint.CodeConflict, "a sign-in with this state is open already")
 			}

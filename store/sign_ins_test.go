@@ -177,7 +177,12 @@ func TestTickets(t *testing.T) {
 				mostTickets, c.ID, ann.UserID, blueprint.TimeOf(s.options.Clock.Now()), blueprint.TimeOf(s.options.Clock.Now().Add(time.Hour)))
 			return err
 		}))
-		first, second := ask(ticket(ann, "exec_9", "a")), ask(ticket(ann, "exec_10", "a"))
+		asking := ticket(ann, "exec_9", "a")
+		asking.Versions = []blueprint.VersionRef{{BlueprintID: "blueprint", Version: "1.0.0", Author: bob.UserID}}
+		first, second := ask(asking), ask(ticket(ann, "exec_10", "a"))
+		if stored := must(s.FindSignIn(ctx, first.StateHash))(t); len(first.Versions)+len(second.Versions)+len(stored.Versions) > 0 {
+			t.Errorf("the one that all share grants the version of one run: %+v, stored %+v", first, stored)
+		}
 		if first.ExecutionID != "" || first.Address != "" || !bytes.Equal(first.StateHash, second.StateHash) {
 			t.Errorf("one too many is %+v, then %+v", first, second)
 		}
