@@ -93,7 +93,7 @@ func (a *advice) ofRefused() string {
 	case blueprint.ReasonInput:
 		return "have the caller send what config.inputSchema asks for; or change that, then " + a.again() + " judges this one anew"
 	case blueprint.ReasonSecretUnusable:
-		return "set another config." + secretKeysOf[a.story.Trigger.Type].secret + "; then " + a.again() + " judges this one anew"
+		return "set config." + secretKeysOf[a.story.Trigger.Type].secret + "; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonPresetUnknown:
 		return "set another config.preset; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonBody:
