@@ -1,7 +1,6 @@
 package triggers
 
 import (
-
 	"blueprintd/blueprint"
 )
 
