@@ -53,8 +53,9 @@ func (a *attempt) mayCall(ctx context.Context) error {
 		first.record(&entry{Kind: entryLed, At: blueprint.TimeOf(e.Clock.Now())})
 		first.soon(Soon)
 	}, later)
-	if _, over := err.(*blueprint.Failure); over {
-		return nil // this run is about to be cancelled, and what it starts with it
+	if _, over := err.(*blueprint.Failure); over { // this run is about to be cancelled, and starts nothing more
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	return cmp.Or(err, full)
 }

@@ -48,7 +48,8 @@ func TestFilesTakenAway(t *testing.T) {
 			err := <-ended // within a second, by itself
 			var lost *lostError
 			var told *blueprint.Error
-			if !errors.As(err, &lost) || lost.suffix != test.suffix || lost.replaced != test.replaced || !errors.As(err, &told) || told.Hint == "" {
+			// SQLite may have made the log anew before the server looks.
+			if !errors.As(err, &lost) || lost.suffix != test.suffix || lost.replaced != test.replaced && test.name != "log" || !errors.As(err, &told) || told.Hint == "" {
 				t.Errorf("Run returned %v", err)
 			}
 			wantCode(t, s.Commit(ctx, finished(s, b, ann, []byte("late"))), blueprint.CodeUnavailable)
