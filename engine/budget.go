@@ -92,17 +92,17 @@ func (s *spending) raise(runs []string, by *blueprint.Budget) {
 	}
 }
 
-// breach says what is spent of a budget; "" while another call is allowed.
+// breach says which limit of a budget is spent; "" while another call is allowed.
 func (s *spending) breach(b *bound, asking string) string {
-	u, budget := s.of(b.Run), "the run's budget"
+	u, of := s.of(b.Run), "the run"
 	if b.Run != asking {
-		budget = "the budget that the run " + b.Run + " shares with the runs below it"
+		of = "run " + b.Run + " and its sub-runs"
 	}
 	if most := b.Budget.Tokens; most != nil && u.tokens >= *most+u.moreTokens {
-		return fmt.Sprintf("%s of %d tokens is spent (%d were used)", budget, *most+u.moreTokens, u.tokens)
+		return fmt.Sprintf("the token budget of %s is spent: %d of %d used", of, u.tokens, *most+u.moreTokens)
 	}
 	if most := b.Budget.Calls; most != nil && u.calls >= *most+u.moreCalls {
-		return fmt.Sprintf("%s of calls to language models is spent: %d of %d", budget, u.calls, *most+u.moreCalls)
+		return fmt.Sprintf("the budget of language model calls of %s is spent: %d of %d used", of, u.calls, *most+u.moreCalls)
 	}
 	return ""
 }

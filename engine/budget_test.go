@@ -169,7 +169,7 @@ func TestBudgetOfBlueprintBelow(t *testing.T) {
 // A restart forgets neither what was used nor a call that it cut off.
 func TestBudgetOutlivesRestarts(t *testing.T) {
 	for name, restart := range map[string]func(w *world){"stop": (*world).reboot, "crash": (*world).crash} {
-		for want, budget := range map[string]*blueprint.Budget{"3 of 3": limits(-1, 3), "30 were used": limits(30, -1)} {
+		for want, budget := range map[string]*blueprint.Budget{"3 of 3": limits(-1, 3), "30 of 30": limits(30, -1)} {
 			testBudgets(t, nil, func(w *world, p *provider) {
 				child := w.define(`m prompt {"calls": 4, "tokens": 10, "ms": 1000}`)
 				r := request(w.define(fmt.Sprintf(`a call {"blueprintId": %q}`, child.BlueprintID)))

@@ -84,7 +84,7 @@ func (r *run) mayAnswer(kind blueprint.AwaitKind, a Answer) error {
 		may = a.UserID == r.begin.UserID
 	}
 	if !may {
-		return blueprint.Errorf(blueprint.CodeForbidden, "this question (%s) is for somebody else to answer", kind)
+		return blueprint.Errorf(blueprint.CodeForbidden, "this question (%s) is for another user to answer", kind)
 	}
 	return nil
 }

@@ -383,7 +383,7 @@ func linked(place string) any { return map[string]any{"linked": place} }
 func (m *model) ask(calls int) (tokens int64, failure *blueprint.Failure) {
 	for range calls {
 		if b := m.allowed; b != nil && b.OnBreach == blueprint.BreachFails && m.spent >= *b.Calls {
-			message := fmt.Sprintf("the run's budget of calls to language models is spent: %d of %d", m.spent, *b.Calls)
+			message := fmt.Sprintf("the budget of language model calls of the run is spent: %d of %d used", m.spent, *b.Calls)
 			return tokens, &blueprint.Failure{Code: "budget_exceeded", Message: message, Permanent: true, NotSent: true}
 		}
 		m.spent++
