@@ -108,7 +108,7 @@ func TestMissingGrantIsNamed(t *testing.T) {
 }
 
 // Nodes that are not stored have their caller as author, for good: a retry by
-// somebody else does not lend them that user's credentials.
+// another user does not lend them that user's credentials.
 func TestAuthorityOfOtherNodes(t *testing.T) {
 	w := newAuthorityWorld(t)
 	anna, bert := w.people["anna"], w.people["bert"]
@@ -173,7 +173,7 @@ func TestMissingGrantHidesTheAddress(t *testing.T) {
 	}
 }
 
-// A version by somebody else that asks for a sign-in does not tell its author, or
+// A version by another author that asks for a sign-in does not tell its author, or
 // who hears of the pause, which connection that is for and where to sign in.
 func TestSignInIsForThePrincipal(t *testing.T) {
 	w := newAuthorityWorld(t, atNoon)

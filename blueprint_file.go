@@ -126,7 +126,7 @@ func (r *fileReader) readTriggers(value any) {
 
 // readSecrets sees to the secrets that an export left out, which stand as null.
 // Without its secret a webhook would let everybody in: the trigger is off until
-// somebody gives it one.
+// a user gives it one.
 func (r *fileReader) readSecrets(t *triggerEntry, i int) {
 	for _, name := range blueprint.SecretTriggerConfig {
 		if !leftOut(t, []any{name}) {

@@ -15,7 +15,7 @@ import (
 	"blueprintd/rpc"
 )
 
-// TestCapabilities lets somebody who only sees a public blueprint, somebody who
+// TestCapabilities lets a viewer of a public blueprint, a user who
 // left its organization, and a stranger read whatever they can reach. Each value
 // that they find is then used at every address without a key and in every
 // procedure: nothing may run as the owner, change what is the owner's, or show

@@ -142,7 +142,7 @@ func TestKnownDevice(t *testing.T) {
 	strangers()
 	phone.ok(t, "session.create", right)
 
-	// The device of somebody else is a stranger's.
+	// Another user's device counts as a stranger's.
 	bos.ok(t, "session.delete", nil)
 	bos.refused(t, blueprint.CodeTooManyRequests, "too many failed attempts", "session.create", right)
 	bos.ok(t, "session.create", object{"email": "bo@example.org", "password": adasPassword})

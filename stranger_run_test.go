@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// TestDataOfStrangers runs a public blueprint as somebody who cannot manage it.
+// TestDataOfStrangers runs a public blueprint as a user who cannot manage it.
 // Its owner sees that it ran and how it went; what went in and came out is the
 // caller's alone.
 func TestDataOfStrangers(t *testing.T) {

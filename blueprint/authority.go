@@ -25,7 +25,7 @@ type Authority struct {
 	Versions []VersionRef
 }
 
-// Others returns the versions that somebody other than the principal wrote.
+// Others returns the versions by authors other than the principal.
 func (a Authority) Others() []VersionRef {
 	var others []VersionRef
 	for _, v := range a.Versions {

@@ -114,7 +114,7 @@ const (
 	AwaitBudget         AwaitKind = "budget"          // more tokens or calls
 )
 
-// SignInOfAnother is the prompt of a sign-in for everybody but the user who must
+// SignInOfAnother is the prompt of a sign-in for every reader but the user who must
 // sign in.
 const SignInOfAnother = "the user the run acts for must sign in"
 
@@ -196,7 +196,7 @@ type Execution struct {
 	BlueprintVersion  string
 	OrganizationID    string
 	UserID            string // whose authority the run has
-	PrivateTo         string // the only user who may see its data; "" = whoever may see the run
+	PrivateTo         string // the only user who may see its data; "" = everybody who may see the run
 	TriggerID         string // "" unless a trigger started it
 	FiringID          string
 	ParentExecutionID string

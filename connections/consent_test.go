@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// A version by somebody else asks a user without a sign-in for one, and completing
+// A version by another author asks a user without a sign-in for one, and completing
 // it grants that version; a user with a sign-in has to grant the version.
 func TestSignInGrantsTheVersion(t *testing.T) {
 	const author = "00000000-0000-4000-8000-0000000000b0"

@@ -26,7 +26,7 @@ type spending struct {
 	open    map[int64]openCall
 	number  int64         // of the last call
 	largest int64         // tokens of the largest call
-	free    chan struct{} // closed when a call ends; nil while nobody waits for that
+	free    chan struct{} // closed when a call ends; nil while no call waits
 }
 
 // used is what counts against one budget, and what was allowed besides.

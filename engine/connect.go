@@ -139,7 +139,7 @@ func (a *attempt) emitter() func(ctx context.Context, event string, data any) (i
 		return nil
 	}
 	return func(ctx context.Context, event string, data any) (int, error) {
-		if r.begin.privateTo() != "" { // somebody who may only start the blueprint starts nothing else with it
+		if r.begin.privateTo() != "" { // a user who may only start the blueprint starts nothing else with it
 			return 0, nil
 		}
 		r.mu.Lock()

@@ -14,7 +14,7 @@ const maxTold = 64 << 10
 // run that another one waits for is not told of: that one's end is. Nor is a run
 // whose data is that of a user who could only start the blueprint, even when a
 // manager retries it: what strangers put in neither starts what belongs to others
-// nor is shown to them. What the data costs is paid only when somebody listens.
+// nor is shown to them. What the data costs is paid only when a trigger listens.
 // r.mu is held.
 func (r *run) event(name string, at blueprint.Time, data any) []blueprint.Event {
 	if r.begin.Parent != "" || r.begin.privateTo() != "" {

@@ -136,7 +136,7 @@ type broken struct {
 	text  string
 }
 
-// Error gives the text that was recorded.
+// Error returns the recorded text.
 func (b *broken) Error() string { return b.text }
 
 // Timeout and Temporary make it a net.Error.

@@ -44,7 +44,7 @@ func (c *copied) Close() error {
 	return err
 }
 
-// errLeft says that nobody read a body to its end.
+// errLeft means that a body was not read to its end.
 var errLeft = errors.New("not read to its end")
 
 // end takes note of the end. The tape's mu is held.

@@ -107,7 +107,7 @@ func withoutData(x *blueprint.Execution) *blueprint.Execution {
 	return out
 }
 
-// hideSignIn removes the address of a sign-in for everybody but the run's
+// hideSignIn removes the address of a sign-in for all readers but the run's
 // principal, because who visits it signs in for that user, and the prompt, which
 // names the connection.
 func hideSignIn(x *blueprint.Execution, userID string) {

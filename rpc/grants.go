@@ -29,7 +29,7 @@ type blueprintGrant struct {
 	Version string `json:"version"` // "" = the current one
 }
 
-// blueprintGrant lets a version by somebody else use what is the caller's own.
+// blueprintGrant lets a version by another author use what is the caller's own.
 func (s *Service) blueprintGrant(ctx context.Context, caller *Caller, in blueprintGrant) (succeeded, error) {
 	err := s.Store.Grant(ctx, caller.Principal, in.ID, in.Version)
 	return succeeded{err == nil}, err

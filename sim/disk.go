@@ -176,7 +176,7 @@ func (d *disk) misread(stored *blueprint.StoredExecution) {
 	}
 }
 
-// misquoted gives a record that tells of another output, n times at most.
+// misquoted returns a record with another output, n times at most.
 func misquoted(id string, record []byte, n int) []byte {
 	plain, err := sealer.Open(record, secret.RecordPlace(id))
 	if err != nil {

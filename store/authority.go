@@ -55,7 +55,7 @@ var rightQueries = map[blueprint.ResourceKind]string{
 }
 
 // mayUseResource reports whether a user may use a resource in a run of the
-// principal, and names it. What does not exist nobody may use.
+// principal, and names it. A missing resource is usable by no user.
 func mayUseResource(q *session, userID, principalID string, resource blueprint.Resource) (may bool, name string, err error) {
 	err = q.row(rightQueries[resource.Kind], []any{userID, resource.ID}, &may, &name)
 	if errors.Is(err, sql.ErrNoRows) {

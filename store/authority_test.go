@@ -43,7 +43,7 @@ func TestAuthor(t *testing.T) {
 				t.Errorf("%s: version %s, ref %+v, %v; want %s, %+v", step.what, got.Version, got.Ref, err, step.version, step.ref)
 			}
 		}
-		// The author leaves: an identical save of somebody else takes the version over.
+		// The author leaves: an identical save by another manager takes the version over.
 		check(t, s.RemoveMember(ctx, team, creator.UserID))
 		must(s.UpdateBlueprint(ctx, member, b.ID, blueprint.BlueprintPatch{Title: &b.Title}))(t)
 		if got, _, _ := s.Definition(ctx, member, b.ID); got.Ref.Author != creator.UserID {

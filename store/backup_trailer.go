@@ -106,7 +106,7 @@ func appendTrailer(file *os.File, m Manifest, sealer *secret.Sealer) (size int64
 }
 
 // readBackup checks every byte of a backup against its digest, not its
-// signature, and gives what it says of itself. With pages not nil, the pages are written there on the way; they are
+// signature, and returns what it says of itself. With pages not nil, the pages are written there on the way; they are
 // good for nothing when there is an error. An error that the file causes is a
 // *blueprint.Error with a hint.
 func readBackup(file *os.File, pages io.Writer) (m Manifest, seal backupSeal, err error) {

@@ -122,7 +122,7 @@ func (s *Store) blueprintFor(t *transaction, principal blueprint.Principal, id s
 }
 
 // UpdateBlueprint changes a blueprint and its version, as nextVersion says; a
-// patch that changes nothing leaves the version too, unless it gives the map anew
+// patch that changes nothing leaves the version too, unless it sends the map again
 // and the author of the present version may no longer manage the blueprint: then
 // the principal becomes the author, of a new version. It needs AccessManage,
 // and AccessAdmin to change the visibility: CodeNotFound, or CodeForbidden. A

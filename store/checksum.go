@@ -22,7 +22,7 @@ func checksum(data []byte, place string) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE([]byte(place)), castagnoli, data)
 }
 
-// withChecksum gives what to store for a content, nil for none. It may use the room
+// withChecksum returns what to store for a content, nil for none. It may use the room
 // behind the content.
 func withChecksum(data []byte, place string) any {
 	if data == nil {

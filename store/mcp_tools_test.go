@@ -10,7 +10,7 @@ import (
 )
 
 // TestToolNames changes whatever decides a tool's name, as its owner and as
-// somebody else who can manage the blueprint: only the owner's changes count.
+// another user who can manage the blueprint: only the owner's changes count.
 func TestToolNames(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

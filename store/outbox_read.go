@@ -91,7 +91,7 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 		if err == nil {
 			e.Data, err = readData(data)
 		}
-		if err != nil { // the others behind it must not wait for ever
+		if err != nil { // the ones behind it must not wait indefinitely
 			s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
 		}
 		list = append(list, e)

@@ -297,7 +297,7 @@ func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.
 	}
 }
 
-// resealFile encrypts a database that nobody else has with the present key
+// resealFile encrypts a database that no process has open with the present key
 // instead of an old one.
 func resealFile(ctx context.Context, path string, old *secret.Sealer, options Options) (values int64, err error) {
 	next := options.Sealer

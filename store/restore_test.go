@@ -111,7 +111,7 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 	must(Restore(t.Context(), file.Name(), options, RestoreOptions{}))(t)
 }
 
-// A backup that somebody changed who does not have the master key is refused,
+// A backup changed without the master key is refused,
 // with a digest that fits too, unless the operator insists.
 func TestRestoreRefusesForgeries(t *testing.T) {
 	s := open(t, testOptions(t))

@@ -138,7 +138,7 @@ func (t *Service) recordDuplicate(ctx context.Context, a *activation, first *blu
 	}
 }
 
-// decide gives a firing that starts nothing its decision.
+// decide sets the decision of a firing that starts nothing.
 func decide(firing *blueprint.Firing, decision blueprint.Decision, why blueprint.Reason) {
 	firing.Decision, firing.ExecutionID = decision, nil
 	firing.Because(why)

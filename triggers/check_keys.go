@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// guardWords are parts of the names of keys that are meant to keep somebody out.
+// guardWords are parts of the names of keys that are meant to keep senders out.
 // Under a name that is not known such a key would guard nothing.
 var guardWords = []string{"secret", "token", "hmac", "signature", "password", "sender", "from", "allow", "domain", "filter", "auth", "verify"}
 

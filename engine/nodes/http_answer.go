@@ -86,7 +86,7 @@ func responseOutput(response *http.Response, data []byte) map[string]any {
 func plainText(value string) string { return strings.ToValidUTF8(value, "\uFFFD") }
 
 // responseBody reads a body by its content type and charset. What claims to be
-// JSON and is not stays text. The second result tells whether the body came out as base64.
+// JSON and is not stays text. The second result reports whether the body is base64.
 func responseBody(contentType string, data []byte) (any, bool) {
 	name, _, _ := mime.ParseMediaType(contentType)
 	data, isText := outbound.Text(contentType, data)
