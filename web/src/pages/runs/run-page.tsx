@@ -1,9 +1,9 @@
 import { Alert, Button, Progress, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core'
 import { IconSearchOff } from '@tabler/icons-react'
+import { lazy, Suspense } from 'react'
 import { Link, useParams } from 'wouter'
 import { useSignedIn } from '../../api/session'
 import { EmptyState, ErrorNote, PageHeader } from '../../parts'
-import { FailedGrants } from '../authority/failed-grants'
 import { Answers } from './answers'
 import { Reached } from './reached'
 import { RunActions } from './run-actions'
@@ -16,6 +16,8 @@ import { Traffic } from './traffic'
 import { useRun } from './use-run'
 import { useRunFacts } from './use-run-facts'
 import { isOver } from './types'
+
+const FailedGrants = lazy(async () => ({ default: (await import('../authority/failed-grants')).FailedGrants }))
 
 /** One run: how far it is, what it asks, what each step did. */
 export default function RunPage() {
@@ -66,7 +68,9 @@ function RunView({ id }: { id: string }) {
         </div>
       )}
       {facts.listed?.error && <Alert color={facts.listed.error.startsWith('cancelled') ? 'gray' : 'red'} mb="md" title={facts.listed.error.startsWith('cancelled') ? undefined : 'The run failed'}><Text size="sm" className={classes.wrap}>{facts.listed.error}</Text></Alert>}
-      {run.status === 'failed' && <FailedGrants run={run} mine={facts.listed?.userId === user.id} />}
+      {run.status === 'failed' && run.steps.some((step) => step.error?.grant) && (
+        <Suspense><FailedGrants run={run} mine={facts.listed?.userId === user.id} /></Suspense>
+      )}
       <Answers run={run} facts={facts} onRecord={live.put} onStale={live.again} />
       <RunFactsList run={run} facts={facts} id={id} live={phase} />
       <Steps run={run} facts={facts} />
