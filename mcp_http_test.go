@@ -112,7 +112,7 @@ func TestMCPIsGuarded(t *testing.T) {
 	}
 }
 
-// TestToolsOfOthers enables an api trigger as a collaborator and as somebody who
+// TestToolsOfOthers enables an api trigger as a collaborator and as a user who
 // only sees the blueprint: the collaborator's call fires the trigger, the other
 // one runs the blueprint under their own authority.
 func TestToolsOfOthers(t *testing.T) {

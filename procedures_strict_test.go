@@ -119,7 +119,7 @@ func TestUnknownKeys(t *testing.T) {
 	disk(t, path, "in the end", canary)
 }
 
-// ownQueries are the queries that show somebody who may manage a blueprint what they
+// ownQueries are the queries that show a user who may manage a blueprint what they
 // themselves wrote.
 var ownQueries = map[string]bool{
 	"blueprint.get": true, "blueprint.list": true, "blueprint.versions": true, "blueprintTriggers.list": true, "blueprintTriggers.listAll": true,

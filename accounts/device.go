@@ -38,7 +38,7 @@ func accountOnDevice(email string) deviceAccount {
 // Device returns the token that a browser keeps, for blueprint.DeviceLife, once
 // the account with an email has signed in there; before is the one that it kept
 // until then, or "". From then on no other device's wrong passwords make that
-// browser wait. It gives access to nothing. "" = the service has no key to seal
+// browser wait. It grants no access. "" = the service has no key to seal
 // tokens with.
 func (s *Service) Device(email, before string) string {
 	if s.Sealer == nil {

@@ -213,7 +213,7 @@ func newRoom(limit int64) *room {
 	return r
 }
 
-// try takes memory if there is some at once, and nobody waits for it; else it
+// try takes memory if it is free and no other body waits for it; else it
 // returns what to wait for.
 func (r *room) try(size int64) (grant, bool) {
 	g := grant{r.main.Weighted, min(size, r.main.size)}

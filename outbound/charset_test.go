@@ -7,7 +7,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// What an exchange keeps of a body gives the same bytes again, and where it can
+// What an exchange keeps of a body encodes to the same bytes again, and where it can
 // be read it is text.
 func TestBodiesInOtherCharsets(t *testing.T) {
 	for _, test := range []struct{ kind, body, want string }{

@@ -50,9 +50,8 @@ func WithTape(ctx context.Context, now func() time.Time) (context.Context, *Tape
 	return context.WithValue(ctx, tapeKey{}, t), t
 }
 
-// Untaped gives a context like another one, but that nothing under it is noted,
-// nor kept as Evidence:
-// for requests that are made to get credentials.
+// Untaped returns a copy of ctx under which nothing is recorded or kept as
+// evidence, for requests that fetch credentials.
 func Untaped(ctx context.Context) context.Context {
 	return context.WithValue(WithoutEvidence(ctx), tapeKey{}, (*Tape)(nil))
 }
