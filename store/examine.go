@@ -29,21 +29,6 @@ type examined struct {
 	damaged         DamagedRuns
 }
 
-// withDatabase opens a database by itself, uses it, and closes it.
-func withDatabase(ctx context.Context, path string, settings []string, use func(*sql.Conn) error) (err error) {
-	pool, err := sql.Open("sqlite", fileURI(path, append(commonSettings[:len(commonSettings):len(commonSettings)], settings...)))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
-	return use(conn)
-}
-
 // examine reads the whole of a database that is not in WAL mode and makes sure
 // that it is one of ours, of the present form and sound in every page, index
 // and reference. Nothing is written.
@@ -85,14 +70,19 @@ func examine(ctx context.Context, path, schema string) (found examined, err erro
 	return found, err
 }
 
-// errUnsound is what a check of all that there is has found.
-var errUnsound = errors.New("not every part is sound")
-
-func unsound(reason any) error {
-	return &blueprint.Error{
-		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: %v", reason),
-		Hint: "restore an older backup with blueprintd restore", Err: errUnsound,
+// withDatabase opens a database by itself, uses it, and closes it.
+func withDatabase(ctx context.Context, path string, settings []string, use func(*sql.Conn) error) (err error) {
+	pool, err := sql.Open("sqlite", fileURI(path, append(commonSettings[:len(commonSettings):len(commonSettings)], settings...)))
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, pool.Close()) }()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	return use(conn)
 }
 
 // sound runs a check of SQLite, which gives no row, or one "ok", when all is well.
@@ -123,6 +113,16 @@ func sound(ctx context.Context, conn *sql.Conn, check string) error {
 	return rows.Err()
 }
 
+// errUnsound is what a check of all that there is has found.
+var errUnsound = errors.New("not every part is sound")
+
+func unsound(reason any) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: %v", reason),
+		Hint: "restore an older backup with blueprintd restore", Err: errUnsound,
+	}
+}
+
 // countRows counts the rows of every table.
 func countRows(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
 	rows, err := conn.QueryContext(ctx, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name")
@@ -150,6 +150,75 @@ func countRows(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
 		counts[name] = n
 	}
 	return counts, nil
+}
+
+// contents reads everything that has a checksum and gives the runs that have
+// something damaged. What SQLite finds damaged is an error.
+func contents(q *session) (d DamagedRuns, err error) {
+	err = q.each("SELECT id, record, state FROM executions WHERE record IS NOT NULL ORDER BY seq", nil, func(scan func(...any) error) error {
+		var stored blueprint.StoredExecution
+		if err := scan(&stored.Row.ID, &stored.Record, &stored.State); err != nil {
+			return err
+		}
+		if checkedRun(&stored) != nil {
+			d.add(stored.Row.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return d, err
+	}
+	// Entries of one run come one after the other.
+	last := int64(0)
+	const entries = `SELECT j.execution, j.position, j.entry, coalesce(e.id, 'number ' || j.execution)
+		FROM journal j LEFT JOIN executions e ON e.seq = j.execution ORDER BY j.execution, j.position`
+	err = q.each(entries, nil, func(scan func(...any) error) error {
+		var execution, position int64
+		var entry []byte
+		var id string
+		if err := scan(&execution, &position, &entry, &id); err != nil {
+			return err
+		}
+		if checked(&entry, entryPlace(execution, position)) != nil && execution != last {
+			last = execution
+			d.add(id)
+		}
+		return nil
+	})
+	return d, err
+}
+
+// mostNamed is how many damaged runs are named.
+const mostNamed = 10
+
+// DamagedRuns are executions with a record, state or journal entry that is not
+// what was stored.
+type DamagedRuns struct {
+	Count int      `json:"count"`
+	IDs   []string `json:"ids"` // at most ten
+}
+
+func (d *DamagedRuns) add(id string) {
+	if d.Count++; len(d.IDs) < mostNamed {
+		d.IDs = append(d.IDs, id)
+	}
+}
+
+// String names the runs.
+func (d *DamagedRuns) String() string {
+	text := strings.Join(d.IDs, ", ")
+	if more := d.Count - len(d.IDs); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// damagedContents refuses to make a backup that would have damage in it.
+func damagedContents(d *DamagedRuns) error {
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: what it holds of %d runs is not what was stored: %s", d.Count, d),
+		Hint: "blueprintd doctor --full tells more; keep your older backups; --allow-damaged makes the backup all the same",
+	}
 }
 
 // syncFolder brings the names in a folder onto the disk. Windows cannot be

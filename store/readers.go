@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"modernc.org/sqlite"
 
 	"blueprintd/blueprint"
 )
@@ -22,84 +26,8 @@ type readers struct {
 	active map[*session]int64 // those that read, and the age at which they began
 }
 
-// maxAge is how many looks at the log a read may outlast once the log cannot be
-// emptied because of reads: a second.
-const maxAge = 5
-
-// errSlowRead ends a read that keeps the log from being emptied.
-var errSlowRead = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "reading this takes too long beside what is being written", RetryAfter: retryAfter,
-	Hint: "ask for a smaller page, or again when the server is less busy",
-}
-
-// expire ends reads that have outlasted a number of looks at the log, at their
-// next row.
-func (r *readers) expire(looks int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for session, begun := range r.active {
-		if r.age.Load()-begun > looks {
-			session.expired.Store(true)
-		}
-	}
-}
-
-func (r *readers) begin(session *session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	session.expired.Store(false)
-	r.active[session] = r.age.Load()
-}
-
-func (r *readers) end(session *session) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.active, session)
-}
-
 func newReaders(pool *sql.DB, size int) *readers {
 	return &readers{pool: pool, idle: make(chan *session, size), opened: make(chan struct{}, size), active: map[*session]int64{}}
-}
-
-func (r *readers) take(ctx context.Context) (*session, error) {
-	select {
-	case session := <-r.idle:
-		return session, nil
-	default:
-	}
-	select {
-	case session := <-r.idle:
-		return session, nil
-	case r.opened <- struct{}{}:
-		session, err := newSession(context.WithoutCancel(ctx), r.pool)
-		if err != nil {
-			<-r.opened
-		}
-		return session, err
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-func (r *readers) give(session *session) { r.idle <- session }
-
-// drop closes a session whose transaction did not end as it should.
-func (r *readers) drop(session *session) {
-	session.destroy()
-	<-r.opened
-}
-
-// close waits for the sessions in use and closes all.
-func (r *readers) close() error {
-	var errs []error
-	for range cap(r.opened) {
-		select {
-		case r.opened <- struct{}{}: // not open; from now on it cannot be
-		case session := <-r.idle:
-			errs = append(errs, session.close())
-		}
-	}
-	return errors.Join(append(errs, r.pool.Close())...)
 }
 
 // read runs f in a read transaction: all its queries see one state. f must not
@@ -140,4 +68,204 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	}
 	ended = true
 	return failed
+}
+
+func (r *readers) take(ctx context.Context) (*session, error) {
+	select {
+	case session := <-r.idle:
+		return session, nil
+	default:
+	}
+	select {
+	case session := <-r.idle:
+		return session, nil
+	case r.opened <- struct{}{}:
+		session, err := newSession(context.WithoutCancel(ctx), r.pool)
+		if err != nil {
+			<-r.opened
+		}
+		return session, err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (r *readers) begin(session *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	session.expired.Store(false)
+	r.active[session] = r.age.Load()
+}
+
+func (r *readers) end(session *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.active, session)
+}
+
+func (r *readers) give(session *session) { r.idle <- session }
+
+// drop closes a session whose transaction did not end as it should.
+func (r *readers) drop(session *session) {
+	session.destroy()
+	<-r.opened
+}
+
+// close waits for the sessions in use and closes all.
+func (r *readers) close() error {
+	var errs []error
+	for range cap(r.opened) {
+		select {
+		case r.opened <- struct{}{}: // not open; from now on it cannot be
+		case session := <-r.idle:
+			errs = append(errs, session.close())
+		}
+	}
+	return errors.Join(append(errs, r.pool.Close())...)
+}
+
+// maxAge is how many looks at the log a read may outlast once the log cannot be
+// emptied because of reads: a second.
+const maxAge = 5
+
+// errSlowRead ends a read that keeps the log from being emptied.
+var errSlowRead = &blueprint.Error{
+	Code: blueprint.CodeUnavailable, Message: "reading this takes too long beside what is being written", RetryAfter: retryAfter,
+	Hint: "ask for a smaller page, or again when the server is less busy",
+}
+
+// expire ends reads that have outlasted a number of looks at the log, at their
+// next row.
+func (r *readers) expire(looks int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for session, begun := range r.active {
+		if r.age.Load()-begun > looks {
+			session.expired.Store(true)
+		}
+	}
+}
+
+// session is one connection with the statements prepared on it. SQL texts are
+// constants, so there are only so many. A session belongs to one goroutine at
+// a time.
+//
+// No statement gets a context that can end: a query under way is short, and
+// interrupting one costs a goroutine for each.
+type session struct {
+	conn       *sql.Conn
+	statements map[string]*sql.Stmt
+	expired    atomic.Bool // its read must end; see readers
+}
+
+func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &session{conn: conn, statements: map[string]*sql.Stmt{}}, nil
+}
+
+func (s *session) close() error {
+	s.forget()
+	return s.conn.Close()
+}
+
+// destroy closes the connection itself, so that no other session inherits the
+// state it is in.
+func (s *session) destroy() {
+	s.forget()
+	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+}
+
+// forget closes the statements, which must not outlive their connection.
+func (s *session) forget() {
+	for _, statement := range s.statements {
+		_ = statement.Close()
+	}
+	clear(s.statements)
+}
+
+func (s *session) prepare(query string) (*sql.Stmt, error) {
+	if statement := s.statements[query]; statement != nil {
+		return statement, nil
+	}
+	statement, err := s.conn.PrepareContext(context.Background(), query)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", query, err)
+	}
+	s.statements[query] = statement
+	return statement, nil
+}
+
+// dataVersion gives SQLite's number of the state of the database as this
+// connection knows it. Its own commits change it, and so do those of others, once
+// a transaction has begun after them.
+func (s *session) dataVersion() (version uint32, err error) {
+	err = s.conn.Raw(func(conn any) error {
+		version, err = conn.(sqlite.FileControl).FileControlDataVersion("main")
+		return err
+	})
+	return version, err
+}
+
+// exec runs a statement that gives no rows and tells how many it changed.
+func (s *session) exec(query string, args ...any) (changed int64, err error) {
+	statement, err := s.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := statement.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// insert runs an INSERT of one row and gives its rowid, or 0 when it inserted
+// none.
+func (s *session) insert(query string, args ...any) (rowid int64, err error) {
+	statement, err := s.prepare(query)
+	if err != nil {
+		return 0, err
+	}
+	result, err := statement.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	if changed, err := result.RowsAffected(); changed == 0 || err != nil {
+		return 0, err
+	}
+	return result.LastInsertId()
+}
+
+// row reads the first row of a query, or gives sql.ErrNoRows.
+func (s *session) row(query string, args []any, into ...any) error {
+	statement, err := s.prepare(query)
+	if err != nil {
+		return err
+	}
+	return statement.QueryRowContext(context.Background(), args...).Scan(into...)
+}
+
+// each calls f for every row of a query; scan reads the columns.
+func (s *session) each(query string, args []any, f func(scan func(into ...any) error) error) error {
+	statement, err := s.prepare(query)
+	if err != nil {
+		return err
+	}
+	rows, err := statement.QueryContext(context.Background(), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if s.expired.Load() {
+			return errSlowRead
+		}
+		if err := f(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -390,4 +391,32 @@ func FuzzReadBackup(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Without hard links the old database is copied, and never gone meanwhile.
+func TestSetAsideWithoutLinks(t *testing.T) {
+	options := testOptions(t)
+	s := must(Open(t.Context(), options))(t)
+	user(t, s, "ann")
+	check(t, s.Close())
+	aside := options.Path + ".aside"
+	noLinks := func(from, _ string) error {
+		if _, err := os.Stat(from); err != nil {
+			return err
+		}
+		return errors.ErrUnsupported
+	}
+	if before := must(setAside(t.Context(), options.Path, aside, noLinks))(t); before != aside {
+		t.Errorf("set aside as %q", before)
+	}
+	for _, path := range []string{options.Path, aside} {
+		one := options
+		one.Path = path
+		if name := must(open(t, one).FirstUser(t.Context()))(t).Name; name != "ann" {
+			t.Errorf("%s belongs to %s", path, name)
+		}
+	}
+	if before := must(setAside(t.Context(), options.Path+".none", aside+"2", noLinks))(t); before != "" {
+		t.Errorf("nothing was set aside as %q", before)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
+	"blueprintd/secret"
 )
 
 // errNoKey tells a tool that it came without the master key.
@@ -64,4 +65,110 @@ func decode(data []byte, place string) (any, error) {
 		return nil, fmt.Errorf("%s: stored JSON does not decode: %s", place, err.Error())
 	}
 	return value, nil
+}
+
+// sealedColumn is a column in which things encrypted with the master key are.
+// A key of its rows is two numbers; where one is enough the other is 0.
+type sealedColumn struct {
+	table, column string
+	// first and second are the key, order how rows follow on ?1 and ?2, row how
+	// one of them is named by ?1 and ?2.
+	first, second, order, row string
+	// parts are the texts, at most three, of which place makes what the value is
+	// bound to.
+	parts string
+	place func(parts [3]string) string
+	// sum names the place of the checksum at the end of the value; nil when it
+	// has none.
+	sum func(first, second int64, parts [3]string) string
+}
+
+// sealed is the condition that a row has a value.
+func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL" }
+
+// Rows that have one number, by it.
+const (
+	rowOrder = "x.rowid > ?1 AND ?2 = 0"
+	rowNamed = "rowid = ?1 AND ?2 = 0"
+)
+
+// sealedColumns are all of them. What is missing here is lost when the master
+// key is changed; a test compares the list with the schema.
+var sealedColumns = []sealedColumn{
+	{
+		table: "blueprint_contents", column: "sealed_variables",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.blueprint_id, x.version, ''",
+		place: func(p [3]string) string { return variablesPlace(p[0], p[1]) },
+	},
+	{
+		table: "triggers", column: "sealed_config",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return configPlace(p[0]) },
+	},
+	{
+		table: "firings", column: "sealed_reason",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return reasonPlace(p[0]) },
+	},
+	{
+		table: "firings", column: "sealed_delivery",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return deliveryPlace(p[0]) },
+	},
+	{
+		table: "files", column: "sealed_head",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return filePlace(p[0]) },
+	},
+	{
+		table: "connections", column: "sealed_config",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, x.type, " + connectionOwner,
+		place: func(p [3]string) string { return connectionPlace(p[0], p[1], p[2]) },
+	},
+	{
+		table: "connection_tokens", column: "sealed_token",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.connection_id, x.user_id, ''",
+		place: func(p [3]string) string { return tokenPlace(p[0], p[1]) },
+	},
+	{
+		table: "sign_ins", column: "sealed_secret",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "lower(hex(x.state_hash)), x.connection_id, x.user_id",
+		place: func(p [3]string) string { return signInPlace(p[0], p[1], p[2]) },
+	},
+	{
+		table: "events", column: "sealed_data",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.key, '', ''",
+		place: func(p [3]string) string { return eventPlace(p[0]) },
+	},
+	{
+		table: "executions", column: "record",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return secret.RecordPlace(p[0]) },
+		sum:   func(_, _ int64, p [3]string) string { return recordPlace(p[0]) },
+	},
+	{
+		table: "executions", column: "state",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return secret.StatePlace(p[0]) },
+		sum:   func(_, _ int64, p [3]string) string { return statePlace(p[0]) },
+	},
+	{
+		table: "journal", column: "entry",
+		first: "x.execution", second: "x.position", order: "(x.execution, x.position) > (?1, ?2)", row: "execution = ?1 AND position = ?2",
+		parts: "coalesce((SELECT e.id FROM executions e WHERE e.seq = x.execution), ''), '', ''",
+		place: func(p [3]string) string { return secret.JournalPlace(p[0]) },
+		sum:   func(first, second int64, _ [3]string) string { return entryPlace(first, second) },
+	},
+}
+
+// holdsSealed looks for anything encrypted. It may have to read everything there
+// is, which only a changed key makes necessary.
+func holdsSealed(t *transaction) (sealed bool, err error) {
+	for _, c := range sealedColumns {
+		err := t.row("SELECT EXISTS (SELECT 1 FROM "+c.table+" x WHERE "+c.sealed()+")", nil, &sealed)
+		if sealed || err != nil {
+			return sealed, err
+		}
+	}
+	return false, nil
 }

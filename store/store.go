@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"blueprintd/blueprint"
 	"blueprintd/clock"
 	"blueprintd/ids"
+	"blueprintd/metrics"
 	"blueprintd/planted"
 	"blueprintd/secret"
 )
@@ -200,4 +202,180 @@ func (s *Store) release() error {
 		errs = append(errs, s.lock.release())
 	}
 	return errors.Join(errs...)
+}
+
+// The upkeep of a running store follows real time, whatever the clock: it is
+// about the disk, not about what the service promises.
+const (
+	checkpointInterval = 200 * time.Millisecond
+	keyUseInterval     = time.Minute
+)
+
+// Run lets writes share transactions until ctx ends: one goroutine commits
+// whatever has queued behind it. It then answers all that is queued, refuses
+// later writes, and returns nil. When the disk fails it returns why, at once;
+// the process must then stop, because only a fresh one can find out what the
+// disk holds.
+//
+// Before Run, and in a tool that never calls it, each write is a transaction
+// of its own, made by its caller.
+func (s *Store) Run(ctx context.Context) (err error) {
+	defer wrap(&err, "run %s", s.options.name())
+	w := s.writer
+	hold := s.options.Clock.Hold() // until what is due at the start is pruned
+	w.mu.Lock()
+	if w.running {
+		w.mu.Unlock()
+		hold()
+		return errors.New("it runs already")
+	}
+	w.running = true
+	w.mu.Unlock()
+
+	upkeep, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var group sync.WaitGroup
+	pruner := s.newPruner(upkeep)
+	if !s.options.Ephemeral {
+		s.adviseVacuum(upkeep)
+	}
+	group.Go(func() { pruner.run(upkeep, hold) })
+	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeKeyUses) })
+	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeSessionUses) })
+	if !s.options.Ephemeral {
+		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
+		group.Go(func() { s.every(upkeep, groundInterval, s.feel) })
+	}
+	err = s.serve(ctx)
+	stop()
+	group.Wait()
+	if changes := s.uses.changes(); err == nil && len(changes) > 0 {
+		last := &job{run: writeKeyUses(changes), done: make(chan struct{})}
+		s.writer.connection.Lock()
+		s.process([]*job{last})
+		err = last.err
+	}
+	if changes := s.sessionUses.changes(); err == nil && len(changes) > 0 {
+		last := &job{run: func(t *transaction) error { return writeSessionUses(t, changes) }, done: make(chan struct{})}
+		s.writer.connection.Lock()
+		s.process([]*job{last})
+		err = last.err
+	}
+	return err
+}
+
+// every calls f at intervals until ctx ends.
+func (s *Store) every(ctx context.Context, interval time.Duration, f func(context.Context)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			f(ctx)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// committed notes what a committed transaction means for the rest of the store.
+func (s *Store) committed(bump bool) {
+	s.commits.Add(1)
+	if s.rewound.Load() {
+		s.rewound.Store(false)
+	}
+	if bump && s.options.Ephemeral {
+		s.generation.Add(1)
+	}
+}
+
+// Ping asks the writer for a transaction that changes nothing, and returns when
+// it was made: the writer is alive, and the database can be locked. It costs no
+// access to the disk that waits for it.
+func (s *Store) Ping(ctx context.Context) (err error) {
+	defer wrap(&err, "ping")
+	return s.submit(ctx, &job{run: func(*transaction) error { return nil }, single: true})
+}
+
+// Stats tell how a store is doing. What counts up does so since Open; sizes
+// are bytes.
+type Stats struct {
+	Commits, Jobs             int64 // transactions of the writer, and the writes in them
+	PrunedRuns, PrunedFirings int64
+	CheckpointFailures        int64
+	Tripped                   int64 // triggers that were switched off because their runs kept failing
+	Queued, MaxQueued         int   // writes that wait for the writer
+	// Durations are from the beginning of each commit to its end, in real time.
+	Durations metrics.Distribution
+	// BusySince is when the writer began with the writes that it is at, or when
+	// the first of those that wait came, in real time; zero while it is idle.
+	BusySince time.Time
+	// LastCommit is when the last one ended, in real time; zero before the first.
+	LastCommit time.Time
+	// LastError is the last commit that failed, at LastErrorAt; nil if none did.
+	LastError   error
+	LastErrorAt time.Time
+	// Failure is why the store takes nothing any more; nil while it does.
+	Failure error
+
+	Database, Log int64 // the files; 0 when ephemeral
+	Free, Reserve int64 // on the disk, and what stays free of that; 0 when unknown
+	Narrow        bool  // new runs are refused, for less than Reserve is free
+	Limit         int64 // of Database and Log together; 0 = none
+	Full          bool  // new runs are refused, for the limit is reached
+}
+
+// Stats gives the numbers of now. It asks the file system, not the database.
+func (s *Store) Stats() Stats {
+	c := &s.counts
+	stats := Stats{
+		Commits: c.commits.Value(), Jobs: c.jobs.Value(), PrunedRuns: c.prunedRuns.Value(), PrunedFirings: c.prunedFirings.Value(),
+		CheckpointFailures: c.checkpointFailures.Value(), Tripped: c.tripped.Value(), Queued: s.writer.queued(), MaxQueued: maxQueued, Durations: c.durations.Distribution(),
+		Failure: s.usable(), Narrow: s.ground.narrow.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
+	}
+	s.writer.mu.Lock()
+	stats.BusySince = s.writer.busySince
+	s.writer.mu.Unlock()
+	c.mu.Lock()
+	stats.LastCommit, stats.LastError, stats.LastErrorAt = c.last, c.failure, c.failed
+	c.mu.Unlock()
+	if s.options.Ephemeral {
+		return stats
+	}
+	stats.Database, stats.Log = size(s.options.Path), size(s.options.Path+"-wal")
+	if p, err := s.options.lookAt(s.options.Path); err == nil && p.known {
+		stats.Free, stats.Reserve = p.free, p.reserve(s.options.MinFree)
+	}
+	return stats
+}
+
+// counts are what a store counts as it goes.
+type counts struct {
+	commits, jobs, prunedRuns, prunedFirings, checkpointFailures, tripped metrics.Counter
+	durations                                                             *metrics.Histogram
+
+	mu           sync.Mutex
+	last, failed time.Time
+	failure      error
+}
+
+func newCounts() counts {
+	return counts{durations: metrics.NewHistogram(
+		100*time.Microsecond, 250*time.Microsecond, 500*time.Microsecond, time.Millisecond, 2500*time.Microsecond, 5*time.Millisecond, 10*time.Millisecond,
+		25*time.Millisecond, 50*time.Millisecond, 100*time.Millisecond, 250*time.Millisecond, 500*time.Millisecond, time.Second, 5*time.Second,
+	)}
+}
+
+// batch counts one transaction.
+func (c *counts) batch(took time.Duration, jobs int, failure error) {
+	now := clock.Real{}.Now()
+	c.durations.Observe(took)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if failure != nil {
+		c.failure, c.failed = failure, now
+		return
+	}
+	c.commits.Add(1)
+	c.jobs.Add(int64(jobs))
+	c.last = now
 }

@@ -15,7 +15,8 @@ import (
 type codedError int
 
 func (e codedError) Error() string { return "of the driver" }
-func (e codedError) Code() int     { return int(e) }
+
+func (e codedError) Code() int { return int(e) }
 
 // What has failed for good is called what it is, and the hint leads on.
 func TestBrokenHints(t *testing.T) {
