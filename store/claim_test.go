@@ -290,3 +290,21 @@ func (o Options) as(server, sandbox, virtual bool) Options {
 	o.Server, o.Sandbox, o.VirtualClock = server, sandbox, virtual
 	return o
 }
+
+func TestIsServed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "my.db")
+	expect := func(want bool) {
+		t.Helper()
+		if served, known := IsServed(path); served != want || !known {
+			t.Errorf("%v %v, want %v", served, known, want)
+		}
+	}
+	expect(false)
+	if _, err := os.Stat(path + ".lock"); err == nil {
+		t.Error("it made a file")
+	}
+	lock := must(lockFile(path + ".lock"))(t)
+	expect(true)
+	check(t, lock.release())
+	expect(false)
+}

@@ -2,7 +2,13 @@ package store
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
 	"time"
+
+	"blueprintd/blueprint"
 )
 
 // diskInterval is how often the limit of the disk is looked at.
@@ -154,4 +160,169 @@ func (p *pruner) refuse(size, limit int64, u usage, held bool) {
 	}
 	p.options.Logger.Error("the database is at its size limit and nothing is left to remove: new runs are refused",
 		"path", p.options.Path, "bytes", size, "limit", limit, "hint", "raise --max-disk, or cancel unfinished runs")
+}
+
+// errDiskLimit refuses new runs.
+var errDiskLimit = &blueprint.Error{
+	Code: blueprint.CodeUnavailable, Message: "the database has reached its size limit, and nothing can be removed now", RetryAfter: retryAfter,
+	Hint: "let a backup or another program that reads the database end, raise --max-disk, or cancel unfinished runs; the log of the server says which",
+}
+
+// evictionRest is for how many looks at the limit rows of the ledger that could
+// not go are not looked at again: most of them stay for three days, and there
+// may be millions.
+const evictionRest = 60
+
+// eviction remembers how far the ledger was looked through in vain, for rows
+// that started nothing and for those that did.
+type eviction struct {
+	seen  [2]int64
+	looks int
+}
+
+// look begins a look at the limit.
+func (e *eviction) look() {
+	if e.looks++; e.looks >= evictionRest {
+		*e = eviction{}
+	}
+}
+
+// evict removes some of what goes first under the limit of the disk, and tells
+// how many rows: rows of the ledger that started nothing, then completed runs,
+// those that ended first before the others, then rows of the ledger that keep
+// nothing from running again, then failed runs. Runs that ended a moment ago,
+// whose end somebody may still ask for, go last.
+func (p *pruner) evict(ctx context.Context) (removed int, err error) {
+	forever := end{math.MaxInt64, math.MaxInt64}
+	latest := end{blueprint.TimeOf(p.options.Clock.Now().Add(-justEnded)) - 1, math.MaxInt64}
+	ended := func(status blueprint.Status, upTo end) func() (int, error) {
+		return func() (int, error) {
+			_, _, removed, err := p.executionStep(ctx, status, never, upTo)
+			return removed, err
+		}
+	}
+	fired := func(started bool) func() (int, error) {
+		return func() (int, error) { return p.evictFirings(ctx, started) }
+	}
+	for _, step := range []func() (int, error){
+		fired(false), ended(blueprint.StatusCompleted, latest),
+		fired(true), ended(blueprint.StatusFailed, latest),
+		ended(blueprint.StatusCompleted, forever), ended(blueprint.StatusFailed, forever),
+	} {
+		if removed, err = step(); removed > 0 || err != nil {
+			return removed, err
+		}
+	}
+	return 0, nil
+}
+
+// evictFirings removes some rows of the ledger.
+func (p *pruner) evictFirings(ctx context.Context, started bool) (removed int, err error) {
+	seen := &p.limit.eviction.seen[0]
+	if started {
+		seen = &p.limit.eviction.seen[1]
+	}
+	bounds := firingBounds{upTo: math.MaxInt64, dead: blueprint.TimeOf(p.options.Clock.Now().Add(-keyLife)), started: started}
+	for more := true; more; {
+		if *seen, more, removed, err = p.firingStep(ctx, *seen, bounds); removed > 0 || err != nil {
+			return removed, err
+		}
+	}
+	return 0, nil
+}
+
+// vacuumStep gives up to 64 free pages back to the disk, busyVacuumStep less
+// while others write: pages from the end of the file move to where others have
+// become free.
+const (
+	vacuumStep     = "PRAGMA incremental_vacuum(64)"
+	busyVacuumStep = "PRAGMA incremental_vacuum(16)"
+)
+
+// leastFree is how many free pages are not worth giving back.
+const leastFree = 256
+
+// usage is what a database takes, in bytes.
+type usage struct {
+	// file is what its pages take, wherever they are: those that changed last
+	// are in the log, and not yet, or once more, in the file on the disk.
+	file, free, log int64
+	disk            int64 // the file as it is on the disk
+	page            int64
+	shrinks         bool // free pages can be given back
+}
+
+// total is what it takes on the disk.
+func (u usage) total() int64 { return u.disk + u.log }
+
+// live is what it would take without free pages.
+func (u usage) live() int64 { return u.file - u.free }
+
+// usage tells what the database takes.
+func (s *Store) usage(ctx context.Context) (u usage, err error) {
+	err = s.read(ctx, func(q *session) error {
+		var pages, free, mode int64
+		for query, into := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA freelist_count": &free, "PRAGMA page_size": &u.page, "PRAGMA auto_vacuum": &mode} {
+			if err := q.row(query, nil, into); err != nil {
+				return err
+			}
+		}
+		u.file, u.free, u.shrinks = pages*u.page, free*u.page, mode != 0
+		u.disk = u.file
+		return nil
+	})
+	if err != nil || s.options.Ephemeral {
+		return u, err
+	}
+	info, err := os.Stat(s.options.Path)
+	if err != nil {
+		return u, err
+	}
+	u.disk = info.Size()
+	if info, err = os.Stat(s.options.Path + "-wal"); err == nil {
+		u.log = info.Size()
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return u, err
+}
+
+// shrink gives the room back that removed rows left, but for a twentieth of the
+// file, which the next rows fill. It begins when a tenth is free.
+func (p *pruner) shrink(ctx context.Context) error {
+	u, err := p.usage(ctx)
+	if err != nil || !u.shrinks || u.free < max(leastFree*u.page, u.file/10) {
+		return err
+	}
+	for u.free > max(leastFree*u.page/2, u.file/20) {
+		if err := p.vacuum(ctx); err != nil {
+			return err
+		}
+		if u, err = p.usage(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pruner) vacuum(ctx context.Context) error {
+	return p.step(ctx, func(t *transaction) error {
+		step := vacuumStep
+		if p.busy {
+			step = busyVacuumStep
+		}
+		// It works as far as its rows are read.
+		return t.each(step, nil, func(func(...any) error) error { return nil })
+	})
+}
+
+// adviseVacuum says once what to do about a file that cannot become smaller.
+func (s *Store) adviseVacuum(ctx context.Context) {
+	if s.options.KeepExecutions.all() && s.options.KeepFirings.all() && s.options.MaxDisk == 0 {
+		return
+	}
+	if u, err := s.usage(ctx); err == nil && !u.shrinks {
+		s.options.Logger.Warn("the database file was made without room management: pruned rows leave room for new ones, but the file never shrinks",
+			"path", s.options.Path, "hint", "stop the server and run once: sqlite3 FILE 'PRAGMA journal_mode=DELETE; PRAGMA auto_vacuum=2; VACUUM'")
+	}
 }

@@ -226,3 +226,211 @@ func TestFileThatCannotShrink(t *testing.T) {
 		t.Errorf("log %s", &log.text)
 	}
 }
+
+// holdLog reads in another process, as it were, so that the log cannot be cut
+// until stop is called.
+func holdLog(t *testing.T, s *Store) (stop func()) {
+	t.Helper()
+	tool := beside(t, s)
+	reading, leave, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		ended <- tool.read(context.Background(), func(q *session) error {
+			var n int
+			err := q.row("SELECT count(*) FROM executions", nil, &n)
+			close(reading)
+			<-leave
+			return err
+		})
+	}()
+	<-reading
+	return sync.OnceFunc(func() {
+		close(leave)
+		check(t, <-ended)
+	})
+}
+
+func countRuns(t *testing.T, s *Store, where string) string {
+	t.Helper()
+	return stored(t, s, "SELECT count(*) FROM executions WHERE "+where)
+}
+
+// While a log that somebody holds is what takes the room, no history goes: new
+// runs are refused until it can be cut.
+func TestDiskLimitBesideReader(t *testing.T) {
+	ctx := context.Background()
+	s, p, log := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	record := bytes.Repeat([]byte("r"), 3000)
+	bulk(t, s, b, ann, 1200, 3*day, blueprint.StatusFailed, record)
+	bulk(t, s, b, ann, 1200, 2*day, blueprint.StatusCompleted, record)
+	check(t, s.emptyLog())
+	stop := holdLog(t, s)
+	defer stop()
+	bulk(t, s, b, ann, 1000, day, blueprint.StatusCompleted, record)
+	// What is written again and again lengthens the log, and nothing else.
+	for range 6 {
+		check(t, s.write(ctx, func(w *transaction) error {
+			_, err := w.exec("UPDATE executions SET state = zeroblob(100) WHERE status = 'failed'")
+			return err
+		}))
+	}
+	if u := must(s.usage(ctx))(t); u.live() > p.options.MaxDisk || u.total() <= p.options.MaxDisk {
+		t.Fatalf("that is no case of a long log: %+v", u)
+	}
+	for range 3 {
+		check(t, p.relieveNow(ctx))
+	}
+	if failed, completed := countRuns(t, s, "status = 'failed'"), countRuns(t, s, "status = 'completed'"); failed != "1200" || completed != "2200" {
+		t.Errorf("%s failed and %s completed are left", failed, completed)
+	}
+	var refused *blueprint.Error
+	if err := s.Commit(ctx, finished(s, b, ann, []byte("{}"))); !errors.As(err, &refused) || refused.Code != blueprint.CodeUnavailable || refused.RetryAfter == 0 {
+		t.Errorf("a new run: %v", err)
+	}
+	if log.count("level=WARN") != 1 || log.count("new runs are refused") != 1 {
+		t.Errorf("log %s", &log.text)
+	}
+	stop()
+	check(t, p.relieveNow(ctx))
+	check(t, s.Commit(ctx, finished(s, b, ann, []byte("{}"))))
+	if u := must(s.usage(ctx))(t); u.total() > p.options.MaxDisk || countRuns(t, s, "status = 'completed'") != "2201" {
+		t.Errorf("in the end: %+v, %s completed", u, countRuns(t, s, "status = 'completed'"))
+	}
+}
+
+// When what is stored is above the limit, a held log makes no more of it go
+// than without.
+func TestDiskLimitBesideReaderAndHistory(t *testing.T) {
+	ctx := context.Background()
+	s, p, _ := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	record := bytes.Repeat([]byte("r"), 3000)
+	bulk(t, s, b, ann, 1000, 3*day, blueprint.StatusFailed, record)
+	bulk(t, s, b, ann, 3000, 2*day, blueprint.StatusCompleted, record)
+	check(t, s.emptyLog())
+	defer holdLog(t, s)()
+	bulk(t, s, b, ann, 1500, day, blueprint.StatusCompleted, record)
+	check(t, p.relieveNow(ctx))
+	u := must(s.usage(ctx))(t)
+	if goal := p.options.MaxDisk / 10 * 9; u.live() > goal || u.live() < goal-pruneBytes {
+		t.Errorf("%d bytes are left of a goal of %d", u.live(), goal)
+	}
+	if countRuns(t, s, "status = 'failed'") != "1000" {
+		t.Errorf("%s failed runs are left", countRuns(t, s, "status = 'failed'"))
+	}
+}
+
+func TestDiskLimitBesideBackup(t *testing.T) {
+	ctx := context.Background()
+	s, p, _ := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	record := bytes.Repeat([]byte("r"), 3000)
+	bulk(t, s, b, ann, 1200, 3*day, blueprint.StatusFailed, record)
+	bulk(t, s, b, ann, 1800, 2*day, blueprint.StatusCompleted, record)
+	check(t, s.emptyLog())
+	_, err := beside(t, s).Backup(ctx, filepath.Join(t.TempDir(), "b"), BackupOptions{Progress: func() func(string, int64, int64) {
+		var once sync.Once
+		return func(string, int64, int64) {
+			once.Do(func() {
+				bulk(t, s, b, ann, 700, day, blueprint.StatusCompleted, record)
+				check(t, p.relieveNow(ctx))
+			})
+		}
+	}()})
+	check(t, err)
+	if failed, completed := countRuns(t, s, "status = 'failed'"), countRuns(t, s, "status = 'completed'"); failed != "1200" || completed != "2500" {
+		t.Errorf("%s failed and %s completed are left", failed, completed)
+	}
+}
+
+// Free pages go back to the disk before any history goes.
+func TestDiskLimitOfFreePages(t *testing.T) {
+	ctx := context.Background()
+	s, p, _ := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	record := bytes.Repeat([]byte("r"), 3000)
+	bulk(t, s, b, ann, 1000, 2*day, blueprint.StatusCompleted, record)
+	bulk(t, s, b, ann, 5000, day, blueprint.StatusFailed, record)
+	check(t, s.write(ctx, func(w *transaction) error {
+		_, err := w.exec("DELETE FROM executions WHERE status = 'failed'")
+		return err
+	}))
+	check(t, p.relieveNow(ctx))
+	if u := must(s.usage(ctx))(t); u.total() > p.options.MaxDisk/10*9 || countRuns(t, s, "true") != "1000" {
+		t.Errorf("it takes %+v, and %s runs are left", u, countRuns(t, s, "true"))
+	}
+}
+
+// What goes first under the limit, step by step.
+func TestEvictionOrder(t *testing.T) {
+	ctx := context.Background()
+	s, p, _ := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
+	for name, age := range map[string]time.Duration{"old": time.Hour, "new": justEnded / 2} {
+		for _, status := range []blueprint.Status{blueprint.StatusCompleted, blueprint.StatusFailed} {
+			check(t, s.Commit(ctx, ended(s, b, ann, fmt.Sprint(status, "-", name), age, status)))
+		}
+	}
+	unfinished := row(s, b, ann)
+	unfinished.ID = "unfinished"
+	check(t, s.Commit(ctx, &blueprint.JournalCommit{Row: unfinished, New: true, Entries: [][]byte{[]byte("e")}}))
+	fire := func(key string, decision blueprint.Decision, age time.Duration, execution string) {
+		f := firing(s, trigger, key)
+		if key == "" {
+			f.Key = f.ID
+		}
+		f.Decision, f.ReceivedAt, f.ExecutionID, f.Reason = decision, blueprint.TimeOf(start.Add(-age)), &execution, "row-"+execution+"-"+key
+		check(t, s.RecordFiring(ctx, f))
+	}
+	fire("", blueprint.DecisionStarted, time.Hour, "completed-old")
+	fire("", blueprint.DecisionStarted, time.Hour, "unfinished")
+	fire("key", blueprint.DecisionStarted, time.Hour, "failed-old")
+	fire("key", blueprint.DecisionDuplicate, time.Hour, "failed-old")
+	fire("key", blueprint.DecisionRefused, 0, "none")
+	fire("key-old", blueprint.DecisionStarted, 100*time.Hour, "failed-old")
+	all := func() []string {
+		return []string{stored(t, s, "SELECT id FROM executions ORDER BY id"), stored(t, s, "SELECT 'row-' || execution_id || '-' || CASE key WHEN id THEN '' ELSE key END || ':' || decision FROM firings ORDER BY seq")}
+	}
+	const kept = "row-unfinished-:started row-failed-old-key:started"
+	for i, want := range [][]string{
+		{"completed-new completed-old failed-new failed-old unfinished", "row-completed-old-:started " + kept + " row-failed-old-key-old:started"},
+		{"completed-new failed-new failed-old unfinished", "row-completed-old-:started " + kept + " row-failed-old-key-old:started"},
+		{"completed-new failed-new failed-old unfinished", kept},
+		{"completed-new failed-new unfinished", kept},
+		{"failed-new unfinished", kept},
+		{"unfinished", kept},
+		{"unfinished", kept},
+	} {
+		removed := must(p.evict(ctx))(t)
+		if got := all(); got[0] != want[0] || got[1] != want[1] || (removed == 0) != (i == 6) {
+			t.Errorf("step %d removed %d\n%s\n%s\nwant\n%s\n%s", i, removed, got[0], got[1], want[0], want[1])
+		}
+	}
+}
+
+// A full database takes no rows of what starts nothing, and a schedule does not
+// lose its place.
+func TestFullLedger(t *testing.T) {
+	ctx := context.Background()
+	s, _, _ := limited(t)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}))(t)
+	s.full.Store(true)
+	for _, cursor := range []blueprint.Time{0, blueprint.TimeOf(start.Add(time.Hour))} {
+		wantCode(t, s.RecordFirings(ctx, trigger.ID, []blueprint.Firing{firing(s, trigger, "k")}, cursor), blueprint.CodeUnavailable)
+	}
+	wantCode(t, s.EventsTold(ctx, nil, firing(s, trigger, "k")), blueprint.CodeUnavailable)
+	check(t, s.EventsTold(ctx, []string{"k"})) // which makes room
+	if got := stored(t, s, "SELECT count(*) || '/' || (SELECT count(*) FROM triggers WHERE cursor_at >= "+fmt.Sprint(int64(blueprint.TimeOf(start.Add(time.Hour))))+") FROM firings"); got != "0/0" {
+		t.Errorf("rows and cursors: %s", got)
+	}
+	s.full.Store(false)
+	check(t, s.RecordFiring(ctx, firing(s, trigger, "k")))
+}

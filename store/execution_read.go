@@ -111,3 +111,97 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 	}
 	return found, canManage, nil
 }
+
+const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
+
+// pageWithRecords gives a page of runs with their records. Which they are is found
+// without these: those of the runs before it would be read, sorted and thrown away.
+func pageWithRecords(where string) string {
+	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
+}
+
+// onPage gives the runs of a page of ?2 after ?3.
+func onPage(where string) string {
+	return "SELECT e.seq FROM executions e " + where + newestFirst + " LIMIT ?2 OFFSET ?3"
+}
+
+// ExecutionLogs lists the runs of a blueprint, newest first, each with its
+// record when it has ended: all of them to who can manage it, their own to who
+// may only see it. CodeNotFound, or CodeForbidden.
+func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
+	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		granted, err := accessTo(q, principal.UserID, blueprintID, blueprint.AccessSee)
+		if err != nil {
+			return err
+		}
+		where, args := "WHERE e.blueprint_id = ?1", []any{blueprintID, limit, offset}
+		if granted.access < blueprint.AccessManage {
+			where, args = where+" AND e.user_id = ?4", append(args, principal.UserID)
+		}
+		list, err = listExecutions(q, pageWithRecords(where), args)
+		return err
+	})
+	return list, err
+}
+
+// RecentExecutions lists, newest first, the principal's own runs and those of
+// blueprints that the principal can manage, each with its record when it has
+// ended. With an organization it lists those of its runs, and is CodeForbidden
+// for who is not a member of it, known or not.
+func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Principal, organizationID *string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
+	defer wrap(&err, "recent executions for user %s", principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		if organizationID == nil {
+			list, err = listExecutions(q, pageWithRecords(mine), []any{principal.UserID, limit, offset})
+			return err
+		}
+		member, err := isMember(q, principal, *organizationID)
+		if err != nil {
+			return err
+		}
+		if !member {
+			return forbidden("organizationId: you are not a member of this organization")
+		}
+		const where = `WHERE e.organization_id = ?1
+			AND (e.user_id = ?4 OR EXISTS (SELECT 1 FROM blueprints b WHERE b.id = e.blueprint_id AND b.deleted_at IS NULL))`
+		list, err = listExecutions(q, pageWithRecords(where), []any{*organizationID, limit, offset, principal.UserID})
+		return err
+	})
+	return list, err
+}
+
+// mine are the runs that user ?1 may see, as far as a page of them needs: the
+// newest of their own, of each of their organizations, and of each blueprint
+// elsewhere that they collaborate on. Every part is read from the end of an index
+// and none further than the page goes, so that the cost does not grow with the
+// number of runs.
+const mine = `WHERE e.seq IN (
+	SELECT seq FROM (
+		SELECT x.seq FROM executions x WHERE x.user_id = ?1 ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
+	UNION
+	SELECT x.seq FROM memberships m CROSS JOIN executions x WHERE m.user_id = ?1 AND x.seq IN (
+		SELECT y.seq FROM executions y WHERE y.organization_id = m.organization_id
+			AND EXISTS (SELECT 1 FROM blueprints b WHERE b.id = y.blueprint_id AND b.deleted_at IS NULL)
+		ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3)
+	UNION
+	SELECT x.seq FROM blueprints b CROSS JOIN executions x WHERE b.id IN (SELECT blueprint_id FROM collaborators WHERE user_id = ?1)
+		AND b.deleted_at IS NULL
+		AND b.organization_id NOT IN (SELECT organization_id FROM memberships WHERE user_id = ?1)
+		AND x.seq IN (
+			SELECT y.seq FROM executions y WHERE y.blueprint_id = b.id
+			ORDER BY y.created_at DESC, y.id DESC LIMIT ?2 + ?3))`
+
+func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredExecution, error) {
+	list := []*blueprint.StoredExecution{}
+	err := q.each(query, args, func(scan func(...any) error) error {
+		stored := &blueprint.StoredExecution{}
+		list = append(list, stored)
+		err := scanExecution(scan, &stored.Row, &stored.Record)
+		if err == nil && checked(&stored.Record, recordPlace(stored.Row.ID)) != nil {
+			return nil // one damaged run must not hide all the others: it comes without its record
+		}
+		return err
+	})
+	return list, err
+}

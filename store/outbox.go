@@ -1,7 +1,14 @@
 package store
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
 	"blueprintd/blueprint"
+	"blueprintd/planted"
 )
 
 // listening is what triggers listen to, as the writer's transactions know it. It
@@ -28,6 +35,17 @@ func (l *listening) at(generation int64) {
 
 func (l *listening) forget() { l.events = nil }
 
+// to tells whether an active trigger listens to one of some events, or perhaps
+// does: when that cannot be found out.
+func (l *listening) to(t *transaction, events []blueprint.Event) bool {
+	for i := range events {
+		if heard, err := l.heard(t, &events[i]); heard || err != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // heard tells whether an active trigger listens to an event.
 func (l *listening) heard(t *transaction, e *blueprint.Event) (bool, error) {
 	if l.events == nil || t.bump {
@@ -48,20 +66,6 @@ func (l *listening) heard(t *transaction, e *blueprint.Event) (bool, error) {
 	}
 	return l.events[listened{e.OrganizationID, e.Name}] || !blueprint.IsCustomEvent(e.Name) && l.events[listened{e.OrganizationID, blueprint.AnyEvent}], nil
 }
-
-// to tells whether an active trigger listens to one of some events, or perhaps
-// does: when that cannot be found out.
-func (l *listening) to(t *transaction, events []blueprint.Event) bool {
-	for i := range events {
-		if heard, err := l.heard(t, &events[i]); heard || err != nil {
-			return true
-		}
-	}
-	return false
-}
-
-// eventPlace names what the sealed data of an event is bound to.
-func eventPlace(key string) string { return "events/" + key + "/data" }
 
 // raise puts events into the outbox, those that somebody listens to. Only their
 // data is looked at.
@@ -94,6 +98,9 @@ func (s *Store) raise(t *transaction, events []blueprint.Event) error {
 	return nil
 }
 
+// eventPlace names what the sealed data of an event is bound to.
+func eventPlace(key string) string { return "events/" + key + "/data" }
+
 // outcome is what others are to hear of a transaction.
 type outcome struct {
 	raised  bool
@@ -116,4 +123,146 @@ func (s *Store) tell(done outcome) {
 		s.options.Logger.Warn("a trigger was switched off because its runs keep failing", "trigger", id, "failures", maxFailures,
 			"hint", "its ledger names the last run; mend the cause and switch it on again")
 	}
+}
+
+const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data"
+
+// Events lists what is in the outbox behind a place, the oldest first. It asks
+// for no principal: it is for what fires triggers.
+func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
+	defer wrap(&err, "events after %d", after)
+	const query = "SELECT " + outboxColumns + " FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+	err = s.read(ctx, func(q *session) error {
+		list, err = s.eventsOf(q, query, after, limit)
+		return err
+	})
+	if planted.Is(planted.EventForgotten) {
+		s.forget(ctx, list)
+	}
+	return list, err
+}
+
+// NextEvents lists what is in the outbox so that no organization has to wait for
+// another one's: at most limit events, shared out among those organizations that
+// have some, each one's oldest first. After names the places of organizations
+// behind which theirs are; 0 for those that it does not name. When there are more
+// organizations than limit, those come first whose events are the oldest. It asks
+// for no principal: it is for what fires triggers.
+func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit int) (list []blueprint.OutboxEvent, err error) {
+	defer wrap(&err, "next events")
+	const (
+		organization = "SELECT coalesce(min(organization_id), '') FROM events WHERE organization_id > ?"
+		oldest       = "SELECT coalesce(min(seq), 0) FROM events WHERE organization_id = ? AND seq > ?"
+		query        = "SELECT " + outboxColumns + " FROM events WHERE organization_id = ? AND seq >= ? ORDER BY seq LIMIT ?"
+	)
+	type line struct {
+		organizationID string
+		first          int64
+	}
+	err = s.read(ctx, func(q *session) error {
+		var lines []line
+		for last := ""; ; {
+			if err := q.row(organization, []any{last}, &last); err != nil {
+				return err
+			}
+			if last == "" {
+				break
+			}
+			one := line{organizationID: last}
+			if err := q.row(oldest, []any{last, after[last]}, &one.first); err != nil {
+				return err
+			}
+			if one.first > 0 {
+				lines = append(lines, one)
+			}
+		}
+		slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(a.first, b.first) })
+		lines = lines[:min(len(lines), limit)]
+		for i, one := range lines { // what one does not need is for those behind it
+			page, err := s.eventsOf(q, query, one.organizationID, one.first, (limit-len(list))/(len(lines)-i))
+			if err != nil {
+				return err
+			}
+			list = append(list, page...)
+		}
+		return nil
+	})
+	if planted.Is(planted.EventForgotten) {
+		s.forget(ctx, list)
+	}
+	return list, err
+}
+
+func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []blueprint.OutboxEvent, err error) {
+	err = q.each(query, parameters, func(scan func(...any) error) error {
+		var e blueprint.OutboxEvent
+		var sealed []byte
+		err := scan(&e.Seq, &e.Key, &e.Name, &e.OrganizationID, &e.BlueprintID, &e.ExecutionID, &e.Depth, &e.Root, &e.At, &sealed)
+		if err != nil {
+			return err
+		}
+		data, err := s.unsealed(sealed, eventPlace(e.Key))
+		if err == nil {
+			e.Data, err = readData(data)
+		}
+		if err != nil { // the ones behind it must not wait indefinitely
+			s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
+		}
+		list = append(list, e)
+		return nil
+	})
+	return list, err
+}
+
+// EventsTold takes events out of the outbox, by their keys, and writes in the
+// same transaction rows of the ledger for firings that start no run, of any
+// trigger. CodeUnavailable when there are rows and the disk is nearly full, or
+// the database is at its size limit. It asks for no principal: it is for what
+// fires triggers.
+func (s *Store) EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
+	defer wrap(&err, "delete %d events and record %d firings", len(keys), len(firings))
+	if len(firings) > 0 {
+		if err := s.roomForFirings(); err != nil {
+			return err
+		}
+	}
+	return s.record(ctx, firings, func(t *transaction) error {
+		for _, key := range keys {
+			if _, err := t.exec("DELETE FROM events WHERE key = ?", key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Listeners lists the active triggers of an organization that listen to an
+// event, the oldest first. It asks for no principal: it is for what fires
+// triggers. The list may be shared and must not be changed.
+func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ []string, err error) {
+	defer wrap(&err, "listeners of %s in organization %s", event, organizationID)
+	return remember(ctx, s, s.listeners, organizationID+" "+event, func(q *session) (list []string, err error) {
+		const query = `SELECT t.id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+			WHERE t.event IN (?, ?) AND t.deleted_at IS NULL AND t.is_active = 1 AND b.organization_id = ? AND b.deleted_at IS NULL ORDER BY t.seq`
+		wide := blueprint.AnyEvent
+		if blueprint.IsCustomEvent(event) {
+			wide = event
+		}
+		err = q.each(query, []any{event, wide, organizationID}, func(scan func(...any) error) error {
+			var id string
+			err := scan(&id)
+			list = append(list, id)
+			return err
+		})
+		return list, err
+	})
+}
+
+// readData reads the data of an event, which may be nested more deeply than what
+// comes from outside.
+func readData(data []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
 }

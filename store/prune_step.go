@@ -147,6 +147,109 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	return next, full || seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
 }
 
+// pruneAudit removes the lines of the audit log that are too old or too many,
+// those that came first before the others. They came in the order of their
+// times, unless the clock was set back: then they wait for those before them.
+func (p *pruner) pruneAudit(ctx context.Context) error {
+	keep := p.options.KeepAudit
+	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2) WHERE at < ?1", int64(0)
+	switch {
+	case keep.all():
+		return nil
+	case keep.Rows > 0:
+		query = "SELECT seq FROM audit_log WHERE seq <= ?1 ORDER BY seq LIMIT ?2"
+		err := p.read(ctx, func(q *session) error {
+			return q.row("SELECT coalesce(max(seq), 0) - ? FROM audit_log", []any{keep.Rows}, &bound)
+		})
+		if err != nil {
+			return err
+		}
+	default:
+		bound = int64(blueprint.TimeOf(p.options.Clock.Now().Add(-keep.Age)))
+	}
+	for {
+		var rows []int64
+		wanted := p.rows()
+		err := p.read(ctx, func(q *session) error {
+			return q.each(query, []any{bound, wanted}, func(scan func(...any) error) error {
+				var seq int64
+				err := scan(&seq)
+				rows = append(rows, seq)
+				return err
+			})
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		if err := p.remove(ctx, "DELETE FROM audit_log WHERE seq = ?", rows); err != nil {
+			return err
+		}
+		p.audits.removed()
+		if len(rows) < wanted {
+			return nil
+		}
+	}
+}
+
+// How many hours of run_hours stay: of a blueprint 90 days, of an organization
+// 400, a year and what it takes to compare it with the one before.
+const (
+	blueprintHours    = 90 * 24
+	organizationHours = 400 * 24
+)
+
+// oldHours are the next rows of run_hours to remove after hour ?1 of scope ?2:
+// of organizations from before hour ?3, of blueprints from before ?4.
+const oldHours = `SELECT h.scope, h.hour FROM run_hours h INDEXED BY run_hours_hour WHERE (h.hour, h.scope) > (?1, ?2) AND h.hour < ?4
+	AND (h.hour < ?3 OR NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = h.scope)) ORDER BY h.hour, h.scope LIMIT ?5`
+
+// pruneHours removes what is too old of run_hours. The rows of organizations that
+// stay longer than those of blueprints are passed over once: p.hours is up to
+// where only they are left.
+func (p *pruner) pruneHours(ctx context.Context) error {
+	now := hourOf(blueprint.TimeOf(p.options.Clock.Now()))
+	old, young := now-organizationHours, now-blueprintHours
+	if err := p.hoursBetween(ctx, 0, old, old); err != nil {
+		return err
+	}
+	if err := p.hoursBetween(ctx, min(p.hours, young), old, young); err != nil {
+		return err
+	}
+	p.hours = young
+	return nil
+}
+
+// hoursBetween removes rows from hour first on: of organizations from before old,
+// of blueprints from before young.
+func (p *pruner) hoursBetween(ctx context.Context, first, old, young int64) error {
+	last := runHour{hour: first}
+	for {
+		var rows []runHour
+		limit := p.rows()
+		err := p.read(ctx, func(q *session) error {
+			return q.each(oldHours, []any{last.hour, last.scope, old, young, limit}, func(scan func(...any) error) error {
+				err := scan(&last.scope, &last.hour)
+				rows = append(rows, last)
+				return err
+			})
+		})
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		err = p.step(ctx, func(t *transaction) error {
+			for _, row := range rows {
+				if _, err := t.exec("DELETE FROM run_hours WHERE scope = ? AND hour = ?", row.scope, row.hour); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil || len(rows) < limit {
+			return err
+		}
+	}
+}
+
 const (
 	// stepPause is how long a step leaves the disk to others, and busyPause how
 	// long while others write.

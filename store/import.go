@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"blueprintd/blueprint"
+)
+
+// ImportRun puts a run with its blueprint, as a file tells of them, into a
+// database that nobody works on, for somebody to look at: with the same ids,
+// version and times. It gives the row of the run, filled in. Of a run that has
+// not ended there is no journal, so no engine may meet it. CodeConflict when
+// there is such a blueprint or run already.
+func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, given blueprint.ImportedRun) (row blueprint.ExecutionRow, err error) {
+	row = given.Row
+	defer wrap(&err, "import execution %s", row.ID)
+	if !s.options.Ephemeral {
+		return row, fmt.Errorf("runs are imported into a database in memory alone")
+	}
+	b, now := given.Blueprint, row.CreatedAt
+	tags, err := encodeTags(b.Tags)
+	if err != nil {
+		return row, err
+	}
+	row.UserID, row.LogID = principal.UserID, s.options.IDs.ULID(now.Time())
+	const insert = `INSERT INTO blueprints (id, title, title_fold, description, description_fold, status, visibility, version, tags,
+		created_by, organization_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	err = s.write(ctx, func(t *transaction) error {
+		if row.OrganizationID, err = homeOf(t, principal, ""); err != nil {
+			return err
+		}
+		_, err := t.exec(insert, row.BlueprintID, b.Title, fold(b.Title), b.Description, fold(b.Description), blueprint.StatusDraft,
+			blueprint.VisibilityPrivate, row.BlueprintVersion, tags, principal.UserID, row.OrganizationID, now, now)
+		if duplicate(err) {
+			return blueprint.Errorf(blueprint.CodeConflict, "there is a blueprint %s already", row.BlueprintID)
+		}
+		if err != nil {
+			return err
+		}
+		if err := s.insertContent(t, row.BlueprintID, row.BlueprintVersion, b.Map, blueprint.KeepSecrets(nil, b.Variables)); err != nil {
+			return err
+		}
+		ref := blueprint.VersionRef{BlueprintID: row.BlueprintID, Version: row.BlueprintVersion, Author: principal.UserID}
+		if err := insertVersion(t, ref, row.BlueprintVersion, b.Title, row.BlueprintVersion, nil, principal.UserID, now); err != nil {
+			return err
+		}
+		commit := &blueprint.JournalCommit{Row: row}
+		if row.Status.Terminal() {
+			commit.Record = []byte{} // the file is what is shown
+		}
+		_, err = beginExecution(t, commit)
+		return err
+	})
+	return row, err
+}
+
+// OwnOrganization gives the id of an organization that a user made, by its name;
+// CodeNotFound. Like OwnConnection and OwnBlueprint it is for seeds.
+func (s *Store) OwnOrganization(ctx context.Context, userID, name string) (id string, err error) {
+	return s.own(ctx, "organization", name, "SELECT id FROM organizations WHERE created_by = ? AND name = ? AND personal = 0 ORDER BY created_at, id LIMIT 1", userID, name)
+}
+
+// OwnConnection gives the id of a connection that a user made in an organization,
+// "" for their own, by its name; CodeNotFound.
+func (s *Store) OwnConnection(ctx context.Context, userID, organizationID, name string) (id string, err error) {
+	return s.own(ctx, "connection", name, "SELECT id FROM connections WHERE created_by = ? AND coalesce(organization_id, '') = ? AND name = ? ORDER BY created_at, id LIMIT 1",
+		userID, organizationID, name)
+}
+
+// OwnBlueprint gives the id of a blueprint that a user made in an organization,
+// "" for the personal workspace, by its title; CodeNotFound.
+func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title string) (id string, err error) {
+	const query = `SELECT b.id FROM blueprints b JOIN organizations o ON o.id = b.organization_id
+		WHERE b.created_by = ?1 AND b.title = ?3 AND b.deleted_at IS NULL AND (b.organization_id = ?2 OR ?2 = '' AND o.personal = 1) ORDER BY b.seq LIMIT 1`
+	return s.own(ctx, "blueprint", title, query, userID, organizationID, title)
+}
+
+// own gives the id of the oldest row that a query finds; CodeNotFound for none.
+func (s *Store) own(ctx context.Context, what phrase, name, query string, args ...any) (id string, err error) {
+	defer wrap(&err, "look for %s", what)
+	err = s.read(ctx, func(q *session) error {
+		err := q.row(query, args, &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound(what, name)
+		}
+		return err
+	})
+	return id, err
+}
+
+// HasKey tells whether a user has a key that is not revoked. It is not a use of
+// the key.
+func (s *Store) HasKey(ctx context.Context, userID, token string) (has bool, err error) {
+	defer wrap(&err, "look for a key of user %s", userID)
+	hash := sha256.Sum256([]byte(token))
+	err = s.read(ctx, func(q *session) error {
+		return q.row("SELECT EXISTS (SELECT 1 FROM api_keys WHERE hash = ? AND user_id = ? AND revoked_at IS NULL)", []any{hash[:], userID}, &has)
+	})
+	return has, err
+}
