@@ -1,7 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
+	"errors"
+	"fmt"
 
 	"blueprintd/blueprint"
 )
@@ -215,4 +219,208 @@ func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Princi
 		}
 		return s.auditConnection(ctx, t, &c, nil)
 	})
+}
+
+// ConnectionUser gives the user for whom somebody signs in; CodeNotFound when
+// there is none.
+func (s *Store) ConnectionUser(ctx context.Context, userID string) (user blueprint.User, err error) {
+	defer wrap(&err, "user %s", userID)
+	err = s.read(ctx, func(q *session) error {
+		user, err = scanUser(func(into ...any) error {
+			return q.row("SELECT "+userColumns+" WHERE u.id = ?", []any{userID}, into...)
+		})
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("user", userID)
+		}
+		return err
+	})
+	return user, err
+}
+
+// mostToken is how many bytes a token, and how many the secret of a sign-in, may
+// have.
+const (
+	mostToken        = 256 << 10
+	mostSignInSecret = 16 << 10
+)
+
+// Token gives what a service gave to a user through a connection, nil when there
+// is nothing. CodeNotFound when the user may not use the connection.
+func (s *Store) Token(ctx context.Context, connectionID, userID string) (token []byte, err error) {
+	defer wrap(&err, "token of connection %s for user %s", connectionID, userID)
+	err = s.read(ctx, func(q *session) error {
+		token, err = s.tokenFor(q, connectionID, userID)
+		return err
+	})
+	return token, err
+}
+
+func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error) {
+	if err := mayUse(q, userID, connectionID); err != nil {
+		return nil, err
+	}
+	var sealed []byte
+	err := q.row("SELECT sealed_token FROM connection_tokens WHERE connection_id = ? AND user_id = ?", []any{connectionID, userID}, &sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.unsealed(sealed, tokenPlace(connectionID, userID))
+}
+
+// SaveToken stores a token in the place of the one that was read before, nil
+// when there was none. CodeConflict when another one is there by now; it stays.
+// CodeNotFound when the user may not use the connection, CodeBadRequest for a
+// token of no bytes or more than 256 KiB. When an actor does it the audit log
+// has a line; a token that is renewed by itself has none.
+func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) (err error) {
+	defer wrap(&err, "save token of connection %s for user %s", connectionID, userID)
+	if len(token) == 0 || len(token) > mostToken {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "a token must have from 1 to %d bytes", mostToken)
+	}
+	now := blueprint.TimeOf(s.options.Clock.Now())
+	sealed, err := s.seal(token, tokenPlace(connectionID, userID))
+	if err != nil {
+		return err
+	}
+	const upsert = `INSERT INTO connection_tokens (connection_id, user_id, sealed_token, updated_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET sealed_token = excluded.sealed_token, updated_at = excluded.updated_at`
+	return s.submit(ctx, &job{size: 512 + len(sealed), run: func(t *transaction) error {
+		present, err := s.tokenFor(t.session, connectionID, userID)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(present, replaced) {
+			return blueprint.Errorf(blueprint.CodeConflict, "the token has been changed meanwhile")
+		}
+		if _, err = t.exec(upsert, connectionID, userID, sealed, now); err != nil {
+			return err
+		}
+		about := subject{kind: "connection", id: connectionID}
+		if blueprint.ActorOf(ctx) == nil {
+			return nil
+		}
+		if err := t.row(scopeOf["connection"], []any{connectionID}, &about.organization); err != nil {
+			return err
+		}
+		if about.organization == "" {
+			return s.auditOfUser(ctx, t, userID, about)
+		}
+		return s.audit(ctx, t, about)
+	}})
+}
+
+// DeleteToken forgets what a service gave to a user. Nothing happens when there
+// is nothing. It asks for no right to use the connection: it can only take away,
+// and only what is the user's own.
+func (s *Store) DeleteToken(ctx context.Context, connectionID, userID string) (err error) {
+	defer wrap(&err, "delete token of connection %s for user %s", connectionID, userID)
+	return s.write(ctx, func(t *transaction) error {
+		_, err := t.exec("DELETE FROM connection_tokens WHERE connection_id = ? AND user_id = ?", connectionID, userID)
+		return err
+	})
+}
+
+// tokenPlace names what a sealed token is bound to.
+func tokenPlace(connectionID, userID string) string {
+	return "connection_tokens/" + connectionID + "/" + userID + "/token"
+}
+
+// What a user may do with a connection.
+const (
+	connectionNone   = iota
+	connectionUse    // see it without its secrets, and use it
+	connectionChange // change and delete it
+)
+
+// connectionLevel is the one place that says who may do what with connection c:
+// its value is what user ?1 may do. Who left an organization has nothing to do
+// with its connections any more, not even with those that they made.
+const connectionLevel = `CASE
+	WHEN c.organization_id IS NULL THEN CASE WHEN c.created_by = ?1 THEN 2 ELSE 0 END
+	ELSE coalesce((SELECT CASE WHEN m.role IN ('admin', 'owner') OR c.created_by = ?1 THEN 2 ELSE 1 END
+		FROM memberships m WHERE m.organization_id = c.organization_id AND m.user_id = ?1), 0) END`
+
+const connectionColumns = "c.id, c.name, c.type, c.sealed_config, c.organization_id, c.created_by, c.configured_by, c.created_at, c.updated_at"
+
+// connectionOwner is the owner in the place of connection x.
+const connectionOwner = `CASE WHEN x.organization_id IS NULL THEN 'user' ELSE 'organization/' || x.organization_id END
+	|| '/' || x.created_by || '/' || coalesce(x.configured_by, '')`
+
+// placeOfConnection is connectionPlace for a connection that was read.
+func placeOfConnection(c *blueprint.Connection) string {
+	owner := "user"
+	if c.OrganizationID != nil {
+		owner = "organization/" + *c.OrganizationID
+	}
+	return connectionPlace(c.ID, string(c.Type), owner+"/"+c.CreatedBy+"/"+c.ConfiguredBy)
+}
+
+// connectionPlace names what a sealed config is bound to: its row, and whom and
+// what the row says that it is for.
+func connectionPlace(id, kind, owner string) string {
+	return "connections/" + id + "/" + kind + "/" + owner + "/config"
+}
+
+// scanConnection reads a connection with its true secrets.
+func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprint.Connection, err error) {
+	var (
+		sealed     []byte
+		configured sql.NullString
+	)
+	into := []any{&c.ID, &c.Name, &c.Type, &sealed, &c.OrganizationID, &c.CreatedBy, &configured, &c.CreatedAt, &c.UpdatedAt}
+	if err := scan(append(into, more...)...); err != nil {
+		return c, err
+	}
+	c.ConfiguredBy = configured.String
+	value, err := s.unseal(nil, sealed, placeOfConnection(&c))
+	if err != nil {
+		return c, err
+	}
+	config, ok := value.(map[string]any)
+	if !ok {
+		return c, fmt.Errorf("config of connection %s is no object", c.ID)
+	}
+	c.Config = config
+	return c, nil
+}
+
+// connectionFor gives a connection, with its secrets, with which a user may do
+// what is needed: CodeNotFound, or CodeForbidden.
+func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprint.Connection, error) {
+	var level int
+	const query = "SELECT " + connectionColumns + ", " + connectionLevel + " FROM connections c WHERE c.id = ?2"
+	c, err := s.scanConnection(func(into ...any) error {
+		return q.row(query, []any{userID, id}, into...)
+	}, &level)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return c, notFound("connection", id)
+	case err != nil:
+		return blueprint.Connection{}, err
+	case level >= need:
+		return c, nil
+	case need == connectionChange && level == connectionUse:
+		return blueprint.Connection{}, forbidden("only the connection's creator and the admins of its organization may do this")
+	}
+	return blueprint.Connection{}, forbidden("you have no access to this connection")
+}
+
+// mayUse is CodeNotFound unless a user may use a connection: to runs what they
+// may not use is not there.
+func mayUse(q *session, userID, id string) error {
+	var level int
+	err := q.row("SELECT "+connectionLevel+" FROM connections c WHERE c.id = ?2", []any{userID, id}, &level)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && level < connectionUse {
+		return notFound("connection", id)
+	}
+	return err
+}
+
+// shown gives a connection as people see it.
+func shown(c blueprint.Connection) blueprint.Connection {
+	c.Config = blueprint.RedactConnection(c.Type, c.Config)
+	return c
 }

@@ -46,37 +46,3 @@ func TestSlug(t *testing.T) {
 		}
 	}
 }
-
-func TestNextVersion(t *testing.T) {
-	for _, test := range []struct {
-		present, asked string
-		content        bool
-		want           string
-	}{
-		{"1.0.0", "", false, "1.0.1"}, {"1.2.3", "", true, "1.3.0"}, {"1.9.9", "", true, "1.10.0"}, {"1.0.9", "", false, "1.0.10"},
-		{"1.0.0", "1.0.1", true, "1.0.1"}, {"1.9.0", "1.10.0", false, "1.10.0"}, {"1.10.0", "1.9.0", false, ""}, {"1.0.0", "1.0.0", true, ""},
-		{"1.0.0", "0.9.9", false, ""}, {"1.0.0", "2", false, ""}, {"1.0.0", "2.0", false, ""}, {"1.0.0", "2.0.0.0", false, ""},
-		{"1.0.0", "v2.0.0", false, ""}, {"1.0.0", "2.00.0", false, ""}, {"1.0.0", "+2.0.0", false, ""}, {"1.0.0", "2.0.0-beta", false, ""},
-		{"1.0.0", " 2.0.0", false, ""}, {"1.0.0", "9999999999.0.0", false, ""}, {"1.0.0", "999999999.0.0", false, "999999999.0.0"},
-	} {
-		var asked *string
-		if test.asked != "" {
-			asked = &test.asked
-		}
-		got, err := nextVersion(test.present, asked, test.content)
-		if got != test.want || (err == nil) != (test.want != "") {
-			t.Errorf("%+v: %q, %v", test, got, err)
-		}
-	}
-}
-
-func FuzzParseVersion(f *testing.F) {
-	for _, text := range []string{"1.0.0", "0.0.0", "1.2", "1.2.3.4", "01.0.0", "-1.0.0", "1.0.0\n", "999999999.999999999.999999999", "1e3.0.0"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		if v, ok := parseVersion(text); ok && v.String() != text {
-			t.Errorf("%q reads as %s", text, v)
-		}
-	})
-}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -151,4 +152,50 @@ func TestSummary(t *testing.T) {
 	if err != nil || list[0].NodeCount != nil {
 		t.Errorf("%v, %+v", err, list)
 	}
+}
+
+func TestOpinions(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		b := create(t, s, ann, "T")
+		public := blueprint.VisibilityPublic
+		must(s.UpdateBlueprint(ctx, ann, b.ID, blueprint.BlueprintPatch{Visibility: &public}))(t)
+		rating := func(v float64) *float64 { return &v }
+		for _, step := range []struct {
+			who    blueprint.Principal
+			rating float64
+			want   blueprint.Opinions
+		}{
+			{ann, 5, blueprint.Opinions{AverageRating: 5, RatingCount: 1, UserRating: rating(5)}},
+			{bob, 2.5, blueprint.Opinions{AverageRating: 3.75, RatingCount: 2, UserRating: rating(2.5)}},
+			{bob, 4, blueprint.Opinions{AverageRating: 4.5, RatingCount: 2, UserRating: rating(4)}},
+			{ann, 0, blueprint.Opinions{AverageRating: 4, RatingCount: 1}},
+			{ann, 0, blueprint.Opinions{AverageRating: 4, RatingCount: 1}},
+			{bob, 0, blueprint.Opinions{}},
+		} {
+			if got := must(s.Rate(ctx, step.who, b.ID, step.rating))(t); !cmp.Equal(got, step.want) {
+				t.Errorf("rating %v: %s", step.rating, cmp.Diff(step.want, got))
+			}
+			got := must(s.GetBlueprint(ctx, step.who, b.ID))(t)
+			if got.AverageRating != step.want.AverageRating || got.RatingCount != step.want.RatingCount || !cmp.Equal(got.UserRating, step.want.UserRating) {
+				t.Errorf("after rating %v: %+v", step.rating, got)
+			}
+		}
+		for _, wrong := range []float64{-1, 5.1, math.NaN(), math.Inf(1)} {
+			_, err := s.Rate(ctx, ann, b.ID, wrong)
+			wantCode(t, err, blueprint.CodeBadRequest)
+		}
+		for _, favorite := range []bool{true, true, false, false} {
+			if got := must(s.Favorite(ctx, bob, b.ID, favorite))(t); got.IsFavorited != favorite {
+				t.Errorf("favorite %v: %+v", favorite, got)
+			}
+			if got := must(s.GetBlueprint(ctx, bob, b.ID))(t); got.IsFavorited != favorite {
+				t.Errorf("favorite %v: %+v", favorite, got)
+			}
+			if must(s.GetBlueprint(ctx, ann, b.ID))(t).IsFavorited {
+				t.Error("it became ann's favorite")
+			}
+		}
+	})
 }

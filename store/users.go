@@ -44,6 +44,30 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 	return user, err
 }
 
+// RenameUser gives the principal another name. The name of their personal
+// workspace, and its slug, stay.
+func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, name string) (user blueprint.User, err error) {
+	defer wrap(&err, "rename user %s", principal.UserID)
+	err = s.write(ctx, func(t *transaction) error {
+		user, err = scanUser(func(into ...any) error {
+			return t.row("SELECT "+userColumns+" WHERE u.id = ?", []any{principal.UserID}, into...)
+		})
+		if err != nil {
+			return err
+		}
+		before := user.Name
+		if user.Name = name; before == name {
+			t.unchanged(ctx)
+			return nil
+		}
+		if _, err := t.exec("UPDATE users SET name = ? WHERE id = ?", name, user.ID); err != nil {
+			return err
+		}
+		return s.audit(ctx, t, subject{"user", user.ID, user.WorkspaceID, map[string]any{"name": name, "nameBefore": before}})
+	})
+	return user, err
+}
+
 // FirstUser gives the user who was created first, CodeNotFound when there is
 // none. It is for the start of a server.
 func (s *Store) FirstUser(ctx context.Context) (user blueprint.User, err error) {
@@ -104,4 +128,18 @@ func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 		})
 	})
 	return users, err
+}
+
+// Creator gives the creator of a blueprint as a principal; CodeNotFound when it
+// is unknown or deleted. It is for the command line, which acts in their place.
+func (s *Store) Creator(ctx context.Context, id string) (principal blueprint.Principal, err error) {
+	defer wrap(&err, "creator of blueprint %s", id)
+	err = s.read(ctx, func(q *session) error {
+		err := q.row("SELECT created_by FROM blueprints WHERE id = ? AND deleted_at IS NULL", []any{id}, &principal.UserID)
+		if errors.Is(err, sql.ErrNoRows) {
+			return notFound("blueprint", id)
+		}
+		return err
+	})
+	return principal, err
 }

@@ -15,38 +15,6 @@ const (
 	mostOrganizations = 1_000
 )
 
-// roleIn gives the role of a user in an organization, "" for none.
-func roleIn(q *session, organizationID, userID string) (role string, err error) {
-	const query = "SELECT role FROM memberships WHERE organization_id = ? AND user_id = ?"
-	if err = q.row(query, []any{organizationID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return role, err
-}
-
-// administers is CodeForbidden unless the principal is an admin or an owner of
-// an organization, whether it is unknown or of others. It gives their role.
-func administers(q *session, principal blueprint.Principal, organizationID string) (role string, err error) {
-	role, err = roleIn(q, organizationID, principal.UserID)
-	switch {
-	case err != nil:
-	case role == "":
-		err = memberOf(q, principal, organizationID)
-	case role == blueprint.RoleMember:
-		err = forbidden("only the organization's admins and owners may do this")
-	}
-	return role, err
-}
-
-// mayTouch is CodeForbidden when somebody with one role may not give another
-// one, or change who has it: admins and owners are the owners' business.
-func mayTouch(own, other string) error {
-	if own != blueprint.RoleOwner && (other == blueprint.RoleAdmin || other == blueprint.RoleOwner) {
-		return forbidden("only the organization's owners can add, change or remove its admins and owners")
-	}
-	return nil
-}
-
 // Members lists the members of an organization that the principal is in, those
 // with the higher roles first, then by name: CodeForbidden.
 func (s *Store) Members(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Member, err error) {
@@ -152,6 +120,38 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 			"userId": userID, "userName": name, "roleBefore": before,
 		}})
 	})
+}
+
+// administers is CodeForbidden unless the principal is an admin or an owner of
+// an organization, whether it is unknown or of others. It gives their role.
+func administers(q *session, principal blueprint.Principal, organizationID string) (role string, err error) {
+	role, err = roleIn(q, organizationID, principal.UserID)
+	switch {
+	case err != nil:
+	case role == "":
+		err = memberOf(q, principal, organizationID)
+	case role == blueprint.RoleMember:
+		err = forbidden("only the organization's admins and owners may do this")
+	}
+	return role, err
+}
+
+// roleIn gives the role of a user in an organization, "" for none.
+func roleIn(q *session, organizationID, userID string) (role string, err error) {
+	const query = "SELECT role FROM memberships WHERE organization_id = ? AND user_id = ?"
+	if err = q.row(query, []any{organizationID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return role, err
+}
+
+// mayTouch is CodeForbidden when somebody with one role may not give another
+// one, or change who has it: admins and owners are the owners' business.
+func mayTouch(own, other string) error {
+	if own != blueprint.RoleOwner && (other == blueprint.RoleAdmin || other == blueprint.RoleOwner) {
+		return forbidden("only the organization's owners can add, change or remove its admins and owners")
+	}
+	return nil
 }
 
 // personOf finds who has an email, in whatever letter case: CodeNotFound, with

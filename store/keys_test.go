@@ -8,69 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"blueprintd/blueprint"
 )
-
-func TestUsers(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *Store) {
-		ctx := context.Background()
-		_, err := s.FirstUser(ctx)
-		wantCode(t, err, blueprint.CodeNotFound)
-		ann := must(s.CreateUser(ctx, "Élodie@Example.com", "Ann"))(t)
-		bob := must(s.CreateUser(ctx, "bob@example.com", ""))(t)
-		_, err = s.CreateUser(ctx, "éLODIE@example.COM", "Other")
-		wantCode(t, err, blueprint.CodeConflict)
-		if got := must(s.FirstUser(ctx))(t); got != ann {
-			t.Errorf("first user %+v, want %+v", got, ann)
-		}
-		if got := must(s.UserByEmail(ctx, "ÉLODIE@example.com"))(t); got != ann {
-			t.Errorf("by email %+v, want %+v", got, ann)
-		}
-		_, err = s.UserByEmail(ctx, "nobody@example.com")
-		wantCode(t, err, blueprint.CodeNotFound)
-		if got := must(s.Users(ctx))(t); !cmp.Equal(got, []blueprint.User{ann, bob}) {
-			t.Errorf("users %+v", got)
-		}
-		list := must(s.Organizations(ctx, blueprint.Principal{UserID: ann.ID}))(t)
-		want := []blueprint.Organization{{ID: ann.WorkspaceID, Name: "Ann", Slug: "ann", Role: "owner", Personal: true}}
-		if !cmp.Equal(list, want) {
-			t.Errorf("organizations: %s", cmp.Diff(want, list))
-		}
-	})
-}
-
-func TestOrganizations(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *Store) {
-		ctx := context.Background()
-		ann, bob := user(t, s, "ann"), user(t, s, "bob")
-		team := must(s.CreateOrganization(ctx, ann, "Blue Team!"))(t)
-		if team.Slug != "blue-team" || team.Role != "owner" || team.Personal {
-			t.Errorf("made %+v", team)
-		}
-		if again := must(s.CreateOrganization(ctx, ann, "blue team"))(t); again.Slug == team.Slug {
-			t.Errorf("two organizations have the slug %s", again.Slug)
-		}
-		check(t, s.SetMember(ctx, team.ID, bob.UserID, "member"))
-		if !must(s.IsMember(ctx, bob, team.ID))(t) {
-			t.Error("bob is no member")
-		}
-		wantCode(t, s.RemoveMember(ctx, team.ID, ann.UserID), blueprint.CodeConflict)
-		wantCode(t, s.SetMember(ctx, team.ID, ann.UserID, "admin"), blueprint.CodeConflict)
-		check(t, s.SetMember(ctx, team.ID, bob.UserID, "owner"))
-		check(t, s.RemoveMember(ctx, team.ID, ann.UserID))
-		check(t, s.RemoveMember(ctx, team.ID, ann.UserID))
-		if must(s.IsMember(ctx, ann, team.ID))(t) {
-			t.Error("ann is still a member")
-		}
-		workspace := must(s.FirstUser(ctx))(t).WorkspaceID
-		wantCode(t, s.SetMember(ctx, workspace, bob.UserID, "member"), blueprint.CodeBadRequest)
-		wantCode(t, s.SetMember(ctx, "unknown", bob.UserID, "member"), blueprint.CodeNotFound)
-		wantCode(t, s.SetMember(ctx, team.ID, "unknown", "member"), blueprint.CodeNotFound)
-		wantCode(t, s.SetMember(ctx, team.ID, bob.UserID, "emperor"), blueprint.CodeInternal)
-	})
-}
 
 func TestKeys(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {

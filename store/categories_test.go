@@ -1,0 +1,62 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"blueprintd/blueprint"
+)
+
+func TestCategories(t *testing.T) {
+	ctx := context.Background()
+	s := open(t, testOptions(t))
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	id := s.options.IDs.UUID()
+	check(t, s.write(ctx, func(t *transaction) error {
+		if _, err := t.exec("INSERT INTO categories (id, organization_id, name, slug) VALUES (?, ?, 'Ops', 'ops')", id, b.OrganizationID); err != nil {
+			return err
+		}
+		_, err := t.exec("INSERT INTO blueprint_categories (blueprint_id, category_id) VALUES (?, ?)", b.ID, id)
+		return err
+	}))
+	if got := must(s.GetBlueprint(ctx, ann, b.ID))(t).Categories; !cmp.Equal(got, []blueprint.Label{{ID: id, Name: "Ops", Slug: "ops"}}) {
+		t.Errorf("categories %+v", got)
+	}
+}
+
+func TestCategoriesOfTeam(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		people, team := cast(t, s)
+		member, stranger := people["member"], people["stranger"]
+		red := must(s.CreateCategory(ctx, member, team, "Red & Hot"))(t)
+		own := must(s.CreateCategory(ctx, member, "", "Own"))(t)
+		if red.Slug != "red-hot" || red.OrganizationID != team || own.OrganizationID == team {
+			t.Errorf("%+v %+v", red, own)
+		}
+		b := must(s.CreateBlueprint(ctx, member, blueprint.NewBlueprint{Title: "T", OrganizationID: team}))(t)
+		list := must(s.SetCategories(ctx, member, b.ID, []string{red.ID}))(t)
+		if len(list) != 1 || list[0] != red {
+			t.Errorf("%+v", list)
+		}
+		_, err := s.SetCategories(ctx, member, b.ID, []string{red.ID, own.ID})
+		wantCode(t, err, blueprint.CodeBadRequest)
+		if !strings.Contains(err.Error(), "categoryIds[1]") {
+			t.Error(err)
+		}
+		_, err = s.CreateCategory(ctx, member, team, "red hot")
+		wantCode(t, err, blueprint.CodeConflict)
+		_, err = s.Categories(ctx, stranger, team)
+		wantCode(t, err, blueprint.CodeForbidden)
+		wantCode(t, s.DeleteCategory(ctx, stranger, red.ID), blueprint.CodeForbidden)
+		wantCode(t, s.DeleteCategory(ctx, stranger, "unknown"), blueprint.CodeNotFound)
+		check(t, s.DeleteCategory(ctx, member, red.ID))
+		if d := must(s.GetBlueprint(ctx, member, b.ID))(t); len(d.Categories) != 0 {
+			t.Errorf("%+v", d.Categories)
+		}
+	})
+}
