@@ -2,11 +2,17 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"errors"
+	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/clock"
 	"blueprintd/ids"
 )
 
@@ -42,12 +48,6 @@ const (
 	insertAudit = intoAudit + auditValues
 )
 
-// drawn gives what the id of something new is drawn from; the names tell it from
-// whatever others make at the same instant.
-func (s *Store) drawn(names ...string) *ids.Source {
-	return s.options.IDs.At(s.options.Clock.Now(), names...)
-}
-
 // audit writes the line of a change into the transaction that makes it, for who
 // makes it; what happens by itself has none.
 func (s *Store) audit(ctx context.Context, t *transaction, about subject) error {
@@ -74,6 +74,12 @@ func (s *Store) auditOfUser(ctx context.Context, t *transaction, userID string, 
 	return s.audit(ctx, t, about)
 }
 
+// drawn gives what the id of something new is drawn from; the names tell it from
+// whatever others make at the same instant.
+func (s *Store) drawn(names ...string) *ids.Source {
+	return s.options.IDs.At(s.options.Clock.Now(), names...)
+}
+
 // unchanged says that a change turned out to be none: it has no line.
 func (t *transaction) unchanged(ctx context.Context) {
 	if actor := blueprint.ActorOf(ctx); actor != nil {
@@ -93,6 +99,90 @@ func encodeDetail(detail map[string]any) string {
 	return string(data)
 }
 
+// auditOfBlueprint is audit for what belongs to a blueprint.
+func (s *Store) auditOfBlueprint(ctx context.Context, t *transaction, blueprintID string, about subject) (err error) {
+	if blueprint.ActorOf(ctx) == nil {
+		return nil
+	}
+	if _, about.organization, err = homeOfBlueprint(t.session, blueprintID); err != nil {
+		return err
+	}
+	return s.audit(ctx, t, about)
+}
+
+// auditConnection writes the line of a connection that was made, deleted, or was
+// another before.
+func (s *Store) auditConnection(ctx context.Context, t *transaction, c, before *blueprint.Connection) error {
+	about := subject{kind: "connection", id: c.ID, detail: map[string]any{"name": c.Name, "type": c.Type}}
+	if before != nil {
+		changed := changedKeys("config.", before.Config, c.Config)
+		if before.Name != c.Name {
+			changed = append(changed, "name")
+			about.detail["nameBefore"] = before.Name
+		}
+		about.detail["changed"] = named(changed)
+	}
+	if c.OrganizationID == nil {
+		return s.auditOfUser(ctx, t, c.CreatedBy, about)
+	}
+	about.organization = *c.OrganizationID
+	return s.audit(ctx, t, about)
+}
+
+// changesOf says what became of a blueprint: which fields are others, never what
+// is in those that may hold secrets.
+func changesOf(before, after *blueprint.Blueprint) map[string]any {
+	changed := []string{}
+	differs := func(name string, differs bool) {
+		if differs {
+			changed = append(changed, name)
+		}
+	}
+	differs("title", before.Title != after.Title)
+	differs("description", before.Description != after.Description)
+	differs("status", before.Status != after.Status)
+	differs("visibility", before.Visibility != after.Visibility)
+	differs("tags", !reflect.DeepEqual(before.Tags, after.Tags))
+	differs("source", before.Source != after.Source)
+	differs("budget", !reflect.DeepEqual(before.Budget, after.Budget))
+	differs("blueprint_map", !blueprint.Equal(before.BlueprintMap, after.BlueprintMap))
+	differs("environment_variables", !blueprint.Equal(before.EnvironmentVariables, after.EnvironmentVariables))
+	detail := map[string]any{"title": after.Title, "version": after.Version, "changed": named(changed)}
+	told := func(name, before, after string) {
+		if before != after {
+			detail[name], detail[name+"Before"] = after, before
+		}
+	}
+	told("title", before.Title, after.Title)
+	told("status", before.Status, after.Status)
+	told("visibility", before.Visibility, after.Visibility)
+	return detail
+}
+
+// changesOfTrigger is changesOf for a trigger.
+func changesOfTrigger(before, after *blueprint.Trigger) map[string]any {
+	detail := map[string]any{"blueprintId": after.BlueprintID, "type": after.Type, "changed": named(changedKeys("config.", before.Config, after.Config))}
+	if before.IsActive != after.IsActive {
+		detail["isActive"], detail["isActiveBefore"] = after.IsActive, before.IsActive
+	}
+	return detail
+}
+
+// changedKeys names the keys of an object that have another value now.
+func changedKeys(prefix string, before, after map[string]any) (keys []string) {
+	for key, value := range after {
+		if was, known := before[key]; !known || !blueprint.Equal(was, value) {
+			keys = append(keys, prefix+key)
+		}
+	}
+	for key := range before {
+		if _, stays := after[key]; !stays {
+			keys = append(keys, prefix+key)
+		}
+	}
+	return keys
+}
+
 // named gives names of what was changed, sorted and bounded.
 func named(names []string) []string {
 	slices.Sort(names)
@@ -107,4 +197,189 @@ func named(names []string) []string {
 		bounded = append(bounded, name)
 	}
 	return bounded
+}
+
+// failedRest is how long a wrong password keeps further ones of the same account
+// out of the audit log, where they are counted instead: whoever guesses must not
+// be able to fill the disk. Accounts beyond mostFailed share one such rest.
+const (
+	failedRest = time.Minute
+	mostFailed = 10_000
+)
+
+// auditSession is auditOfUser for who signs in by the call, and is nobody before.
+func (s *Store) auditSession(ctx context.Context, t *transaction, userID string, about subject) error {
+	actor := blueprint.ActorOf(ctx)
+	if actor == nil {
+		return nil
+	}
+	if actor.UserID == "" && actor.Via == blueprint.ViaDashboard {
+		actor.Note()
+		ctx = blueprint.WithActor(ctx, &blueprint.Actor{UserID: userID, Via: actor.Via, Action: actor.Action})
+	}
+	return s.auditOfUser(ctx, t, userID, about)
+}
+
+type wrongPassword struct {
+	at    time.Time // of the last line
+	since int64     // how many failed after it
+}
+
+// NoteWrongPassword writes a line about somebody who tried to sign in as a user,
+// or to change their password, as the actor's action says, and did not know the
+// password. Without an actor there is none. It does not wait for the disk.
+func (s *Store) NoteWrongPassword(ctx context.Context, userID string) {
+	actor := blueprint.ActorOf(ctx)
+	if actor == nil {
+		return
+	}
+	now, key := s.options.Clock.Now(), actor.Action+" "+userID
+	s.audits.mu.Lock()
+	last, again := s.audits.failed[key]
+	if age := now.Sub(last.at); again && age >= 0 && age < failedRest || !again && len(s.audits.failed) >= mostFailed && !s.audits.forgetFailed(now) {
+		last.since++
+		if again {
+			s.audits.failed[key] = last
+		}
+		s.audits.mu.Unlock()
+		return
+	}
+	if s.audits.failed == nil {
+		s.audits.failed = map[string]wrongPassword{}
+	}
+	s.audits.failed[key] = wrongPassword{at: now}
+	s.audits.mu.Unlock()
+	detail := map[string]any{"outcome": "failed"}
+	if last.since > 0 {
+		detail["alsoBefore"] = last.since
+	}
+	s.NoteAction(ctx, &blueprint.AuditEntry{ActorID: userID, Action: actor.Action, TargetType: "user", TargetID: userID, Via: actor.Via, Detail: detail})
+}
+
+// forgetFailed makes room for others, and tells whether there is some.
+func (a *audits) forgetFailed(now time.Time) bool {
+	for id, one := range a.failed {
+		if age := now.Sub(one.at); age < 0 || age >= failedRest {
+			delete(a.failed, id)
+		}
+	}
+	return len(a.failed) < mostFailed
+}
+
+const (
+	// lineRest is how long a line that nobody waits for stays in the queue, so
+	// that it goes to the disk together with what others write.
+	lineRest = 10 * time.Millisecond
+	// linesAtOnce is how many lines one statement inserts when there are many.
+	linesAtOnce = 16
+)
+
+// lateLine is a line that is written behind the change that it is about.
+type lateLine struct {
+	entry   blueprint.AuditEntry
+	detail  string
+	release func() // lets go of the clock
+}
+
+// scopeOf finds the organization of what a line is about.
+var scopeOf = map[string]string{
+	"blueprint":  "SELECT organization_id FROM blueprints WHERE id = ?",
+	"execution":  "SELECT organization_id FROM executions WHERE id = ?",
+	"trigger":    "SELECT b.organization_id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?",
+	"firing":     "SELECT b.organization_id FROM firings f JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id WHERE f.id = ?",
+	"connection": "SELECT coalesce(organization_id, '') FROM connections WHERE id = ?",
+	"user":       "SELECT id FROM organizations WHERE created_by = ? AND personal = 1",
+}
+
+// NoteAction writes a line for what did not note itself: runs that were begun
+// and the like. It returns as soon as the line is queued; one that could not be
+// written is told in the log. The organization, unless it is given, is found by
+// the target, and the id and the time are made here.
+func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
+	now := s.options.Clock.Now()
+	line := lateLine{entry: *entry, detail: encodeDetail(entry.Detail), release: s.options.Clock.Hold()}
+	line.entry.ID, line.entry.At = s.drawn("late line", entry.ActorID, entry.Action, entry.TargetID).ULID(now), blueprint.TimeOf(now)
+	s.audits.mu.Lock()
+	s.audits.late = append(s.audits.late, line)
+	s.audits.waiting.Add(1)
+	first := len(s.audits.late) == 1
+	s.audits.mu.Unlock()
+	if !first {
+		return // who was before this one has seen to it
+	}
+	flush := s.flushLines()
+	if err := s.enqueue(context.WithoutCancel(ctx), flush); err != nil {
+		flush.ended(err)
+		return
+	}
+	if _, real := s.options.Clock.(clock.Real); real {
+		time.AfterFunc(lineRest, s.writer.rouse)
+		return
+	}
+	s.writer.rouse() // a virtual clock stands still meanwhile
+}
+
+// flushLines gives a job that writes the lines that wait when it is run.
+func (s *Store) flushLines() *job {
+	var lines []lateLine
+	run := func(t *transaction) error {
+		lines = s.audits.take()
+		return insertLines(t, lines)
+	}
+	ended := func(err error) {
+		if err != nil {
+			lines = append(lines, s.audits.take()...) // perhaps it was not run at all
+		}
+		s.audits.waiting.Add(-int64(len(lines)))
+		for _, line := range lines {
+			line.release()
+		}
+		if err != nil && len(lines) > 0 {
+			s.options.Logger.Warn("lines of the audit log could not be written", "count", len(lines), "action", lines[0].entry.Action, "actor", lines[0].entry.ActorID, "error", err)
+		}
+	}
+	return &job{size: 512, run: run, ended: ended}
+}
+
+// take gives the lines that wait.
+func (a *audits) take() []lateLine {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	lines := a.late
+	a.late = nil
+	return lines
+}
+
+var insertLinesAtOnce = intoAudit + strings.Repeat(auditValues+", ", linesAtOnce-1) + auditValues
+
+func insertLines(t *transaction, lines []lateLine) error {
+	var args []any
+	for i := range lines {
+		e := &lines[i].entry
+		if query := scopeOf[e.TargetType]; query != "" && e.OrganizationID == "" {
+			if err := t.row(query, []any{e.TargetID}, &e.OrganizationID); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		args = append(args, e.ID, int64(e.At), e.ActorID, e.OrganizationID, e.Action, e.TargetType, e.TargetID, e.Via, lines[i].detail)
+	}
+	for each := len(args) / max(1, len(lines)); len(args) > 0; {
+		query, n := insertAudit, each
+		if len(args) >= linesAtOnce*each {
+			query, n = insertLinesAtOnce, linesAtOnce*each
+		}
+		if _, err := t.exec(query, args[:n]...); err != nil {
+			return err
+		}
+		args = args[n:]
+	}
+	return nil
+}
+
+// settle waits until the lines that were noted are written.
+func (s *Store) settle(ctx context.Context) error {
+	if s.audits.waiting.Load() == 0 {
+		return nil
+	}
+	return s.submit(ctx, s.flushLines())
 }

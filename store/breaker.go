@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -159,4 +161,84 @@ func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures
 		return err
 	})
 	return failures, paused, err
+}
+
+// retryAt gives when a delivery may switch a trigger on again that was switched
+// off at a time, 0 = never. Who knows the address of an open trigger can make its
+// runs fail, so that must not keep others out for ever.
+func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time {
+	if pausedAt == 0 || trigger.IsActive || !trigger.IsOpen() {
+		return 0
+	}
+	return pausedAt + blueprint.Time(blueprint.BreakerPause/time.Millisecond)
+}
+
+// LetIn switches on a trigger that the server switched off, for the delivery that
+// comes when it may be tried again; whether it did is what it gives. One more
+// failure switches it off again, and a run that completes makes the count begin
+// anew. It asks for no principal: it is for what fires triggers.
+func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err error) {
+	defer wrap(&err, "let in by trigger %s", triggerID)
+	err = s.write(ctx, func(t *transaction) error {
+		failing, err := s.failing(t)
+		if err != nil {
+			return err
+		}
+		now := blueprint.TimeOf(s.options.Clock.Now())
+		// A time to come is of a clock that was set back since. The run of this
+		// delivery may be created in this very millisecond.
+		const update = `UPDATE triggers SET is_active = 1, paused_failures = NULL, paused_run = NULL, paused_at = NULL, failures = ?, on_since = ?, changed = ` + nextGeneration + `
+			WHERE id = ? AND is_active = 0 AND deleted_at IS NULL AND (paused_at <= ? OR paused_at > ?)`
+		changed, err := t.exec(update, maxFailures-1, int64(now)-1, triggerID, int64(now)-blueprint.BreakerPause.Milliseconds(), int64(now))
+		if done = changed > 0; !done || err != nil {
+			return err
+		}
+		t.changed()
+		failing[triggerID] = true
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// PausedTrigger is one that the server switched off, and why.
+type PausedTrigger struct {
+	ID string
+	blueprint.Trip
+}
+
+// PausedTriggers tells how many triggers are off because the server switched
+// them off, and of at most limit of them why, those of the lowest ids first. The
+// work grows with them alone. It asks for no principal: it is for whoever runs
+// the server.
+func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTrigger, total int, err error) {
+	defer wrap(&err, "paused triggers")
+	const chosen = ` FROM triggers t INDEXED BY triggers_paused JOIN blueprints b ON b.id = t.blueprint_id
+		WHERE t.paused_failures IS NOT NULL AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+	err = s.read(ctx, func(q *session) error {
+		if err := q.row("SELECT count(*)"+chosen, nil, &total); err != nil || total == 0 || limit == 0 {
+			return err
+		}
+		return q.each("SELECT t.id, "+tripColumns+chosen+" ORDER BY t.id LIMIT ?", []any{limit}, func(scan func(...any) error) error {
+			var one PausedTrigger
+			err := scan(&one.ID, &one.Failures, &one.ExecutionID, &one.Retries)
+			list = append(list, one)
+			return err
+		})
+	})
+	return list, total, err
+}
+
+// missPaused raises what is raised of a schedule that the server switches off:
+// from now on its ticks are missed, and nothing else would tell of it.
+func (s *Store) missPaused(t *transaction, trigger *blueprint.Trigger, at blueprint.Time, reason string) error {
+	if trigger.Type != blueprint.TriggerScheduled {
+		return nil
+	}
+	event := blueprint.Event{Name: blueprint.EventTriggerMissed, BlueprintID: trigger.BlueprintID, At: at, Data: map[string]any{
+		"triggerId": trigger.ID, "missed": json.Number("0"), "firstDueAt": nil, "lastDueAt": nil, "decision": "paused", "reason": reason,
+	}}
+	if err := t.row("SELECT organization_id FROM blueprints WHERE id = ?", []any{trigger.BlueprintID}, &event.OrganizationID); err != nil {
+		return err
+	}
+	return s.raise(t, []blueprint.Event{event})
 }

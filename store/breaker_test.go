@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/clock"
 )
 
 // ends fires a trigger, and ends the run at once or, when it is split, in a
@@ -158,4 +160,216 @@ func TestBreakerRemembers(t *testing.T) {
 	check(t, s.DeleteTrigger(ctx, ann, trigger.ID))
 	_, _, err := s.TriggerFailures(ctx, trigger.ID)
 	wantCode(t, err, blueprint.CodeNotFound)
+}
+
+// What strangers can switch off, the next delivery after a while switches on
+// again; anything else only somebody can.
+func TestBreakerLetsIn(t *testing.T) {
+	const hook, mail = blueprint.TriggerWebhook, blueprint.TriggerEmail
+	for _, c := range []struct {
+		name   string
+		kind   blueprint.TriggerType
+		config map[string]any
+		open   bool
+	}{
+		{"webhook", hook, nil, true},
+		{"webhook with a secret", hook, map[string]any{"secret": "hidden"}, false},
+		{"mail", mail, nil, true},
+		{"mail with a list", mail, map[string]any{"allowFrom": []any{"@example.org"}}, true},
+		{"mail that proves any sender", mail, map[string]any{"requireAuth": true}, true},
+		{"mail that proves its sender", mail, map[string]any{"requireAuth": true, "allowFrom": []any{"@example.org"}}, false},
+		{"schedule", blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}, false},
+	} {
+		ctx := context.Background()
+		v := clock.NewVirtual(start)
+		options := testOptions(t)
+		options.Ephemeral, options.Clock = true, v
+		s := open(t, options)
+		ann := user(t, s, "ann")
+		b := create(t, s, ann, "T")
+		trigger := must(s.CreateTrigger(ctx, ann, b.ID, c.kind, c.config))(t)
+		at := start
+		pass := func(d time.Duration) {
+			at = at.Add(d)
+			check(t, v.Advance(ctx, at))
+		}
+		expect := func(what string, failures int, active bool) *blueprint.Binding {
+			t.Helper()
+			n, paused, err := s.TriggerFailures(ctx, trigger.ID)
+			binding := must(s.Binding(ctx, trigger.ID))(t)
+			if n != failures || binding.Trigger.IsActive != active || (paused == "") != active || binding.Tripped.String() != paused || err != nil {
+				t.Errorf("%s: %s: %d failures, active %v, paused %q, %v", c.name, what, n, binding.Trigger.IsActive, paused, err)
+			}
+			return binding
+		}
+		end := func(n int, how blueprint.Status) {
+			t.Helper()
+			for range n {
+				run := finished(s, b, ann, []byte("{}"))
+				f := firing(s, trigger, s.options.IDs.ULID(v.Now()))
+				f.Source, f.Decision, f.ExecutionID = sourceOf[c.kind], blueprint.DecisionStarted, &run.Row.ID
+				run.Firing, run.Row.Status, run.Row.TriggerID, run.Row.FiringID = &f, how, trigger.ID, f.ID
+				run.Row.CreatedAt = blueprint.TimeOf(v.Now())
+				run.Row.UpdatedAt, run.Row.StartTime, run.Row.EndTime = run.Row.CreatedAt, run.Row.CreatedAt, run.Row.CreatedAt
+				check(t, s.Commit(ctx, run))
+			}
+		}
+		letIn := func(want bool) {
+			t.Helper()
+			if done, err := s.LetIn(ctx, trigger.ID); done != want || err != nil {
+				t.Errorf("%s: let in %v, %v; want %v", c.name, done, err, want)
+			}
+		}
+		pass(time.Second)
+		letIn(false)
+		end(20, blueprint.StatusFailed)
+		binding := expect("twenty", 20, false)
+		rows, _, _ := s.Firings(ctx, ann, trigger.ID, 1, 0)
+		if len(rows) != 1 || !strings.Contains(rows[0].Reason, "isActive") || len(rows[0].Reason) > 300 || strings.Contains(rows[0].Reason, "15 minutes") != c.open {
+			t.Errorf("%s: %d bytes, rows %+v", c.name, len(rows[0].Reason), rows)
+		}
+		if !c.open {
+			if binding.RetryAt != 0 {
+				t.Errorf("%s: it may be tried again at %v", c.name, binding.RetryAt)
+			}
+			pass(time.Hour)
+			letIn(false)
+			continue
+		}
+		if want := blueprint.TimeOf(at.Add(15 * time.Minute)); binding.RetryAt != want {
+			t.Errorf("%s: it may be tried again at %v, want %v", c.name, binding.RetryAt, want)
+		}
+		pass(15*time.Minute - time.Millisecond)
+		letIn(false)
+		pass(time.Millisecond)
+		letIn(true)
+		letIn(false)
+		expect("let in", 19, true)
+		end(1, blueprint.StatusFailed) // created in the millisecond in which it was switched on
+		expect("failed again", 20, false)
+		pass(15 * time.Minute)
+		letIn(true)
+		end(1, blueprint.StatusCompleted)
+		expect("works again", 0, true)
+		end(20, blueprint.StatusFailed)
+		pass(15 * time.Minute)
+		off := false
+		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
+		letIn(false) // somebody wants it off
+		if binding = expect("switched off", 20, false); binding.RetryAt != 0 || strings.Contains(binding.Tripped.String(), "15 minutes") {
+			t.Errorf("%s: switched off by hand: %+v", c.name, binding)
+		}
+	}
+}
+
+// Runs from before a trigger was switched on again say nothing about it, however
+// they end.
+func TestBreakerSince(t *testing.T) {
+	ctx := context.Background()
+	v := clock.NewVirtual(start)
+	options := testOptions(t)
+	options.Ephemeral, options.Clock = true, v
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
+	begin := func() *blueprint.JournalCommit {
+		c := finished(s, b, ann, []byte("{}"))
+		f := firing(s, trigger, s.options.IDs.ULID(start))
+		f.Source, f.Decision, f.ExecutionID = blueprint.SourceWebhook, blueprint.DecisionStarted, &c.Row.ID
+		c.Firing, c.Row.Status, c.Row.TriggerID, c.Row.FiringID = &f, blueprint.StatusFailed, trigger.ID, f.ID
+		c.Row.CreatedAt = blueprint.TimeOf(v.Now())
+		c.Row.UpdatedAt, c.Row.StartTime, c.Row.EndTime = c.Row.CreatedAt, c.Row.CreatedAt, c.Row.CreatedAt
+		first := *c
+		first.Row.Status, first.Row.EndTime, first.Record = blueprint.StatusRunning, 0, nil
+		check(t, s.Commit(ctx, &first))
+		c.New, c.Firing = false, nil
+		return c
+	}
+	expect := func(what string, failures int, active bool) {
+		t.Helper()
+		n, _, err := s.TriggerFailures(ctx, trigger.ID)
+		if is := must(s.Binding(ctx, trigger.ID))(t).Trigger.IsActive; n != failures || is != active || err != nil {
+			t.Errorf("%s: %d failures, active %v, %v; want %d, %v", what, n, is, err, failures, active)
+		}
+	}
+	var old []*blueprint.JournalCommit
+	for range 45 {
+		old = append(old, begin())
+	}
+	for _, c := range old[:20] {
+		check(t, s.Commit(ctx, c))
+	}
+	expect("twenty", 20, false)
+	check(t, v.Advance(ctx, start.Add(time.Minute)))
+	on := true
+	must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
+	for _, c := range old[20:44] {
+		check(t, s.Commit(ctx, c))
+	}
+	expect("those from before", 0, true)
+	check(t, v.Advance(ctx, start.Add(2*time.Minute)))
+	check(t, s.Commit(ctx, begin()))
+	old[44].Row.Status = blueprint.StatusCompleted
+	check(t, s.Commit(ctx, old[44]))
+	expect("one since", 1, true)
+	for range 19 {
+		check(t, s.Commit(ctx, begin()))
+	}
+	expect("twenty since", 20, false)
+}
+
+// What the server switched off it can name, until somebody switches it on again
+// or it is gone; and that a schedule is off is told to who listens, once.
+func TestPausedTriggers(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	options.Ephemeral = true
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b, gone := create(t, s, ann, "T"), create(t, s, ann, "gone")
+	must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerEvent, map[string]any{"event": blueprint.EventTriggerMissed}))(t)
+	trip := func(of blueprint.Blueprint, kind blueprint.TriggerType) blueprint.Trigger {
+		trigger := must(s.CreateTrigger(ctx, ann, of.ID, kind, map[string]any{"cron": "* * * * *", "secret": "s"}))(t)
+		for range maxFailures + 1 {
+			ends(t, s, of, trigger, sourceOf[kind], blueprint.StatusFailed, false, true)
+		}
+		return trigger
+	}
+	expect := func(want ...blueprint.Trigger) {
+		t.Helper()
+		list, total, err := s.PausedTriggers(ctx, 2)
+		ids := map[string]bool{}
+		for _, one := range want {
+			ids[one.ID] = true
+		}
+		if total != len(want) || len(list) != min(2, total) || err != nil {
+			t.Fatalf("%+v of %d, want %d: %v", list, total, len(want), err)
+		}
+		for _, one := range list {
+			if !ids[one.ID] || !strings.Contains(one.Trip.String(), "20 runs in a row failed") {
+				t.Errorf("%+v", one)
+			}
+		}
+	}
+	expect()
+	hook, tick, mail, other := trip(b, blueprint.TriggerWebhook), trip(b, blueprint.TriggerScheduled), trip(b, blueprint.TriggerEmail), trip(gone, blueprint.TriggerAPI)
+	expect(hook, tick, mail, other)
+	on := true
+	must(s.UpdateTrigger(ctx, ann, hook.ID, nil, &on))(t)
+	expect(tick, mail, other)
+	check(t, s.DeleteTrigger(ctx, ann, mail.ID))
+	expect(tick, other)
+	must(s.DeleteBlueprint(ctx, ann, gone.ID))(t)
+	expect(tick)
+
+	events := must(s.Events(ctx, 0, 10))(t)
+	if len(events) != 1 {
+		t.Fatalf("%+v", events)
+	}
+	data, _ := events[0].Data.(map[string]any)
+	reason, _ := data["reason"].(string)
+	if data["triggerId"] != tick.ID || data["decision"] != "paused" || !strings.Contains(reason, "20 runs in a row failed, the last of them exec_") || events[0].BlueprintID != b.ID || events[0].OrganizationID != b.OrganizationID {
+		t.Errorf("%+v", events[0])
+	}
 }

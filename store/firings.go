@@ -1,9 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"blueprintd/blueprint"
 )
@@ -18,67 +21,6 @@ func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err err
 		f.Because(s.openReason(f.ID, code, sealed))
 	}
 	return f, err
-}
-
-// insertFiring writes a row of the ledger. A started one whose key has started
-// a run before is a *blueprint.DuplicateFiringError.
-func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, body_hash, redelivery_of, sealed_delivery)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	var execution any
-	if f.ExecutionID != nil {
-		execution = *f.ExecutionID
-	}
-	var again, sealed, why any
-	if err := s.sealReason(f); err != nil {
-		return err
-	}
-	if f.SealedWhy != nil {
-		why = f.SealedWhy
-	}
-	if d := f.Delivery; d != nil {
-		again, _ = d.Facts[blueprint.RedeliveredFrom].(string)
-		if d.Sealed != nil {
-			sealed = d.Sealed
-		}
-	}
-	if again == "" || f.Source != blueprint.SourceRedelivery {
-		again = nil
-	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), string(f.Why.Code), why, execution, textOrNull(f.BodyHash), again, sealed)
-	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
-		first := &blueprint.DuplicateFiringError{}
-		const earlier = "SELECT id, execution_id FROM firings WHERE trigger_id = ? AND key = ? AND decision = 'started'"
-		if lookup := t.row(earlier, []any{f.TriggerID, f.Key}, &first.FiringID, &first.ExecutionID); lookup == nil {
-			return first
-		}
-	}
-	for i := 0; err == nil && i < len(f.Files); i++ {
-		file := &f.Files[i]
-		var head []byte
-		if head, err = s.sealHead(file); err == nil {
-			_, err = t.exec("INSERT INTO files (id, firing, part, sealed_head, size) VALUES (?, ?, ?, ?, ?)", file.ID, seq, file.Part, head, file.Size)
-		}
-	}
-	return err
-}
-
-func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
-	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
-	firing, err := s.scanFiring(func(into ...any) error { return q.row(query, []any{triggerID, key}, into...) })
-	if errors.Is(err, sql.ErrNoRows) {
-		err = notFound("started firing with key", key)
-	}
-	return firing, err
-}
-
-// moveCursor moves a trigger's cursor forward; zero leaves it.
-func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
-	if to == 0 {
-		return nil
-	}
-	_, err := t.exec("UPDATE triggers SET cursor_at = ?1 WHERE id = ?2 AND cursor_at < ?1", int64(to), triggerID)
-	return err
 }
 
 // RecordFiring writes a row of the ledger for a firing that starts no run;
@@ -136,6 +78,58 @@ func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more fun
 	}})
 }
 
+// insertFiring writes a row of the ledger. A started one whose key has started
+// a run before is a *blueprint.DuplicateFiringError.
+func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, body_hash, redelivery_of, sealed_delivery)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	var execution any
+	if f.ExecutionID != nil {
+		execution = *f.ExecutionID
+	}
+	var again, sealed, why any
+	if err := s.sealReason(f); err != nil {
+		return err
+	}
+	if f.SealedWhy != nil {
+		why = f.SealedWhy
+	}
+	if d := f.Delivery; d != nil {
+		again, _ = d.Facts[blueprint.RedeliveredFrom].(string)
+		if d.Sealed != nil {
+			sealed = d.Sealed
+		}
+	}
+	if again == "" || f.Source != blueprint.SourceRedelivery {
+		again = nil
+	}
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), string(f.Why.Code), why, execution, textOrNull(f.BodyHash), again, sealed)
+	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
+		first := &blueprint.DuplicateFiringError{}
+		const earlier = "SELECT id, execution_id FROM firings WHERE trigger_id = ? AND key = ? AND decision = 'started'"
+		if lookup := t.row(earlier, []any{f.TriggerID, f.Key}, &first.FiringID, &first.ExecutionID); lookup == nil {
+			return first
+		}
+	}
+	for i := 0; err == nil && i < len(f.Files); i++ {
+		file := &f.Files[i]
+		var head []byte
+		if head, err = s.sealHead(file); err == nil {
+			_, err = t.exec("INSERT INTO files (id, firing, part, sealed_head, size) VALUES (?, ?, ?, ?, ?)", file.ID, seq, file.Part, head, file.Size)
+		}
+	}
+	return err
+}
+
+// moveCursor moves a trigger's cursor forward; zero leaves it.
+func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
+	if to == 0 {
+		return nil
+	}
+	_, err := t.exec("UPDATE triggers SET cursor_at = ?1 WHERE id = ?2 AND cursor_at < ?1", int64(to), triggerID)
+	return err
+}
+
 // StartedFiring gives the firing of a trigger with that key that started a run,
 // CodeNotFound when there is none. It asks for no principal: it is for what
 // fires triggers.
@@ -150,6 +144,15 @@ func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *bl
 		return nil, err
 	}
 	return &firing, nil
+}
+
+func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firing, error) {
+	const query = "SELECT " + firingColumns + " FROM firings f WHERE f.trigger_id = ? AND f.key = ? AND f.decision = 'started'"
+	firing, err := s.scanFiring(func(into ...any) error { return q.row(query, []any{triggerID, key}, into...) })
+	if errors.Is(err, sql.ErrNoRows) {
+		err = notFound("started firing with key", key)
+	}
+	return firing, err
 }
 
 // Firing gives a row of the ledger to who can manage its trigger's blueprint;
@@ -188,3 +191,235 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 	})
 	return list, total, err
 }
+
+// FiringWithDelivery gives a row of the ledger with what came, to who can
+// manage its trigger's blueprint; for anybody else it is CodeNotFound. Delivery
+// is nil when nothing came.
+func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
+	defer wrap(&err, "delivery of firing %s for user %s", id, principal.UserID)
+	err = s.read(ctx, func(q *session) error {
+		var sealed []byte
+		firing, _, err = s.ownFiring(q, principal, id, ", f.sealed_delivery", &sealed)
+		if err == nil {
+			firing.Delivery, err = s.openDelivery(id, sealed)
+		}
+		return err
+	})
+	if err != nil {
+		return blueprint.Firing{}, err
+	}
+	return firing, nil
+}
+
+// sealFiring encrypts what of a firing may tell what its run took in, before the
+// writer has to wait for that: what came, and the parameters of the reason.
+func (s *Store) sealFiring(f *blueprint.Firing) error {
+	if err := s.sealReason(f); err != nil {
+		return err
+	}
+	return s.sealDelivery(f)
+}
+
+// sealReason encrypts the parameters of a firing's reason, once. A reason that was
+// set as a sentence alone is a message.
+func (s *Store) sealReason(f *blueprint.Firing) error {
+	if f.Why.Code == "" && len(f.Why.Params) == 0 && f.Reason != "" {
+		f.Why = blueprint.Saying(blueprint.ReasonMessage, f.Reason)
+	}
+	if len(f.Why.Params) == 0 || f.SealedWhy != nil {
+		return nil
+	}
+	plain, err := blueprint.Encode(f.Why.Params)
+	if err == nil {
+		f.SealedWhy, err = s.seal(plain, reasonPlace(f.ID))
+	}
+	return err
+}
+
+// openReason returns the reason of a firing. Parameters that cannot be read, for
+// want of the key or because of damage, are left out: the row is listed all the
+// same.
+func (s *Store) openReason(firingID string, code string, sealed []byte) blueprint.Reason {
+	why := blueprint.Reason{Code: blueprint.ReasonCode(code)}
+	if len(sealed) > 0 {
+		value, err := s.unseal(nil, sealed, reasonPlace(firingID))
+		if why.Params, _ = value.(map[string]any); err != nil {
+			why.Params = map[string]any{"message": "the details cannot be read"}
+		}
+	}
+	return why
+}
+
+// reasonPlace names what the sealed parameters of a reason are bound to.
+func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
+
+// sealDelivery encrypts what came with a firing, before the writer has to wait
+// for that: the head as JSON, and behind a line break the body if it was kept.
+func (s *Store) sealDelivery(f *blueprint.Firing) error {
+	d := f.Delivery
+	if d == nil {
+		return nil
+	}
+	plain, err := blueprint.Encode(d)
+	if err != nil {
+		return err
+	}
+	if d.Kept() {
+		plain = append(append(plain, '\n'), d.Body...)
+	}
+	d.Sealed, err = s.seal(plain, deliveryPlace(f.ID))
+	return err
+}
+
+// openDelivery gives back what sealDelivery encrypted.
+func (s *Store) openDelivery(firingID string, sealed []byte) (*blueprint.Delivery, error) {
+	if sealed == nil {
+		return nil, nil
+	}
+	plain, err := s.unsealed(sealed, deliveryPlace(firingID))
+	if err != nil {
+		return nil, err
+	}
+	head, body, kept := bytes.Cut(plain, []byte("\n"))
+	d := &blueprint.Delivery{}
+	decoder := json.NewDecoder(bytes.NewReader(head))
+	decoder.UseNumber()
+	if err := decoder.Decode(d); err != nil {
+		return nil, fmt.Errorf("a delivery is unreadable: %w", err)
+	}
+	if kept {
+		d.Body = body
+	}
+	return d, nil
+}
+
+// deliveryPlace names what a sealed delivery is bound to.
+func deliveryPlace(firingID string) string { return "firings/" + firingID + "/delivery" }
+
+// deliverySize is about how many bytes a firing writes because of what came
+// with it.
+func deliverySize(f *blueprint.Firing) int {
+	if f.Delivery == nil {
+		return 0
+	}
+	return len(f.Delivery.Sealed)
+}
+
+// File gives what came with a firing, and the body of the delivery that it is a
+// part of: to who may see the run that the firing started, or, when it started
+// none or the run is gone, manage the trigger's blueprint. For anybody else, and
+// for a file that does not exist, it is CodeNotFound. The body of what was
+// delivered again is with the firing that it came with first.
+func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
+	defer wrap(&err, "file for user %s", principal.UserID)
+	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
+		FROM files p JOIN firings f ON f.seq = p.firing JOIN triggers t ON t.id = f.trigger_id JOIN blueprints b ON b.id = t.blueprint_id
+		LEFT JOIN executions e ON e.id = f.execution_id WHERE p.id = ?2`
+	err = s.read(ctx, func(q *session) error {
+		file.ID = id
+		var ran, manages bool
+		var firing string
+		var head []byte
+		var first sql.NullString
+		err := q.row(query, []any{principal.UserID, id}, &file.Part, &head, &file.Size, &ran, &manages, &firing, &first)
+		if err == nil && !ran && !manages {
+			return notFound("file", id)
+		}
+		if err == nil {
+			err = s.openHead(&file, head)
+		}
+		if err == nil {
+			body, err = s.bodyOf(q, firing, first)
+		}
+		return missing(err, id)
+	})
+	if err != nil {
+		return blueprint.File{}, nil, err
+	}
+	return file, body, nil
+}
+
+// FileOfRun returns what came with the firing that started a run, with the body
+// that it is a part of: CodeNotFound when no file of that firing has the id, and a
+// *blueprint.MissingGrant as Authorize says. The principal is the run's own.
+func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (file blueprint.File, body []byte, err error) {
+	defer wrap(&err, "file of execution %s", executionID)
+	const query = `SELECT p.part, p.sealed_head, p.size, f.id, f.redelivery_of
+		FROM files p JOIN firings f ON f.seq = p.firing WHERE p.id = ?1 AND f.execution_id = ?2 AND f.decision = 'started'`
+	err = s.read(ctx, func(q *session) error {
+		file.ID = id
+		var firing string
+		var head []byte
+		var first sql.NullString
+		err := q.row(query, []any{id, executionID}, &file.Part, &head, &file.Size, &firing, &first)
+		if err == nil {
+			err = authorize(q, authority, blueprint.Resource{Kind: blueprint.ResourceFile, ID: id})
+		}
+		if err == nil {
+			err = s.openHead(&file, head)
+		}
+		if err == nil {
+			body, err = s.bodyOf(q, firing, first)
+		}
+		return missing(err, id)
+	})
+	if err != nil {
+		return blueprint.File{}, nil, err
+	}
+	return file, body, nil
+}
+
+// bodyOf gives the body of a firing's delivery, for a redelivery that of the
+// first one.
+func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byte, error) {
+	if first.Valid {
+		firingID = first.String
+	}
+	var sealed []byte
+	if err := q.row("SELECT sealed_delivery FROM firings WHERE id = ?", []any{firingID}, &sealed); err != nil {
+		return nil, err
+	}
+	delivery, err := s.openDelivery(firingID, sealed)
+	if err == nil && (delivery == nil || delivery.Body == nil) {
+		err = sql.ErrNoRows // it was not kept
+	}
+	if err != nil {
+		return nil, err
+	}
+	return delivery.Body, nil
+}
+
+func missing(err error, id string) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return notFound("file", id)
+	}
+	return err
+}
+
+// fileHead is what the sender says of a file.
+type fileHead struct {
+	Name        string `json:"name"`
+	ContentType string `json:"contentType"`
+}
+
+func (s *Store) sealHead(file *blueprint.File) ([]byte, error) {
+	head, err := blueprint.Encode(fileHead{file.Name, file.ContentType})
+	if err != nil {
+		return nil, err
+	}
+	return s.seal(head, filePlace(file.ID))
+}
+
+func (s *Store) openHead(file *blueprint.File, sealed []byte) error {
+	plain, err := s.unsealed(sealed, filePlace(file.ID))
+	if err != nil {
+		return err
+	}
+	var head fileHead
+	err = json.Unmarshal(plain, &head)
+	file.Name, file.ContentType = head.Name, head.ContentType
+	return err
+}
+
+// filePlace names what the sealed head of a file is bound to.
+func filePlace(id string) string { return "files/" + id + "/head" }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 
 	"blueprintd/blueprint"
 )
@@ -29,36 +30,6 @@ func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger bluep
 		return trigger, fmt.Errorf("config of trigger %s is no object", trigger.ID)
 	}
 	trigger.Config = s.withAddress(config, address)
-	return trigger, nil
-}
-
-// configPlace names what a sealed config is bound to.
-func configPlace(triggerID string) string { return "triggers/" + triggerID + "/config" }
-
-func (s *Store) sealConfig(trigger *blueprint.Trigger, config map[string]any) (plain, sealed any, err error) {
-	if config == nil {
-		config = map[string]any{}
-	}
-	return s.sealable(config, trigger.HoldsSecrets(), configPlace(trigger.ID))
-}
-
-// managedTrigger gives a trigger whose blueprint the principal can manage.
-func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id string) (blueprint.Trigger, error) {
-	var access blueprint.Access
-	const query = "SELECT " + triggerColumns + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
-		WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
-	trigger, err := s.scanTrigger(func(into ...any) error {
-		return q.row(query, []any{principal.UserID, id}, into...)
-	}, &access)
-	if errors.Is(err, sql.ErrNoRows) {
-		return trigger, notFound("trigger", id)
-	}
-	if err == nil {
-		err = needs(access, blueprint.AccessManage)
-	}
-	if err != nil {
-		return blueprint.Trigger{}, err
-	}
 	return trigger, nil
 }
 
@@ -98,6 +69,26 @@ func (s *Store) GetTrigger(ctx context.Context, principal blueprint.Principal, i
 		return err
 	})
 	return trigger, err
+}
+
+// managedTrigger gives a trigger whose blueprint the principal can manage.
+func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id string) (blueprint.Trigger, error) {
+	var access blueprint.Access
+	const query = "SELECT " + triggerColumns + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+		WHERE t.id = ?2 AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+	trigger, err := s.scanTrigger(func(into ...any) error {
+		return q.row(query, []any{principal.UserID, id}, into...)
+	}, &access)
+	if errors.Is(err, sql.ErrNoRows) {
+		return trigger, notFound("trigger", id)
+	}
+	if err == nil {
+		err = needs(access, blueprint.AccessManage)
+	}
+	if err != nil {
+		return blueprint.Trigger{}, err
+	}
+	return trigger, nil
 }
 
 // CreateTrigger is AddTrigger of an active one.
@@ -140,21 +131,6 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 		return s.auditOfBlueprint(ctx, t, blueprintID, subject{kind: "trigger", id: trigger.ID, detail: map[string]any{"blueprintId": blueprintID, "type": kind}})
 	})
 	return trigger, err
-}
-
-// mayPutConnection refuses a user who puts a connection into the config of somebody
-// else's trigger that the user may not use themselves: the trigger uses it under its
-// creator's authority.
-func mayPutConnection(q *session, principal blueprint.Principal, before *blueprint.Trigger, config map[string]any) error {
-	id, _ := config["connectionId"].(string)
-	if id == "" || before.CreatedBy == principal.UserID || blueprint.Equal(before.Config["connectionId"], config["connectionId"]) {
-		return nil
-	}
-	err := mayUse(q, principal.UserID, id)
-	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
-		return blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"config", "connectionId"}, Message: "must be a connection that you may use: the trigger belongs to another user"}})
-	}
-	return err
 }
 
 // UpdateTrigger changes a trigger: merge, unless nil, is given the present
@@ -232,6 +208,21 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 	return trigger, err
 }
 
+// mayPutConnection refuses a user who puts a connection into the config of somebody
+// else's trigger that the user may not use themselves: the trigger uses it under its
+// creator's authority.
+func mayPutConnection(q *session, principal blueprint.Principal, before *blueprint.Trigger, config map[string]any) error {
+	id, _ := config["connectionId"].(string)
+	if id == "" || before.CreatedBy == principal.UserID || blueprint.Equal(before.Config["connectionId"], config["connectionId"]) {
+		return nil
+	}
+	err := mayUse(q, principal.UserID, id)
+	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+		return blueprint.InvalidInput([]blueprint.Issue{{Path: []any{"config", "connectionId"}, Message: "must be a connection that you may use: the trigger belongs to another user"}})
+	}
+	return err
+}
+
 // DeleteTrigger deletes a trigger: from now on it is unknown to everybody. Its
 // ledger stays. It needs AccessManage on its blueprint: CodeNotFound, or
 // CodeForbidden.
@@ -252,4 +243,84 @@ func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal
 		}
 		return s.auditOfBlueprint(ctx, t, trigger.BlueprintID, subject{kind: "trigger", id: id, detail: map[string]any{"blueprintId": trigger.BlueprintID, "type": trigger.Type}})
 	})
+}
+
+func (s *Store) sealConfig(trigger *blueprint.Trigger, config map[string]any) (plain, sealed any, err error) {
+	if config == nil {
+		config = map[string]any{}
+	}
+	return s.sealable(config, trigger.HoldsSecrets(), configPlace(trigger.ID))
+}
+
+// configPlace names what a sealed config is bound to.
+func configPlace(triggerID string) string { return "triggers/" + triggerID + "/config" }
+
+// DefaultMailDomain stands behind the @ of addresses when nothing else is said.
+const DefaultMailDomain = "localhost"
+
+// addressKey is where a config shows the address of an email trigger. It is not
+// part of what is stored as the config, and nobody can set it.
+const addressKey = "address"
+
+// Mailbox gives the id of the email trigger, active or not, whose address has a
+// local part, as of now: CodeNotFound when there is none. It asks for no
+// principal: it is for what receives mail.
+func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, err error) {
+	defer wrap(&err, "mailbox")
+	return remember(ctx, s, s.mailboxes, local, func(q *session) (id string, err error) {
+		const query = `SELECT t.id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+			WHERE t.address = ? AND t.type = 'email' AND t.deleted_at IS NULL AND b.deleted_at IS NULL`
+		err = q.row(query, []any{local}, &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = notFound("mailbox", local)
+		}
+		return id, err
+	})
+}
+
+// addressed prepares the config of a new trigger and makes its address, "" for
+// one that has none.
+func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ map[string]any, address string) {
+	if config == nil {
+		config = map[string]any{}
+	}
+	if kind == blueprint.TriggerEmail {
+		address = s.drawn("mail address").Address()
+	}
+	return withoutAddress(kind, config), address
+}
+
+// withAddress shows an address in a config.
+func (s *Store) withAddress(config map[string]any, address string) map[string]any {
+	if address == "" {
+		return config
+	}
+	domain := s.options.MailDomain
+	if domain == "" {
+		domain = DefaultMailDomain
+	}
+	config = maps.Clone(config)
+	config[addressKey] = address + "@" + domain
+	return config
+}
+
+// withoutAddress is what is stored of a config.
+func withoutAddress(kind blueprint.TriggerType, config map[string]any) map[string]any {
+	if _, there := config[addressKey]; !there || kind != blueprint.TriggerEmail {
+		return config
+	}
+	config = maps.Clone(config)
+	delete(config, addressKey)
+	return config
+}
+
+// sameAddress shows in a trigger's next config the address that it has now,
+// whatever stands there.
+func sameAddress(present *blueprint.Trigger, config map[string]any) map[string]any {
+	config = withoutAddress(present.Type, config)
+	if address := present.Config[addressKey]; address != nil && present.Type == blueprint.TriggerEmail {
+		config = maps.Clone(config)
+		config[addressKey] = address
+	}
+	return config
 }

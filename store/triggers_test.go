@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,23 +20,6 @@ func firing(s *Store, trigger blueprint.Trigger, key string) blueprint.Firing {
 		ID: s.options.IDs.ULID(now), TriggerID: trigger.ID, Source: blueprint.SourceWebhook, Key: key,
 		ReceivedAt: blueprint.TimeOf(now), Decision: blueprint.DecisionRefused, Reason: "the trigger is not active", Why: blueprint.Because(blueprint.ReasonOff),
 	}
-}
-
-func activeSchedules(t testing.TB, s *Store) []blueprint.Schedule {
-	t.Helper()
-	list, _, err := s.Schedules(context.Background(), 0)
-	check(t, err)
-	return list
-}
-
-// cursors are those of the active schedules, by trigger.
-func cursors(t testing.TB, s *Store) map[string]blueprint.Time {
-	t.Helper()
-	got := map[string]blueprint.Time{}
-	for _, schedule := range activeSchedules(t, s) {
-		got[schedule.Trigger.ID] = schedule.Cursor
-	}
-	return got
 }
 
 func TestTriggers(t *testing.T) {
@@ -82,128 +65,6 @@ func TestTriggers(t *testing.T) {
 	})
 }
 
-func TestBinding(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *Store) {
-		ctx := context.Background()
-		people, team := cast(t, s)
-		member := people["member"]
-		b := must(s.CreateBlueprint(ctx, people["creator"], blueprint.NewBlueprint{Title: "T", Map: oneNode("set"), OrganizationID: team}))(t)
-		hook := must(s.CreateTrigger(ctx, member, b.ID, blueprint.TriggerWebhook, map[string]any{"secret": "hidden"}))(t)
-		first := must(s.Binding(ctx, hook.ID))(t)
-		if !cmp.Equal(first.Trigger, hook) || first.Principal != member || !first.CanManage || first.Definition.Version != "1.0.0" {
-			t.Errorf("binding %+v", first)
-		}
-		if again := must(s.Binding(ctx, hook.ID))(t); again != first {
-			t.Error("the binding was read again though nothing had changed")
-		}
-		title, on, off := "U", true, false
-		must(s.UpdateBlueprint(ctx, people["creator"], b.ID, blueprint.BlueprintPatch{Title: &title}))(t)
-		if got := must(s.Binding(ctx, hook.ID))(t); got.Definition.Version != "1.0.1" || got.Definition.Title != "U" {
-			t.Errorf("after an update: %+v", got.Definition)
-		}
-		must(s.UpdateTrigger(ctx, member, hook.ID, nil, &off))(t)
-		if got := must(s.Binding(ctx, hook.ID))(t); got.Trigger.IsActive {
-			t.Error("it is still active")
-		}
-		must(s.UpdateTrigger(ctx, member, hook.ID, nil, &on))(t)
-		check(t, s.RemoveMember(ctx, team, member.UserID))
-		if got := must(s.Binding(ctx, hook.ID))(t); got.CanManage || !got.Trigger.IsActive {
-			t.Errorf("after its creator left: %+v", got)
-		}
-		must(s.DeleteBlueprint(ctx, people["creator"], b.ID))(t)
-		_, err := s.Binding(ctx, hook.ID)
-		wantCode(t, err, blueprint.CodeNotFound)
-	})
-}
-
-func TestSchedules(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *Store) {
-		ctx := context.Background()
-		ann := user(t, s, "ann")
-		b := create(t, s, ann, "T")
-		must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
-		trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}))(t)
-		on, off := true, false
-		at := func(d time.Duration) blueprint.Time { return blueprint.TimeOf(start.Add(d)) }
-		want := func(step string, cursor blueprint.Time) {
-			t.Helper()
-			if got := cursors(t, s); len(got) != 1 || got[trigger.ID] != cursor {
-				t.Errorf("%s: cursors %v, want %s", step, got, cursor)
-			}
-		}
-		merge := func(change map[string]any) func(blueprint.Trigger) (map[string]any, error) {
-			return func(present blueprint.Trigger) (map[string]any, error) {
-				return blueprint.MergeConfig(present.Config, change), nil
-			}
-		}
-		want("created", at(0))
-		ticks := []blueprint.Firing{firing(s, trigger, "tick 1"), firing(s, trigger, "tick 2")}
-		check(t, s.RecordFirings(ctx, trigger.ID, ticks, at(2*time.Minute)))
-		want("ticks recorded", at(2*time.Minute))
-		check(t, s.RecordFirings(ctx, trigger.ID, nil, at(time.Minute)))
-		want("a cursor that goes back", at(2*time.Minute))
-		check(t, s.RecordFirings(ctx, trigger.ID, nil, at(3*time.Minute)))
-		want("a cursor alone", at(3*time.Minute))
-		check(t, s.RecordFiring(ctx, firing(s, trigger, "no tick")))
-		want("no cursor", at(3*time.Minute))
-		advance(t, s, time.Hour)
-		must(s.UpdateTrigger(ctx, ann, trigger.ID, merge(map[string]any{"catchUp": "all"}), &on))(t)
-		want("other config", at(3*time.Minute))
-		must(s.UpdateTrigger(ctx, ann, trigger.ID, merge(map[string]any{"cron": "0 * * * *"}), nil))(t)
-		want("new schedule", at(time.Hour))
-		advance(t, s, time.Hour)
-		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &off))(t)
-		if got := cursors(t, s); len(got) != 0 {
-			t.Errorf("inactive: %v", got)
-		}
-		advance(t, s, time.Hour)
-		must(s.UpdateTrigger(ctx, ann, trigger.ID, nil, &on))(t)
-		want("active again", at(3*time.Hour))
-	})
-}
-
-func TestFirings(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *Store) {
-		ctx := context.Background()
-		ann, bob := user(t, s, "ann"), user(t, s, "bob")
-		b := create(t, s, ann, "T")
-		trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
-		other := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
-		check(t, s.RecordFiring(ctx, firing(s, other, "k")))
-		var rows []blueprint.Firing
-		for _, decision := range []blueprint.Decision{blueprint.DecisionRefused, blueprint.DecisionSkipped, blueprint.DecisionDuplicate, blueprint.DecisionCoalesced} {
-			f := firing(s, trigger, "the same key")
-			f.Decision, f.DueAt = decision, blueprint.TimeOf(start)
-			if decision == blueprint.DecisionDuplicate {
-				id := "exec_1_first"
-				f.ExecutionID = &id
-			}
-			check(t, s.RecordFiring(ctx, f))
-			rows = append([]blueprint.Firing{f}, rows...)
-		}
-		list, total, err := s.Firings(ctx, ann, trigger.ID, 20, 0)
-		if err != nil || total != 4 || !cmp.Equal(list, rows) {
-			t.Errorf("%d, %v: %s", total, err, cmp.Diff(rows, list))
-		}
-		list, total, err = s.Firings(ctx, ann, trigger.ID, 2, 1)
-		if err != nil || total != 4 || !cmp.Equal(list, rows[1:3]) {
-			t.Errorf("%d, %v: %s", total, err, cmp.Diff(rows[1:3], list))
-		}
-		if got := must(s.Firing(ctx, ann, rows[0].ID))(t); !cmp.Equal(got, rows[0]) {
-			t.Error(cmp.Diff(rows[0], got))
-		}
-		_, err = s.Firing(ctx, bob, rows[0].ID)
-		wantCode(t, err, blueprint.CodeNotFound)
-		_, err = s.Firing(ctx, ann, "unknown")
-		wantCode(t, err, blueprint.CodeNotFound)
-		check(t, s.DeleteTrigger(ctx, ann, trigger.ID))
-		_, err = s.Firing(ctx, ann, rows[0].ID)
-		wantCode(t, err, blueprint.CodeNotFound)
-		_, _, err = s.Firings(ctx, ann, trigger.ID, 20, 0)
-		wantCode(t, err, blueprint.CodeNotFound)
-	})
-}
-
 // Secrets are nowhere in the files, and sealed text does not move.
 func TestSealedAtRest(t *testing.T) {
 	ctx := context.Background()
@@ -231,49 +92,40 @@ func TestSealedAtRest(t *testing.T) {
 	wantCode(t, err, blueprint.CodeInternal)
 }
 
-// Who knows the schedules of a generation is told of what has changed since,
-// and of nothing else.
-func TestSchedulesSince(t *testing.T) {
+// TestMailbox: an email trigger's address is its own, is shown, is not stored
+// with the config, and finds it until it is deleted.
+func TestMailbox(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
 		ann := user(t, s, "ann")
-		b, other := create(t, s, ann, "T"), create(t, s, ann, "other")
-		trigger := func(of blueprint.Blueprint) blueprint.Trigger {
-			return must(s.CreateTrigger(ctx, ann, of.ID, blueprint.TriggerScheduled, map[string]any{"cron": "* * * * *"}))(t)
+		b := create(t, s, ann, "T")
+		made := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerEmail, map[string]any{"address": "mine", "attachments": "ignore"}))(t)
+		local, found := strings.CutSuffix(made.Config["address"].(string), "@"+DefaultMailDomain)
+		if !found || len(local) != 26 {
+			t.Errorf("address %v", made.Config["address"])
 		}
-		names := map[string]string{trigger(b).ID: "a"}
-		deleted, switched, orphan := trigger(b), trigger(b), trigger(other)
-		names[deleted.ID], names[switched.ID], names[orphan.ID] = "deleted", "switched", "orphan"
-		var generation int64
-		want := func(step, want string) {
-			t.Helper()
-			list, now, err := s.Schedules(ctx, generation)
-			check(t, err)
-			got := ""
-			for _, one := range list {
-				got += " " + names[one.Trigger.ID]
-				if !one.Trigger.IsActive {
-					got += "-"
-				}
-			}
-			if got != want {
-				t.Errorf("%s:%s, want%s", step, got, want)
-			}
-			generation = now
+		if id, err := s.Mailbox(ctx, local); err != nil || id != made.ID {
+			t.Errorf("%s %v", id, err)
 		}
-		want("at first", " a deleted switched orphan")
-		want("nothing", "")
-		user(t, s, "bob")
-		check(t, s.RecordFirings(ctx, switched.ID, nil, blueprint.TimeOf(start.Add(time.Minute))))
-		want("a moved cursor", "")
-		off := false
-		must(s.UpdateTrigger(ctx, ann, switched.ID, nil, &off))(t)
-		check(t, s.DeleteTrigger(ctx, ann, deleted.ID))
-		want("switched off and deleted", " deleted- switched-")
-		must(s.DeleteBlueprint(ctx, ann, other.ID))(t)
-		names[trigger(b).ID] = "new"
-		want("a blueprint deleted and one made", " orphan- new")
-		generation = 0
-		want("anew", " a new")
+		for _, stranger := range []string{"", local[1:], strings.ToUpper(local), "mine"} {
+			if _, err := s.Mailbox(ctx, stranger); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+				t.Errorf("%q: %v", stranger, err)
+			}
+		}
+		for _, config := range []map[string]any{{"address": "theirs"}, {"address": nil}, {}} {
+			changed := must(s.UpdateTrigger(ctx, ann, made.ID, func(blueprint.Trigger) (map[string]any, error) { return config, nil }, nil))(t)
+			read := must(s.GetTrigger(ctx, ann, made.ID))(t)
+			if changed.Config["address"] != made.Config["address"] || read.Config["address"] != made.Config["address"] || len(read.Config) != 1 {
+				t.Errorf("%v: %v, then %v", config, changed.Config, read.Config)
+			}
+		}
+		other := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, map[string]any{"address": "anything"}))(t)
+		if read := must(s.GetTrigger(ctx, ann, other.ID))(t); read.Config["address"] != "anything" {
+			t.Errorf("a webhook's config %v", read.Config)
+		}
+		check(t, s.DeleteTrigger(ctx, ann, made.ID))
+		if _, err := s.Mailbox(ctx, local); blueprint.CodeOf(err) != blueprint.CodeNotFound {
+			t.Errorf("deleted: %v", err)
+		}
 	})
 }

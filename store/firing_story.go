@@ -8,35 +8,6 @@ import (
 	"blueprintd/blueprint"
 )
 
-// ownFiring reads a row of the ledger, with more columns of f if need be, for
-// who can manage its trigger: CodeForbidden to the creator of its blueprint who has
-// left. For anybody else it does not exist.
-func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
-	firing, err = s.scanFiring(func(into ...any) error {
-		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return firing, trigger, notFound("firing", id)
-	}
-	if err == nil {
-		trigger, err = s.managedTrigger(q, principal, firing.TriggerID)
-	}
-	switch refused := err; blueprint.CodeOf(refused) {
-	case blueprint.CodeNotFound:
-		err = notFound("firing", id)
-	case blueprint.CodeForbidden:
-		var creator bool
-		const query = "SELECT b.created_by = ? FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?"
-		if err = q.row(query, []any{principal.UserID, firing.TriggerID}, &creator); err != nil {
-			break
-		}
-		if err = notFound("firing", id); creator {
-			err = refused
-		}
-	}
-	return firing, trigger, err
-}
-
 // FiringStory gives all that is stored about a firing to who can manage its
 // trigger's blueprint; for anybody else it is CodeNotFound. The error of a run
 // is not looked up.
@@ -109,4 +80,33 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 		return nil, err
 	}
 	return story, nil
+}
+
+// ownFiring reads a row of the ledger, with more columns of f if need be, for
+// who can manage its trigger: CodeForbidden to the creator of its blueprint who has
+// left. For anybody else it does not exist.
+func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
+	firing, err = s.scanFiring(func(into ...any) error {
+		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return firing, trigger, notFound("firing", id)
+	}
+	if err == nil {
+		trigger, err = s.managedTrigger(q, principal, firing.TriggerID)
+	}
+	switch refused := err; blueprint.CodeOf(refused) {
+	case blueprint.CodeNotFound:
+		err = notFound("firing", id)
+	case blueprint.CodeForbidden:
+		var creator bool
+		const query = "SELECT b.created_by = ? FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?"
+		if err = q.row(query, []any{principal.UserID, firing.TriggerID}, &creator); err != nil {
+			break
+		}
+		if err = notFound("firing", id); creator {
+			err = refused
+		}
+	}
+	return firing, trigger, err
 }

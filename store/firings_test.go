@@ -5,44 +5,50 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"blueprintd/blueprint"
 )
 
-// TestMailbox: an email trigger's address is its own, is shown, is not stored
-// with the config, and finds it until it is deleted.
-func TestMailbox(t *testing.T) {
+func TestFirings(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
-		ann := user(t, s, "ann")
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		b := create(t, s, ann, "T")
-		made := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerEmail, map[string]any{"address": "mine", "attachments": "ignore"}))(t)
-		local, found := strings.CutSuffix(made.Config["address"].(string), "@"+DefaultMailDomain)
-		if !found || len(local) != 26 {
-			t.Errorf("address %v", made.Config["address"])
-		}
-		if id, err := s.Mailbox(ctx, local); err != nil || id != made.ID {
-			t.Errorf("%s %v", id, err)
-		}
-		for _, stranger := range []string{"", local[1:], strings.ToUpper(local), "mine"} {
-			if _, err := s.Mailbox(ctx, stranger); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-				t.Errorf("%q: %v", stranger, err)
+		trigger := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
+		other := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, nil))(t)
+		check(t, s.RecordFiring(ctx, firing(s, other, "k")))
+		var rows []blueprint.Firing
+		for _, decision := range []blueprint.Decision{blueprint.DecisionRefused, blueprint.DecisionSkipped, blueprint.DecisionDuplicate, blueprint.DecisionCoalesced} {
+			f := firing(s, trigger, "the same key")
+			f.Decision, f.DueAt = decision, blueprint.TimeOf(start)
+			if decision == blueprint.DecisionDuplicate {
+				id := "exec_1_first"
+				f.ExecutionID = &id
 			}
+			check(t, s.RecordFiring(ctx, f))
+			rows = append([]blueprint.Firing{f}, rows...)
 		}
-		for _, config := range []map[string]any{{"address": "theirs"}, {"address": nil}, {}} {
-			changed := must(s.UpdateTrigger(ctx, ann, made.ID, func(blueprint.Trigger) (map[string]any, error) { return config, nil }, nil))(t)
-			read := must(s.GetTrigger(ctx, ann, made.ID))(t)
-			if changed.Config["address"] != made.Config["address"] || read.Config["address"] != made.Config["address"] || len(read.Config) != 1 {
-				t.Errorf("%v: %v, then %v", config, changed.Config, read.Config)
-			}
+		list, total, err := s.Firings(ctx, ann, trigger.ID, 20, 0)
+		if err != nil || total != 4 || !cmp.Equal(list, rows) {
+			t.Errorf("%d, %v: %s", total, err, cmp.Diff(rows, list))
 		}
-		other := must(s.CreateTrigger(ctx, ann, b.ID, blueprint.TriggerWebhook, map[string]any{"address": "anything"}))(t)
-		if read := must(s.GetTrigger(ctx, ann, other.ID))(t); read.Config["address"] != "anything" {
-			t.Errorf("a webhook's config %v", read.Config)
+		list, total, err = s.Firings(ctx, ann, trigger.ID, 2, 1)
+		if err != nil || total != 4 || !cmp.Equal(list, rows[1:3]) {
+			t.Errorf("%d, %v: %s", total, err, cmp.Diff(rows[1:3], list))
 		}
-		check(t, s.DeleteTrigger(ctx, ann, made.ID))
-		if _, err := s.Mailbox(ctx, local); blueprint.CodeOf(err) != blueprint.CodeNotFound {
-			t.Errorf("deleted: %v", err)
+		if got := must(s.Firing(ctx, ann, rows[0].ID))(t); !cmp.Equal(got, rows[0]) {
+			t.Error(cmp.Diff(rows[0], got))
 		}
+		_, err = s.Firing(ctx, bob, rows[0].ID)
+		wantCode(t, err, blueprint.CodeNotFound)
+		_, err = s.Firing(ctx, ann, "unknown")
+		wantCode(t, err, blueprint.CodeNotFound)
+		check(t, s.DeleteTrigger(ctx, ann, trigger.ID))
+		_, err = s.Firing(ctx, ann, rows[0].ID)
+		wantCode(t, err, blueprint.CodeNotFound)
+		_, _, err = s.Firings(ctx, ann, trigger.ID, 20, 0)
+		wantCode(t, err, blueprint.CodeNotFound)
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,36 +197,6 @@ func TestFiringsToRedeliver(t *testing.T) {
 	})
 }
 
-func TestTriggerStory(t *testing.T) {
-	everywhere(t, func(t *testing.T, s *Store) {
-		ctx := context.Background()
-		who, trigger, all := ledger(t, s, 20)
-		story := must(s.TriggerStory(ctx, trigger.ID))(t)
-		if !cmp.Equal(story.Trigger, trigger) || story.BlueprintTitle != "T" || story.Owner.UserID != who.UserID || !story.CanManage || story.Firings != 20 || story.Oldest != all[0].ReceivedAt || story.CreatedAt != blueprint.TimeOf(start) {
-			t.Errorf("story %+v", story)
-		}
-		counts := must(s.ReasonCounts(ctx, who, trigger.ID, all[10].ReceivedAt, 100))(t)
-		sum := 0
-		for _, c := range counts {
-			if sum += c.Count; (c.Why.String() == "") != (c.Decision == "started" || c.Decision == "duplicate") || c.Last < all[10].ReceivedAt {
-				t.Errorf("count %+v", c)
-			}
-		}
-		since := 0
-		for i := range all {
-			if all[i].ReceivedAt >= all[10].ReceivedAt {
-				since++
-			}
-		}
-		if sum != since {
-			t.Errorf("%d rows are counted, want %d", sum, since)
-		}
-		check(t, s.DeleteTrigger(ctx, who, trigger.ID))
-		_, err := s.TriggerStory(ctx, trigger.ID)
-		wantCode(t, err, blueprint.CodeNotFound)
-	})
-}
-
 func TestTickRows(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
@@ -318,5 +289,22 @@ func TestFindFiringsCost(t *testing.T) {
 			return err
 		})
 		t.Logf("%-20s %7d of %d: %v; to run again %v", c.name, total, *findRows, took.Round(time.Microsecond), again.Round(time.Microsecond))
+	}
+}
+
+// Who looks for a trigger's failed runs does not look at those of others.
+func TestFailedFiringsPlan(t *testing.T) {
+	s := open(t, testOptions(t))
+	filter := blueprint.FiringFilter{Status: blueprint.StatusFailed}
+	args, plan := []any{"trigger", 0, 9, 0, 9, "", "", "", "failed"}, ""
+	check(t, s.writer.session.each("EXPLAIN QUERY PLAN SELECT count(*)"+along(&filter), args, func(scan func(...any) error) error {
+		var id, parent, rest any
+		var detail string
+		err := scan(&id, &parent, &rest, &detail)
+		plan += detail + "\n"
+		return err
+	}))
+	if !strings.Contains(plan, "SEARCH e USING INDEX executions_failed (trigger_id=? AND end_time>?)") || strings.Contains(plan, "SCAN f") {
+		t.Errorf("it goes by\n%s", plan)
 	}
 }
