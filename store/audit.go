@@ -29,7 +29,7 @@ type audits struct {
 	waiting atomic.Int64 // lines that are noted and not yet written
 
 	mu     sync.Mutex
-	late   []lateLine               // nobody waits for them; see audit_late.go
+	late   []lateLine               // nobody waits for them; see lateLine
 	pruned int64                    // how many times lines were removed
 	counts map[string]auditCount    // by scope, since then
 	failed map[string]wrongPassword // by action and user

@@ -60,7 +60,7 @@ type Options struct {
 	MaxDisk int64
 	// Sandbox and VirtualClock say that fakes answer what the runs of a server
 	// send, and that its time is moved by hand. A file is of one such kind for
-	// good, from the first server that takes it; see purpose.go.
+	// good, from the first server that takes it; see claim.go.
 	Sandbox, VirtualClock bool
 	// anyKind is for who must be the only one and runs nothing.
 	anyKind bool
