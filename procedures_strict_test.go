@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -117,6 +118,68 @@ func TestUnknownKeys(t *testing.T) {
 		t.Errorf("the log has it in the forms %q", in)
 	}
 	disk(t, path, "in the end", canary)
+}
+
+// TestUnknownKeysOfNodes puts a canary under keys that a node's type does not know,
+// one in each object of a config whose keys it names. It is kept for who manages the
+// blueprint, and no other reader gets it; they can still run what they are shown.
+func TestUnknownKeysOfNodes(t *testing.T) {
+	s := newService(t, atNoon, inABox, func(o *options) { o.syncTimeout = time.Millisecond })
+	ada, ben := s.user(t, "ada"), s.user(t, "ben")
+	const canary = "canary-under-a-node"
+	configs := map[string][]object{
+		"no-such-type": {{"url": canary}},
+		"http_request": {
+			{"url": "https://example.com/", "multipart": []any{object{"name": "a", "value": "b", "x-token": canary}}},
+			{"url": "https://example.com/", "pagination": object{"next": "header:Link", "x-token": canary}},
+		},
+		"switch":           {{"cases": []any{object{"when": "true", "handle": "on", "x-token": canary}}}},
+		"human_checkpoint": {{"prompt": "?", "x-token": canary}},
+		"for-each": {
+			{"items": []any{1}, "nodes": []any{node("in", "merge", object{"x-token": canary}), node("each", "for-each", object{"items": []any{1}, "nodes": []any{node("deep", "merge", object{"x-token": canary})}})}},
+			{"items": []any{1}, "nodes": []any{node("in", "no-such-type", object{"x-token": canary})}}, {"items": []any{1}, "nodes": []any{canary}},
+		},
+	}
+	for _, kind := range ada.ok(t, "node.types", nil).([]any) {
+		config := object{"bearer_token": canary, "x-more": object{"deep": []any{canary}}}
+		for name, value := range at(kind, "example").(object) {
+			config[name] = value
+		}
+		name := at(kind, "type").(string)
+		configs[name] = append(configs[name], config)
+	}
+	for kind, all := range configs {
+		for _, config := range all {
+			nodes := []any{node("a", kind, config, "position", object{"x": 1})}
+			told := encoded(t, ada.ok(t, "blueprint.validate", object{"blueprint_map": object{"nodes": nodes}}))
+			if config["bearer_token"] != nil && (!strings.Contains(told, `"bearer_token"`) || !strings.Contains(told, `"x-more"`)) {
+				t.Errorf("%s: validate says %s", kind, told)
+			}
+			id := ada.blueprint(t, kind, nodes...)
+			ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+			if stored := at(ada.ok(t, "blueprint.get", object{"id": id}), "blueprint_map.nodes"); encoded(t, stored) != encoded(t, nodes) {
+				t.Errorf("%s: its owner gets %s", kind, encoded(t, stored))
+			}
+			seen := ben.ok(t, "blueprint.get", object{"id": id})
+			shown := at(seen, "blueprint_map.nodes").([]any)
+			if kept := at(shown[0], "config"); at(shown[0], "position.x") == nil || config["bearer_token"] != nil && len(kept.(object)) != len(config)-2 {
+				t.Errorf("%s: a stranger gets %s", kind, encoded(t, shown))
+			}
+			run := ben.id(t, "execution.executeBlueprintWithLogging", object{"nodes": shown, "options": object{"blueprintId": id}})
+			s.advance(t, "0s")
+			input := object{"id": id, "blueprintId": id, "executionId": run, "nodes": shown, "options": object{"blueprintId": id}, "scope": "public", "title": "t", "blueprint_map": at(seen, "blueprint_map")}
+			for _, p := range s.rpc.Procedures() {
+				if in := found(ben.call(t, p.Name, input).text, canary); len(in) > 0 {
+					t.Errorf("%s: %s shows it to a stranger in the forms %q", kind, p.Name, in)
+				}
+			}
+			ben.refused(t, blueprint.CodeForbidden, "execution.executeBlueprintWithLogging", object{"nodes": append(shown, node("more", "merge", object{})), "options": object{"blueprintId": id}})
+		}
+	}
+	s.stop()
+	if in := found(s.logs.String(), canary); len(in) > 0 {
+		t.Errorf("the log has it in the forms %q", in)
+	}
 }
 
 // ownQueries are the queries that show a user who may manage a blueprint what they

@@ -59,6 +59,8 @@ type Blueprint struct {
 	AverageRating float64  `json:"average_rating"`
 	RatingCount   int      `json:"rating_count"`
 	UserRating    *float64 `json:"user_rating,omitempty"`
+	// Access is what the reader may do with it.
+	Access Access `json:"-"`
 }
 
 // Label is a category or an organization as a blueprint shows it.

@@ -57,7 +57,7 @@ func paginationOf(page, limit, total int) pagination {
 }
 
 func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprintList) (blueprintPage, error) {
-	found, total, err := s.Store.ListBlueprints(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Source: in.Source, Page: in.Page, Limit: in.Limit})
+	found, total, err := s.listed(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Source: in.Source, Page: in.Page, Limit: in.Limit})
 	if err != nil {
 		return blueprintPage{}, err
 	}
@@ -72,7 +72,7 @@ type blueprintID struct {
 }
 
 func (s *Service) blueprintGet(ctx context.Context, caller *Caller, in blueprintID) (blueprint.BlueprintDetails, error) {
-	return s.Store.GetBlueprint(ctx, caller.Principal, in.ID)
+	return s.blueprint(ctx, caller.Principal, in.ID)
 }
 
 func (s *Service) blueprintVersions(ctx context.Context, caller *Caller, in blueprintID) ([]blueprint.BlueprintVersion, error) {

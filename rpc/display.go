@@ -6,10 +6,43 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Everything that these procedures show of a run passes here: its record, its
-// error in a list, its recorded traffic. The data of a run whose principal could
+// Everything that these procedures show of a blueprint or a run passes here: its
+// map, its record, its error in a list, its recorded traffic. The data of a run whose principal could
 // only start the blueprint belongs to that person. Who manages the blueprint sees
 // id, status, times, counts and codes of it.
+
+// blueprint returns a blueprint as a user may see it.
+func (s *Service) blueprint(ctx context.Context, principal blueprint.Principal, id string) (blueprint.BlueprintDetails, error) {
+	details, err := s.Store.GetBlueprint(ctx, principal, id)
+	s.hideUnknown(&details.Blueprint)
+	return details, err
+}
+
+// listed returns a page of a list of blueprints as a user may see them.
+func (s *Service) listed(ctx context.Context, principal blueprint.Principal, filter blueprint.BlueprintFilter) ([]blueprint.Blueprint, int, error) {
+	found, total, err := s.Store.ListBlueprints(ctx, principal, filter)
+	for i := range found {
+		s.hideUnknown(&found[i])
+	}
+	return found, total, err
+}
+
+// hideUnknown removes the keys of configs that no node knows for readers who may not
+// manage the blueprint. Who may manage it gets them, so that a save keeps them.
+func (s *Service) hideUnknown(b *blueprint.Blueprint) {
+	if b.Access < blueprint.AccessManage {
+		b.BlueprintMap = s.Catalogue.KnownConfigs(b.BlueprintMap)
+	}
+}
+
+// known returns a map as hideUnknown shows it; nil for none.
+func (s *Service) known(m *blueprint.Map) *blueprint.Map {
+	if m == nil {
+		return nil
+	}
+	shown, _ := blueprint.ParseMap(s.Catalogue.KnownConfigs(m.Raw))
+	return shown
+}
 
 // hiddenData stands for the text of an error in a run whose data is another
 // user's.

@@ -115,10 +115,16 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 	}
 	request := startRequest(caller, definition, access, in.Options.Variables, in.Options.InputData)
 	request.Budget, request.Record = in.Options.Budget.budget(), in.Options.Record || in.Record
-	if !m.RunsNodes(definition.Map) || in.Edges != nil && !m.RunsAs(definition.Map) {
-		if access < blueprint.AccessManage {
+	same := func(m, stored *blueprint.Map) bool {
+		return m.RunsNodes(stored) && (in.Edges == nil || m.RunsAs(stored))
+	}
+	differs := !same(m, definition.Map)
+	if differs && access < blueprint.AccessManage {
+		if differs = !same(s.known(m), s.known(definition.Map)); differs {
 			return started{}, blueprint.Errorf(blueprint.CodeForbidden, "the nodes differ from the stored ones; only who can manage the blueprint may run others")
 		}
+	}
+	if differs {
 		changed := *definition
 		changed.Map = m
 		request.Definition, request.AdHoc = &changed, true

@@ -79,7 +79,7 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 		return nil, errHiddenData
 	}
 	row := &stored.Row
-	details, err := s.Store.GetBlueprint(ctx, principal, row.BlueprintID)
+	details, err := s.blueprint(ctx, principal, row.BlueprintID)
 	if err != nil {
 		return nil, err
 	}

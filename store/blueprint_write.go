@@ -141,7 +141,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if patch.Visibility != nil {
 			need = blueprint.AccessAdmin
 		}
-		if err := needs(row.access, need); err != nil {
+		if err := needs(row.Access, need); err != nil {
 			return err
 		}
 		before, settled := row.Blueprint, false

@@ -24,7 +24,7 @@ func TestCreateBlueprint(t *testing.T) {
 		at := blueprint.TimeOf(start)
 		want := blueprint.Blueprint{
 			ID: made.ID, Title: "Title \x00 é", Description: "D", Status: "published", Visibility: "private", Version: "1.0.0", Tags: []string{"b", "a", "b"},
-			CreatedBy: ann.UserID, OrganizationID: workspace, CreatedAt: at, UpdatedAt: at, EnvironmentVariables: variables, BlueprintMap: m,
+			CreatedBy: ann.UserID, OrganizationID: workspace, CreatedAt: at, UpdatedAt: at, EnvironmentVariables: variables, BlueprintMap: m, Access: blueprint.AccessOwner,
 		}
 		if !cmp.Equal(made, want) || !blueprint.IsUUID(made.ID) {
 			t.Error(cmp.Diff(want, made))

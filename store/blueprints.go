@@ -69,11 +69,11 @@ func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		if err := needs(row.access, blueprint.AccessSee); err != nil {
+		if err := needs(row.Access, blueprint.AccessSee); err != nil {
 			return err
 		}
 		details.Blueprint = row.seen()
-		details.CanManage = row.access >= blueprint.AccessManage
+		details.CanManage = row.Access >= blueprint.AccessManage
 		details.IsOwner = row.CreatedBy == principal.UserID
 		organization.ID = row.OrganizationID
 		details.Organizations = []blueprint.Label{organization}
@@ -137,7 +137,6 @@ const blueprintTables = ` FROM blueprints b
 // blueprintRow is a blueprint with its true secrets, and what its reader may do.
 type blueprintRow struct {
 	blueprint.Blueprint
-	access         blueprint.Access
 	contentVersion string
 	ref            blueprint.VersionRef
 }
@@ -148,7 +147,7 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 	into := []any{
 		&row.ID, &row.Title, &row.Description, &row.Status, &row.Visibility, &row.Version, &tags, &row.CreatedBy,
 		&row.OrganizationID, &row.CreatedAt, &row.UpdatedAt, &ratingSum, &row.RatingCount, &row.UserRating, &row.Source, &row.SyncedVersion,
-		&row.contentVersion, &row.ref.Version, &row.ref.Author, &budget, &mapText, &variables, &sealed, &row.access,
+		&row.contentVersion, &row.ref.Version, &row.ref.Author, &budget, &mapText, &variables, &sealed, &row.Access,
 	}
 	if err := scan(append(into, more...)...); err != nil {
 		return row, err
@@ -167,7 +166,7 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 
 // seen gives the blueprint without what its reader may not see.
 func (row *blueprintRow) seen() blueprint.Blueprint {
-	if row.access < blueprint.AccessManage {
+	if row.Access < blueprint.AccessManage {
 		row.EnvironmentVariables = blueprint.RedactVariables(row.EnvironmentVariables)
 		row.Source, row.SyncedVersion = "", ""
 	}
