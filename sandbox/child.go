@@ -96,7 +96,7 @@ func child(size int64, in io.Reader, out io.Writer) int {
 		clear(values)
 		_, used := mapped()
 		used -= idle
-		a.ID, a.Heavy = q.ID, used > q.Memory/heavyPart
+		a.ID = q.ID
 		// What was mapped for one script is not all given back for the next.
 		a.Last = a.Last || used > roomOf(size)/4 || processorTime() > maxChildTime
 		if send(writer, a) != nil {

@@ -31,7 +31,8 @@
 // # Bounds
 //
 // A script has Script.Memory for its values, as the interpreter counts them, and
-// Script.Timeout of real time; its result may take MaxOutput and its log
+// Script.Timeout of real time. A script that was refused memory once has run out
+// of it and is stopped, whether or not it would catch that. Its result may take MaxOutput and its log
 // maxLogLines. The process around it has about three times the memory, so that
 // what is being copied fits. At the deadline the interpreter is asked to stop,
 // and grace later the child is killed.

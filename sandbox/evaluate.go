@@ -32,6 +32,13 @@ func compilePrelude() ([]byte, error) {
 // evaluate runs one script in a virtual machine of its own. An answer that is
 // the last tells that this process is spoiled.
 func evaluate(q *request, prelude, values []byte) (a *answer) {
+	ctx, cancel := context.WithTimeout(context.Background(), q.Timeout)
+	defer cancel()
+	vm, err := quickjs.NewVM()
+	if err != nil {
+		return &answer{Fault: faultMemory, Last: true}
+	}
+	memory := watchMemory(vm)
 	defer func() {
 		// The interpreter is not sound when memory fails it: it may follow a
 		// pointer to nowhere. Whatever is left of it is left alone.
@@ -39,19 +46,16 @@ func evaluate(q *request, prelude, values []byte) (a *answer) {
 			fmt.Fprintf(os.Stderr, "%v\n%s", crash, debug.Stack())
 			a = &answer{Fault: faultCrash, Last: true}
 		}
+		if memory.refused {
+			a.Fault = faultMemory
+		}
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), q.Timeout)
-	defer cancel()
-	vm, err := quickjs.NewVM()
-	if err != nil {
-		return &answer{Fault: faultMemory, Last: true}
-	}
 	vm.SetMemoryLimit(uintptr(q.Memory))
 	vm.SetMaxStackSize(maxStack)
 	vm.SetCanBlock(false)
-	m := &machine{VM: vm, ctx: ctx}
+	m := &machine{VM: vm, ctx: ctx, memory: memory}
 	a = m.script(q, prelude, values)
-	if a.Last = a.Fault != "" && a.Fault != faultSyntax; !a.Last {
+	if a.Last = memory.refused || a.Fault != "" && a.Fault != faultSyntax; !a.Last {
 		vm.Close()
 	}
 	return a
@@ -60,7 +64,8 @@ func evaluate(q *request, prelude, values []byte) (a *answer) {
 // machine is a virtual machine with a deadline.
 type machine struct {
 	*quickjs.VM
-	ctx context.Context
+	ctx    context.Context
+	memory *allocator
 }
 
 // patience allows the next call what is left of the time, and says whether
@@ -108,13 +113,13 @@ func (m *machine) script(q *request, prelude, values []byte) *answer {
 	if _, err := start.Call(quickjs.UndefinedValue, script, unsafe.String(unsafe.SliceData(values), len(values)), float64(q.Now), q.Still, float64(q.Seed>>32), float64(uint32(q.Seed))); err != nil {
 		return m.failed()
 	}
-	for m.patience() {
+	for !m.memory.refused && m.patience() {
 		// An error of a job is that of a promise which the script did not wait for.
 		if n, _ := m.ExecutePendingJobs(); n == 0 {
 			return m.report(start, false)
 		}
 	}
-	return m.report(start, true)
+	return m.report(start, !m.memory.refused)
 }
 
 // report returns what the prelude says of the script. A script is late when its
@@ -132,11 +137,8 @@ func (m *machine) report(start quickjs.Value, late bool) *answer {
 	if json.Unmarshal(a.Report, &r) != nil {
 		return &answer{Fault: faultCrash}
 	}
-	switch {
-	case late:
+	if late {
 		a.Fault = faultTimeout
-	case r.Thrown != nil && r.Thrown.Name == "InternalError" && r.Thrown.Message == "out of memory":
-		a.Fault = faultMemory
 	}
 	return a
 }

@@ -55,9 +55,6 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 		}
 		return out, s.failedBecause("its answer cannot be read")
 	default:
-		if a.Heavy || !measuresMemory {
-			return out, s.memory()
-		}
 		return out, s.failedBecause("the interpreter broke")
 	}
 	switch {
@@ -66,9 +63,7 @@ func (s *Script) outcome(a *answer) (*Outcome, error) {
 	case told.TooLarge || len(told.Output) > MaxOutput:
 		return out, &blueprint.Failure{Code: CodeOutputTooLarge, Message: fmt.Sprintf("the result is larger than %d KiB as JSON", MaxOutput>>10), Permanent: true}
 	case told.Thrown != nil:
-		return out, s.thrown(told.Thrown, told.Result, a.Heavy)
-	case !told.Ended && a.Heavy:
-		return out, s.memory() // there was none left to tell of the error
+		return out, s.thrown(told.Thrown, told.Result)
 	case !told.Ended:
 		return out, &blueprint.Failure{Code: CodeTimeout, Message: fmt.Sprintf("the script waits for a promise that never settles, which outlasts its %d ms", s.Timeout.Milliseconds())}
 	}
@@ -110,10 +105,7 @@ func (s *Script) failedBecause(what string) *blueprint.Failure {
 
 // thrown is the failure of a script that ended with an error, which is of the
 // result when the script itself ended well.
-func (s *Script) thrown(e *thrown, result, heavy bool) *blueprint.Failure {
-	if heavy && (e.Name == "null" || e.Name == "InternalError" && e.Message == "out of memory") {
-		return s.memory() // for which there was none left, either
-	}
+func (s *Script) thrown(e *thrown, result bool) *blueprint.Failure {
 	message := e.Name + ": " + e.Message
 	switch e.Name {
 	case "null", "thrown":

@@ -176,7 +176,7 @@ func (p *Pool) run(ctx context.Context, s *Script, id uint64, values []byte) (*O
 	}
 	switch {
 	case err == nil:
-		if a.Fault == faultCrash && !a.Heavy {
+		if a.Fault == faultCrash {
 			p.complain(s, child, errCrash)
 		}
 		return s.outcome(a)

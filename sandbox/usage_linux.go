@@ -37,6 +37,3 @@ func mapped() (space, data int64) {
 	page := int64(os.Getpagesize())
 	return space * page, data * page
 }
-
-// measuresMemory tells that mapped is known here.
-const measuresMemory = true

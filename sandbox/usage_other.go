@@ -2,8 +2,5 @@
 
 package sandbox
 
-// mapped is not known here. A script whose interpreter breaks is taken for one
-// that used too much memory.
+// mapped is not known here.
 func mapped() (space, data int64) { return 0, 0 }
-
-const measuresMemory = false

@@ -34,9 +34,6 @@ type answer struct {
 	Fault  fault           `json:"fault,omitempty"`
 	Syntax *thrown         `json:"syntax,omitempty"` // for faultSyntax
 	Report json.RawMessage `json:"report,omitempty"` // what the prelude tells: a report
-	// Heavy says that the script mapped much of its memory, so that an error
-	// without a face was most likely for want of it.
-	Heavy bool `json:"heavy,omitempty"`
 	// Last says that the child ends, and no other script must be sent.
 	Last bool `json:"last,omitempty"`
 }
@@ -70,10 +67,6 @@ type thrown struct {
 	Line    int    `json:"line"` // of a syntax error, as the interpreter counts
 	Column  int    `json:"column"`
 }
-
-// heavyPart is the part of its memory from which a script counts as heavy: what
-// grows is copied, so the interpreter fails well before the memory is full.
-const heavyPart = 4
 
 const (
 	// maxLogLines and maxLogSize bound the log of a script: lines, and UTF-16
