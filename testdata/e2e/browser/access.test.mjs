@@ -1,6 +1,7 @@
 // Who sees what: a stranger, somebody who looks at a public blueprint, an editor,
 // and whoever was one.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
 import { signUpFirst, signUpOther, startBrowser } from '../support/browser.mjs';
 import { connect } from '../support/clients.mjs';
@@ -22,6 +23,7 @@ before(async () => {
   open = await make('Open to all');
   closed = await make('For us alone');
   await client.blueprint.update.mutate({ id: open.id, visibility: 'public', status: 'published' });
+  await client.blueprintTriggers.create.mutate({ blueprintId: open.id, triggerType: 'manual', config: {} });
 });
 afterEach(() => browser.check());
 after(() => stopAll(browser, server));
@@ -48,6 +50,14 @@ test('a public blueprint can be looked at and run, not changed', async () => {
   await page.getByRole('group', { name: /The say node/ }).press('Delete');
   await page.getByRole('group', { name: /The say node/ }).waitFor();
   assert.equal((await page.content()).includes('swordfish'), false);
+  await page.goto(`/blueprints/${open.id}/triggers`);
+  await settled(page, 'Open to all');
+  await page.getByText('Only people who manage this blueprint can see its triggers.').waitFor();
+  await page.getByRole('button', { name: 'More for Open to all' }).click();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: 'Export as a file' }).click()]);
+  const exported = JSON.parse(await readFile(await file.path(), 'utf8'));
+  assert.equal(exported.title, 'Open to all');
+  assert.equal(exported.triggers, undefined); // only managers may read them
   await page.goto(`/blueprints/${open.id}/versions`);
   await settled(page, 'Open to all');
   assert.equal(await page.getByRole('button', { name: /Restore|Bring back/ }).count(), 0);

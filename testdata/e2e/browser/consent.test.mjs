@@ -41,7 +41,7 @@ test('a key that may only read, for a week', async () => {
   await dialog.getByRole('button', { name: 'Create key' }).click();
   await dialog.getByRole('button', { name: 'Copy API key' }).click();
   const key = connect(server.baseUrl, await page.evaluate(() => navigator.clipboard.readText()));
-  await dialog.getByRole('button', { name: 'I have kept it' }).click();
+  await dialog.getByRole('button', { name: 'Done' }).click();
   const row = page.getByRole('row').filter({ hasText: 'Dashboard on the wall' });
   await row.getByRole('cell', { name: 'Read', exact: true }).waitFor();
   const listed = (await client.apiKey.list.query()).find(({ name }) => name === 'Dashboard on the wall');
@@ -63,7 +63,7 @@ test('a trigger that is fired by hand takes input data', async () => {
   await form.getByText('This must be an object: { … }.').waitFor();
   await form.getByRole('textbox', { name: 'Input data' }).fill('{"order": 1042}');
   await form.getByRole('button', { name: 'Fire', exact: true }).click();
-  await form.getByRole('link', { name: 'Look at the run' }).click();
+  await form.getByRole('link', { name: 'View run' }).click();
   await page.waitForURL(/\/runs\/exec_/);
   const run = await ended(client, /exec_\w+/.exec(page.url())[0]);
   assert.deepEqual(run.steps[0].output, { text: 'order 1042' });

@@ -27,7 +27,7 @@ test('a key made in the page works, and fails at once when it is revoked', async
   await dialog.getByRole('button', { name: 'Copy API key' }).click();
   const key = await page.evaluate(() => navigator.clipboard.readText());
   assert.match(await dialog.getByRole('group', { name: 'API key' }).innerText(), /•{8}/, 'hidden until it is asked for');
-  await dialog.getByRole('button', { name: 'I have kept it' }).click();
+  await dialog.getByRole('button', { name: 'Done' }).click();
   const client = connect(server.baseUrl, key);
   assert.equal((await client.blueprint.list.query()).pagination.total, 0);
   await page.reload();

@@ -12,7 +12,7 @@ import { compared } from './grant-basis'
 
 const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
 
-/** What a version changes against the newest that one wrote or granted: in words, and in full when asked. */
+/** What a version changes since the newest version that the user wrote or granted: a summary, and the full diff on request. */
 export function Changes({ blueprintId, version, basis }: { blueprintId: string; version: string; basis: string | null | undefined }) {
   const blueprint = useBlueprint(blueprintId)
   const manages = blueprint.data?.can_manage === true
@@ -24,7 +24,7 @@ export function Changes({ blueprintId, version, basis }: { blueprintId: string; 
   if (!diff || !after) return <Text size="sm"><Anchor component={Link} href={`/blueprints/${blueprintId}/edit`} inherit>View the blueprint</Anchor></Text>
   return (
     <div>
-      <Text size="sm" fw={600}>{before ? `Changes since version ${before.version}, which you wrote or granted` : 'You wrote or granted no earlier version. All of it is new to you'}</Text>
+      <Text size="sm" fw={600}>{before ? `Changes since version ${before.version}, which you wrote or granted` : 'You have not written or granted an earlier version. All changes are shown'}</Text>
       <Text size="sm" component="ul" className={versions.words}>{changeWords(diff).map((line) => <li key={line}>{line}</li>)}</Text>
       <Button variant="subtle" size="compact-sm" ml={-8} mt={4} aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide changes' : 'Show changes'}</Button>
       {open && <VersionDiffView before={before ?? nothing} after={after} diff={diff} names={[before?.version ?? 'nothing', after.version]} />}

@@ -40,7 +40,7 @@ export function FailedGrants({ run, mine }: { run: Run; /** The run acted for th
   if (!mine || request.version === undefined) {
     return (
       <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title="Grant needed" mb="md">
-        <Text size="sm">{mine ? `The nodes of this run were written by ${showAuthor(request.author)} and are no stored version. They cannot be granted.` : 'This run acts for another user. They grant the version, or you retry the run as yourself.'}</Text>
+        <Text size="sm">{mine ? `${showAuthor(request.author)} wrote the nodes of this run, and they are not a saved version. Only saved versions can be granted.` : 'This run acts for another user. Ask them to grant the version, or retry the run as yourself.'}</Text>
       </Alert>
     )
   }
@@ -52,7 +52,7 @@ function One({ request, version, more, busy, onRetry }: { request: Request; vers
   const { kind, name, id } = request.resource
   return (
     <GrantNote blueprintId={request.blueprintId} version={version} author={request.author} basis={authority?.basis} busy={busy} action={`Grant version ${version} and retry`} onGranted={onRetry}>
-      The run stopped before it used {resources[kind] ?? kind} “{name ?? id}”. Nothing was sent.{more && ' Another version needs a grant, too; the retry asks for it.'}
+      The run stopped before using {resources[kind] ?? kind} “{name ?? id}”. Nothing was sent.{more && ' Another version needs a grant too; you can grant it after the retry.'}
     </GrantNote>
   )
 }

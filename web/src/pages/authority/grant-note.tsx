@@ -12,7 +12,7 @@ type Props = {
   version: string
   author: Author
   basis: string | null | undefined
-  /** Why it is asked. */
+  /** Why the grant is needed. */
   children: ReactNode
   /** What the button does; "Grant version 1.2.0" when absent. */
   action?: string
@@ -21,7 +21,7 @@ type Props = {
   onGranted?: () => void
 }
 
-/** Asks for the grant of a version that somebody else wrote: whose it is, what it changes, and a button. */
+/** Asks for the grant of a version by another user: its author, what it changes, and a button. */
 export function GrantNote({ blueprintId, version, author, basis, children, action, busy = false, onGranted }: Props) {
   const grant = useGrant()
   const agree = () => grant.mutate({ id: blueprintId, version }, {
@@ -35,7 +35,7 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
       <Stack gap="xs">
         <Text size="sm">{children}</Text>
         <Suspense fallback={null}><Changes blueprintId={blueprintId} version={version} basis={basis} /></Suspense>
-        <Text size="sm" c="dimmed">With a grant, this version may use your connections, sign-ins, private blueprints, files and secret variables. A later change by somebody else needs another grant.</Text>
+        <Text size="sm" c="dimmed">A grant lets this version use your connections, sign-ins, private blueprints, files and secret variables. Later versions by other users need their own grant.</Text>
         <ErrorNote error={grant.error} title="Not granted" />
         <Group><Button size="compact-md" loading={grant.isPending || busy} onClick={agree}>{action ?? `Grant version ${version}`}</Button></Group>
       </Stack>
@@ -43,7 +43,7 @@ export function GrantNote({ blueprintId, version, author, basis, children, actio
   )
 }
 
-/** An author by name, with the address where the server tells it. */
+/** An author by name, with the email address if the server includes it. */
 export function showAuthor({ name, email }: Author): string {
   if (name && email) return `${name} (${email})`
   return name || email || 'a former user'

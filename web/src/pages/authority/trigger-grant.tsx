@@ -4,7 +4,7 @@ import { useSignedIn } from '../../api/session'
 import { GrantNote, showAuthor } from './grant-note'
 import { useAuthority } from './use-authority'
 
-/** Where a trigger lacks the grant for the current version: asks for it, or says whose it is to give. */
+/** Asks for the grant that a trigger lacks for the current version, or names the user who can give it. */
 export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; triggerId: string }) {
   const { user } = useSignedIn()
   const authority = useAuthority(blueprintId).data
@@ -14,13 +14,13 @@ export function TriggerGrant({ blueprintId, triggerId }: { blueprintId: string; 
   if (own.principal.id === user.id) {
     return (
       <GrantNote blueprintId={blueprintId} version={authority.version} author={authority.author} basis={authority.basis}>
-        This trigger runs as you, but you did not write the current version. Steps that use what is yours fail until you grant it.
+        This trigger runs as you, but another user wrote the current version. Steps that use your resources fail until you grant it.
       </GrantNote>
     )
   }
   return (
     <Alert color="amber" icon={<IconShieldQuestion size={20} aria-hidden />} title={`Not granted by ${showAuthor(own.principal)}`} mb="md">
-      <Text size="sm">This trigger runs as {showAuthor(own.principal)}, who did not write version {authority.version}. Steps that use what is theirs fail until they grant it.</Text>
+      <Text size="sm">This trigger runs as {showAuthor(own.principal)}, but another user wrote version {authority.version}. Steps that use their resources fail until they grant it.</Text>
     </Alert>
   )
 }

@@ -1,17 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { api, type Inputs, type Outputs } from '../../api/client'
 
-/** Under whose authority the current version of a blueprint runs. */
+/** The users that the triggers of a blueprint act for, and their grants for its current version. */
 export type Authority = Outputs['blueprint']['getAuthority']
 /** Who wrote a version. */
 export type Author = Authority['author']
 
-/** The authority of a blueprint; without an id nothing is asked. */
+/** The authority of a blueprint; without an id there is no request. */
 export function useAuthority(blueprintId: string | undefined) {
   return useQuery({ queryKey: ['authority', blueprintId], queryFn: () => api.blueprint.getAuthority.query({ id: blueprintId! }), enabled: blueprintId !== undefined, retry: false })
 }
 
-/** Grants a version to oneself; all that depends on grants is read again. */
+/** Grants a version for the signed-in user, then reloads what depends on grants. */
 export function useGrant() {
   const client = useQueryClient()
   return useMutation({

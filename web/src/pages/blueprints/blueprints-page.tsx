@@ -64,7 +64,7 @@ export default function BlueprintsPage() {
             empty={lost
               ? <EmptyState title="There is no such page" text={`The list has ${pages} ${pages === 1 ? 'page' : 'pages'}.`} action={<Button variant="default" onClick={() => turn(1)}>To the first page</Button>} />
               : filtered
-                ? <EmptyState icon={<IconSchema />} title="No blueprint fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={takeOff}>Take the filters off</Button>} />
+                ? <EmptyState icon={<IconSchema />} title="No blueprints found" text="No blueprint matches these filters." action={<Button variant="default" onClick={takeOff}>Clear filters</Button>} />
                 : <Nothing scope={scope} />}
           />
         )}

@@ -9,7 +9,7 @@ import { fileName, toFile } from './file'
 import { noteChange } from './use-blueprint'
 
 /** What the actions need to know of a blueprint. */
-export type Target = { id: string; title: string }
+export type Target = { id: string; title: string; can_manage: boolean }
 
 const longestTyped = 60
 
@@ -29,13 +29,14 @@ export function useBlueprintActions() {
     },
     onSuccess: (copy) => {
       void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
-      notifyDone(`“${copy.title}” is there, as a draft. Triggers are not copied.`)
+      notifyDone(`“${copy.title}” created as a draft. Triggers are not copied.`)
       navigate(`/blueprints/${copy.id}/edit`)
     },
     onError: notifyError,
   })
   const save = useMutation({
-    mutationFn: async ({ id }: Target) => Promise.all([api.blueprint.get.query({ id }), api.blueprintTriggers.list.query({ blueprintId: id })]),
+    // The server lists triggers for managers only; the file of anyone else has none.
+    mutationFn: async ({ id, can_manage }: Target) => Promise.all([api.blueprint.get.query({ id }), can_manage ? api.blueprintTriggers.list.query({ blueprintId: id }) : []]),
     onSuccess: ([blueprint, triggers]) => download(fileName(blueprint.title), toFile(blueprint, triggers)),
     onError: notifyError,
   })
@@ -43,14 +44,14 @@ export function useBlueprintActions() {
     mutationFn: ({ id, status }: Target & { status: 'draft' | 'published' }) => api.blueprint.update.mutate({ id, status }),
     onSuccess: (after) => {
       noteChange(after.id, after)
-      notifyDone(after.status === 'published' ? `“${after.title}” is published` : `“${after.title}” is a draft again`)
+      notifyDone(after.status === 'published' ? `“${after.title}” published` : `“${after.title}” is a draft again`)
     },
     onError: notifyError,
   })
   const remove = useMutation({
     mutationFn: ({ id }: Target) => api.blueprint.delete.mutate({ id }),
     onSuccess: (_answer, { id, title }) => {
-      notifyDone(`“${title}” is deleted`)
+      notifyDone(`“${title}” deleted`)
       if (path.startsWith(`/blueprints/${id}`)) navigate('/blueprints')
       queryClient.removeQueries({ queryKey: ['blueprint', id], type: 'inactive' })
       void queryClient.invalidateQueries({ queryKey: ['blueprints'] })
@@ -66,8 +67,8 @@ export function useBlueprintActions() {
       const { title } = target
       const agreed = await confirm({
         title: `Delete “${title.length > 80 ? `${title.slice(0, 79)}…` : title}”?`,
-        text: 'Its versions and triggers go with it, and runs that are still going are cancelled. The records of finished runs stay visible to who started them. This cannot be undone.',
-        action: 'Delete the blueprint', danger: true, typed: title.length <= longestTyped ? title : undefined,
+        text: 'This also deletes its versions and triggers, and cancels its active runs. Finished runs stay visible to the people who started them. This cannot be undone.',
+        action: 'Delete blueprint', danger: true, typed: title.length <= longestTyped ? title : undefined,
       })
       if (agreed) remove.mutate(target)
     },

@@ -51,7 +51,7 @@ export default function ConnectionsPage() {
           <DataTable
             caption="Connections" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
             empty={all && all.length > 0
-              ? <EmptyState icon={<IconPlugConnected />} title="No connection fits" text={searching ? 'None has such a name and type here.' : 'This organization has no connections of its own.'} action={searching ? <Button variant="default" onClick={() => set({ search: '', type: '' })}>Clear the search</Button> : begin} />
+              ? <EmptyState icon={<IconPlugConnected />} title="No connections found" text={searching ? 'No connection matches this name and type.' : 'This organization has no connections of its own.'} action={searching ? <Button variant="default" onClick={() => set({ search: '', type: '' })}>Clear search</Button> : begin} />
               : <EmptyState icon={<IconPlugConnected />} title="No connections yet" text="A connection holds the address and the credentials of a service: a language model, a mail server, Slack, any HTTP API. Nodes name it, so no secret stands in a blueprint." action={begin} />}
           />
         </>

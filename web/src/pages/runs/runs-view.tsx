@@ -64,7 +64,7 @@ export function RunsView({ blueprintId, begin }: Props) {
           <RunTable
             runs={list.list?.runs} ofOneBlueprint={blueprintId !== undefined}
             empty={list.list?.next ? undefined : filtered
-              ? <EmptyState icon={<IconTimeline />} title="No run fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={() => set(noFilters)}>Take the filters off</Button>} />
+              ? <EmptyState icon={<IconTimeline />} title="No runs found" text="No run matches these filters." action={<Button variant="default" onClick={() => set(noFilters)}>Clear filters</Button>} />
               : <EmptyState icon={<IconTimeline />} title="No runs yet" text="A run is one execution of a blueprint: what each step got, gave and how long it took is kept here." action={begin} />}
           />
         )}

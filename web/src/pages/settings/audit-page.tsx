@@ -69,7 +69,7 @@ export default function AuditPage() {
           <DataTable
             caption="Audit log, newest first" columns={columns} rows={shown} rowKey={(row) => row.id} stale={list.isPlaceholderData}
             empty={filtered && rows && rows.length > 0
-              ? <EmptyState icon={<IconHistory />} title="Nothing on this page fits" text={pages > 1 ? 'The filters look only at this page. Older entries are on the next ones.' : 'No entry fits these filters.'} action={<Button variant="default" onClick={() => set({ area: '', via: '', who: '' })}>Clear the filters</Button>} />
+              ? <EmptyState icon={<IconHistory />} title="No entries found" text={pages > 1 ? 'The filters apply to this page only. Older entries are on the next pages.' : 'No entry matches these filters.'} action={<Button variant="default" onClick={() => set({ area: '', via: '', who: '' })}>Clear filters</Button>} />
               : <EmptyState icon={<IconHistory />} title="No entries yet" text="When somebody makes, changes, runs or deletes something, it is noted here." />}
           />
         )}

@@ -9,7 +9,7 @@ import { SettingsFrame } from './settings-frame'
 
 type Row = Outputs['blueprint']['listGrants'][number]
 
-/** The versions by others that one has granted. */
+/** The versions by other users that the user has granted. */
 export default function GrantsPage() {
   const client = useQueryClient()
   const list = useQuery({ queryKey: ['grants'], queryFn: () => api.blueprint.listGrants.query() })
@@ -23,7 +23,7 @@ export default function GrantsPage() {
     const count = list.data?.filter(({ blueprintId }) => blueprintId === row.blueprintId).length ?? 1
     const yes = await confirm({
       title: `Revoke ${count > 1 ? `all ${count} grants` : 'the grant'} for “${row.title}”?`,
-      text: 'Steps in versions by others that use what is yours fail from now on, until you grant them again.', action: 'Revoke', danger: true,
+      text: 'Steps that use your resources will fail until you grant the version again.', action: 'Revoke', danger: true,
     })
     if (yes) revoke.mutate(row)
   }
@@ -35,11 +35,11 @@ export default function GrantsPage() {
     { key: 'revoke', title: '', name: 'Actions', align: 'end', width: '1%', render: (row) => <Button size="compact-sm" variant="default" loading={revoke.isPending && revoke.variables === row} onClick={() => void ask(row)} aria-label={`Revoke grants for ${row.title}`}>Revoke</Button> },
   ]
   return (
-    <SettingsFrame title="Grants" text="Versions by others that may use your connections, sign-ins, private blueprints, files and secret variables in runs that act for you.">
+    <SettingsFrame title="Grants" text="Blueprint versions by other users that may use your connections, sign-ins, private blueprints, files and secret variables when a run acts for you.">
       {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
         <DataTable
           caption="Granted versions" columns={columns} rows={list.data} rowKey={(row) => `${row.blueprintId} ${row.version}`} skeletonRows={3}
-          empty={<EmptyState icon={<IconShieldCheck />} title="No grants" text="A trigger or a failed run asks for a grant when a version by somebody else needs what is yours." />}
+          empty={<EmptyState icon={<IconShieldCheck />} title="No grants" text="A trigger or a failed run asks for a grant when another user’s version needs your resources." />}
         />
       )}
     </SettingsFrame>

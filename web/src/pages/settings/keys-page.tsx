@@ -11,7 +11,7 @@ import { SettingsFrame } from './settings-frame'
 
 type Row = Outputs['apiKey']['list'][number]
 
-/** One's API keys. */
+/** The user's API keys. */
 export default function KeysPage() {
   const client = useQueryClient()
   const [creating, setCreating] = useState(false)
@@ -19,14 +19,14 @@ export default function KeysPage() {
   const list = useQuery({ queryKey: ['apiKeys'], queryFn: () => api.apiKey.list.query() })
   const revoke = useMutation({
     mutationFn: (input: Inputs['apiKey']['revoke']) => api.apiKey.revoke.mutate(input),
-    onSuccess: () => notifyDone('The key is revoked.'),
+    onSuccess: () => notifyDone('Key revoked'),
     onError: notifyError,
     onSettled: () => client.invalidateQueries({ queryKey: ['apiKeys'] }),
   })
   const ask = async (row: Row) => {
     const yes = await confirm({
       title: `Revoke "${row.name}"?`,
-      text: <>The key that ends in <Code>{row.last4}</Code> fails from the very next request on. This cannot be undone.{row.lastUsedAt ? <> It was last used <Time at={row.lastUsedAt} />.</> : ' It was never used.'}</>,
+      text: <>The key ending in <Code>{row.last4}</Code> stops working immediately. This cannot be undone.{row.lastUsedAt ? <> Last used <Time at={row.lastUsedAt} />.</> : ' It was never used.'}</>,
       action: 'Revoke', danger: true,
     })
     if (yes) revoke.mutate({ id: row.id })
@@ -49,12 +49,12 @@ export default function KeysPage() {
   ]
   const begin = <Button leftSection={<IconPlus size={17} aria-hidden />} onClick={() => setCreating(true)}>New API key</Button>
   return (
-    <SettingsFrame title="API keys" text="Programs, scripts and the MCP endpoint prove who they are with a key. This dashboard needs none." actions={rows?.length === 0 ? undefined : begin}>
+    <SettingsFrame title="API keys" text="Programs, scripts and MCP clients authenticate with an API key." actions={rows?.length === 0 ? undefined : begin}>
       {list.error && !all ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
         <div>
           <DataTable
             caption="Your API keys" columns={columns} rows={rows} rowKey={(row) => row.id} skeletonRows={3}
-            empty={<EmptyState icon={<IconKey />} title="No API keys" text="Make one for each program that calls this server, so that each can be revoked alone." action={begin} />}
+            empty={<EmptyState icon={<IconKey />} title="No API keys" text="Create one key per program, so that you can revoke each separately." action={begin} />}
           />
           {hidden > 0 && <Switch mt="sm" label={`Show revoked keys (${hidden})`} checked={revoked !== ''} onChange={(event) => setRevoked(event.currentTarget.checked ? 'yes' : '')} />}
         </div>

@@ -9,7 +9,7 @@ import { useServerInfo } from '../../api/server-info'
 import { CopyField, ErrorNote } from '../../parts'
 import { accesses, expiries, keyInput } from './key-scopes'
 
-/** The dialog that makes a key and shows it, this once. */
+/** The dialog that creates a key and shows it once. */
 export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => void }) {
   const client = useQueryClient()
   const [name, setName] = useState('')
@@ -29,7 +29,7 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
     setAccess('all')
     setExpiry('')
     setAt('')
-    create.reset() // the key is nowhere in the page any more
+    create.reset() // removes the key from the page
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -39,13 +39,13 @@ export function NewKey({ opened, onClose }: { opened: boolean; onClose: () => vo
   const issue = issueFor(create.error, 'name')
   const late = issueFor(create.error, 'expiresAt') ?? (at !== '' && !keyInput(name, access, expiry, at, now()) ? 'Choose a time in the future' : undefined)
   return (
-    // Once the key is shown, a slip of the finger must not close it.
+    // The key is shown only once: only its button closes the dialog.
     <Modal opened={opened} onClose={close} onExitTransitionEnd={forget} title={made ? 'Copy your key now' : 'New API key'} size="lg" closeOnClickOutside={!made} closeOnEscape={!made}>
       {made ? <Shown secret={made.key} onDone={close} /> : (
         <form onSubmit={submit}>
           <Stack>
             {create.error && !issue && !late && <ErrorNote error={create.error} />}
-            <TextInput label="Name" description="What will use it, so that you know later which one to revoke." placeholder="laptop" required withAsterisk={false} maxLength={200} data-autofocus autoComplete="off" value={name} error={issue} onChange={(event) => setName(event.currentTarget.value)} />
+            <TextInput label="Name" description="The program or person that will use the key." placeholder="laptop" required withAsterisk={false} maxLength={200} data-autofocus autoComplete="off" value={name} error={issue} onChange={(event) => setName(event.currentTarget.value)} />
             <NativeSelect label="Access" description={accesses.find(({ value }) => value === access)?.text} data={accesses.map(({ value, label }) => ({ value, label }))} value={access} onChange={(event) => setAccess(event.currentTarget.value)} />
             <Group align="flex-start" gap="sm">
               <NativeSelect label="Expires" data={expiries} value={expiry} onChange={(event) => setExpiry(event.currentTarget.value)} style={{ flex: '1 1 160px' }} />
@@ -68,12 +68,12 @@ function Shown({ secret, onDone }: { secret: string; onDone: () => void }) {
   const curl = (key: string) => `curl -H 'Authorization: Bearer ${key}' ${host}/api/trpc/blueprint.list`
   return (
     <Stack>
-      <Alert color="amber" icon={<IconAlertTriangle size={20} aria-hidden />} title="It is shown this once">
-        The server keeps only a hash of it and its last four characters. Keep it where you keep passwords; if it is lost, revoke it and make another.
+      <Alert color="amber" icon={<IconAlertTriangle size={20} aria-hidden />} title="This key is shown only once">
+        The server stores a hash and the last four characters. Save the key in a password manager. If you lose it, revoke it and create another.
       </Alert>
       <CopyField label="API key" value={secret} secret />
-      <CopyField label="Try it" value={curl(secret)} secret mask={curl('•••')} />
-      <Group justify="flex-end"><Button onClick={onDone} data-autofocus>I have kept it</Button></Group>
+      <CopyField label="Example" value={curl(secret)} secret mask={curl('•••')} />
+      <Group justify="flex-end"><Button onClick={onDone} data-autofocus>Done</Button></Group>
     </Stack>
   )
 }

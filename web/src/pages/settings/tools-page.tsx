@@ -8,7 +8,7 @@ import { SettingsFrame } from './settings-frame'
 
 type Row = Outputs['mcpTool']['list'][number]
 
-/** The tools of one's own list at /mcp, and those of others that may be added to it. */
+/** The tools that the user's MCP clients see at /mcp, and those of other users that can be added. */
 export default function ToolsPage() {
   const client = useQueryClient()
   const { user } = useSignedIn()
@@ -28,11 +28,11 @@ export default function ToolsPage() {
     },
   ]
   return (
-    <SettingsFrame title="MCP tools" text="API triggers of published blueprints are tools at /mcp. Yours are enabled. Those of other users are added only when you enable them; a call runs under the authority of their owner.">
+    <SettingsFrame title="MCP tools" text="API triggers of published blueprints are tools at /mcp. Your own are enabled by default; enable those of other users here. A call acts for the owner of the tool.">
       {list.error && !list.data ? <ErrorNote error={list.error} onRetry={() => void list.refetch()} /> : (
         <DataTable
           caption="MCP tools" columns={columns} rows={list.data} rowKey={(row) => row.triggerId} skeletonRows={3}
-          empty={<EmptyState icon={<IconTool />} title="No tools" text="API triggers of blueprints that you can manage appear here." />}
+          empty={<EmptyState icon={<IconTool />} title="No tools" text="API triggers of the blueprints you manage appear here." />}
         />
       )}
     </SettingsFrame>

@@ -14,7 +14,7 @@ import { useRefresh } from './use-triggers'
 
 type Props = { trigger: Trigger; opened: boolean; onClose: () => void }
 
-/** Starts the blueprint by hand as if something had come. */
+/** Fires a trigger manually. */
 export function FireDialog({ trigger, opened, onClose }: Props) {
   return (
     <Modal opened={opened} onClose={onClose} title="Fire the trigger" size="lg">
@@ -42,16 +42,16 @@ export function FireForm({ trigger, onClose }: { trigger: Trigger; onClose?: () 
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
-        <Text size="sm" c="dimmed">{manual ? `Starts ${trigger.blueprint_title}. Nodes read the input as {{inputData}}.` : `Starts ${trigger.blueprint_title} with this input, as if it had come. ${kinds[trigger.trigger_type].gives}`}</Text>
+        <Text size="sm" c="dimmed">{manual ? `Starts ${trigger.blueprint_title}. Nodes read the input as {{inputData}}.` : `Starts ${trigger.blueprint_title} with this input, as if it had been received. ${kinds[trigger.trigger_type].gives}`}</Text>
         <JsonInput label="Input data" description={manual ? 'Optional. A JSON object.' : undefined} placeholder={manual ? '{"order": 1042}' : undefined} value={text} onChange={setText} optional error={wrong ?? issueFor(fire.error, 'inputData')} maxRows={16} data-autofocus />
         <Switch
-          label="Record traffic" description={always ? 'All runs of this trigger are recorded.' : 'Keeps what the run exchanges with other services. Credentials are left out.'}
+          label="Record traffic" description={always ? 'All runs of this trigger are recorded.' : 'Stores the traffic between the run and other services, without credentials.'}
           checked={always || record} disabled={always} onChange={(event) => setRecord(event.currentTarget.checked)}
         />
-        <ErrorNote error={fire.error} title="Nothing was started" />
+        <ErrorNote error={fire.error} title="Could not start a run" />
         {fire.data && (
-          <Alert color="green" icon={<IconCheck size={20} aria-hidden />} role="status" title="A run was started">
-            <Anchor component={Link} href={`/runs/${fire.data.executionId}`} size="sm">Look at the run</Anchor>
+          <Alert color="green" icon={<IconCheck size={20} aria-hidden />} role="status" title="Run started">
+            <Anchor component={Link} href={`/runs/${fire.data.executionId}`} size="sm">View run</Anchor>
           </Alert>
         )}
         <Group justify={onClose ? 'flex-end' : 'flex-start'} gap="xs">

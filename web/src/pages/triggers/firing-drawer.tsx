@@ -48,7 +48,7 @@ function Told({ story, trigger, onOpen, ask }: ToldProps) {
         <Text style={{ overflowWrap: 'anywhere' }}>{sentence(summary)}</Text>
         {run && (
           <Group gap="xs">
-            <Anchor component={Link} href={`/runs/${run.executionId}`} size="sm">Look at the run</Anchor><StatusBadge status={run.status} size="sm" />
+            <Anchor component={Link} href={`/runs/${run.executionId}`} size="sm">View run</Anchor><StatusBadge status={run.status} size="sm" />
             {run.error && <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>{run.error}</Text>}
           </Group>
         )}

@@ -53,7 +53,7 @@ export function Ledger({ trigger }: { trigger: Trigger }) {
           <DataTable
             caption="Firings, newest first" columns={columns} rows={list.data?.firings} rowKey={(row) => row.id} stale={list.isPlaceholderData}
             empty={filtered || (list.data?.total ?? 0) > 0
-              ? <EmptyState icon={<IconNotebook />} title="No row fits" text="Nothing was found with these filters. A delivery id must be written out whole." action={<Button variant="default" onClick={() => set(noFilters)}>Take the filters off</Button>} />
+              ? <EmptyState icon={<IconNotebook />} title="No entries found" text="No entry matches these filters. A delivery ID must be complete." action={<Button variant="default" onClick={() => set(noFilters)}>Clear filters</Button>} />
               : <EmptyState icon={<IconNotebook />} title="Nothing came yet" text="Whatever comes to this trigger gets a row here: what started a run, what was left out or refused, and why. Each can be looked at and delivered again." action={<Button component={Link} href={`/triggers/${trigger.id}?tab=use`} variant="default">How to reach it</Button>} />}
           />
         )}

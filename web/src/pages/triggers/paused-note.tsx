@@ -9,11 +9,11 @@ export function PausedNote({ trigger }: { trigger: Trigger }) {
   const turn = useSwitch()
   if (!trigger.paused_reason) return null
   return (
-    <Alert color="amber" icon={<IconPlayerPause size={20} aria-hidden />} title="The server switched this trigger off" mb="md">
+    <Alert color="amber" icon={<IconPlayerPause size={20} aria-hidden />} title="Switched off by the server" mb="md">
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>{trigger.paused_reason}.</Text>
       <Text size="sm" c="dimmed" mt={4}>
-        {trigger.retry_at ? <>Anybody can reach it, so it tries again by itself: the first delivery after <Time at={trigger.retry_at} absolute /> is let in. </> : 'It stays off until somebody switches it on. '}
-        What comes meanwhile is in the ledger and can be delivered again.
+        {trigger.retry_at ? <>It retries automatically with the first delivery after <Time at={trigger.retry_at} absolute />. </> : 'It stays off until someone switches it on. '}
+        Deliveries received meanwhile are in the ledger and can be redelivered.
       </Text>
       {trigger.can_manage && (
         <Group mt="xs"><Button size="compact-md" variant="default" loading={turn.isPending} onClick={() => turn.mutate({ triggerId: trigger.id, isActive: true })}>Switch on again</Button></Group>

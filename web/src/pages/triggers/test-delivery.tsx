@@ -62,7 +62,7 @@ function Answered({ answer: { status, text, executionId, duplicate } }: { answer
   const good = status >= 200 && status < 300
   return (
     <Alert color={good ? 'green' : 'red'} role="status" title={`Answered ${status}${duplicate ? ': this delivery came before, and starts nothing again' : ''}`}>
-      {executionId && <Text size="sm" mb={6}><Anchor component={Link} href={`/runs/${executionId}`} inherit>Look at the run</Anchor></Text>}
+      {executionId && <Text size="sm" mb={6}><Anchor component={Link} href={`/runs/${executionId}`} inherit>View run</Anchor></Text>}
       {text && <CodeBlock label="answer" text={text.length > 4000 ? `${text.slice(0, 4000)}…` : text} />}
     </Alert>
   )

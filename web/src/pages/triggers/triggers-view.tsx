@@ -13,7 +13,7 @@ import { useTriggerList, useTriggersOf } from './use-triggers'
 const perPage = 20
 const noFilters = { type: '', active: '', search: '', page: '1' }
 
-/** All triggers that one may see, with filters. */
+/** All triggers that the user may see, with filters. */
 export function AllTriggers() {
   const [filters, set] = useUrlStates(noFilters)
   const organization = useOrganizationFilter()
@@ -31,15 +31,15 @@ export function AllTriggers() {
       <div className={classes.filters} role="search" aria-label="Filter the triggers">
         <div className={classes.search}><SearchField label="Search triggers" value={filters.search} onSearch={(search) => set({ search, page: '1' })} /></div>
         <NativeSelect aria-label="Type" data={[{ value: '', label: 'Any type' }, ...types.map((value) => ({ value, label: kinds[value].title }))]} value={filters.type} onChange={(event) => set({ type: event.currentTarget.value, page: '1' })} />
-        <NativeSelect aria-label="Active" data={[{ value: '', label: 'Active or not' }, { value: 'yes', label: 'Active' }, { value: 'no', label: 'Switched off' }]} value={filters.active} onChange={(event) => set({ active: event.currentTarget.value, page: '1' })} />
+        <NativeSelect aria-label="Active" data={[{ value: '', label: 'Any state' }, { value: 'yes', label: 'Active' }, { value: 'no', label: 'Switched off' }]} value={filters.active} onChange={(event) => set({ active: event.currentTarget.value, page: '1' })} />
       </div>
       {list.error && !list.data
-        ? <ErrorNote error={list.error} title="The triggers could not be listed" onRetry={() => void list.refetch()} />
+        ? <ErrorNote error={list.error} title="Could not load the triggers" onRetry={() => void list.refetch()} />
         : (
           <TriggerTable
             rows={list.data?.data} ofOneBlueprint={false} stale={list.isPlaceholderData}
             empty={filtered || (list.data?.pagination.total ?? 0) > 0
-              ? <EmptyState icon={<IconBolt />} title="No trigger fits" text="Nothing was found with these filters." action={<Button variant="default" onClick={off}>Take the filters off</Button>} />
+              ? <EmptyState icon={<IconBolt />} title="No triggers found" text="No trigger matches these filters." action={<Button variant="default" onClick={off}>Clear filters</Button>} />
               : <Nothing />}
           />
         )}
@@ -48,17 +48,22 @@ export function AllTriggers() {
   )
 }
 
-/** The triggers of one blueprint: the Triggers tab. */
+/** The triggers of one blueprint: the Triggers tab. The server lists them for managers only. */
 export function TriggersView({ blueprintId, canManage }: { blueprintId: string; canManage: boolean }) {
+  if (!canManage) return <EmptyState icon={<IconBolt />} title="Triggers are hidden" text="Only people who manage this blueprint can see its triggers." />
+  return <OfBlueprint blueprintId={blueprintId} />
+}
+
+function OfBlueprint({ blueprintId }: { blueprintId: string }) {
   const [{ page }, set] = useUrlStates({ page: '1' })
   const at = Math.max(1, Number.parseInt(page, 10) || 1)
   const list = useTriggersOf(blueprintId, (at - 1) * perPage, perPage)
   const pages = Math.max(1, Math.ceil(list.total / perPage))
-  if (list.error) return <ErrorNote error={list.error} title="The triggers could not be listed" onRetry={list.refetch} />
-  if (list.rows?.length === 0) return canManage ? <Nothing blueprintId={blueprintId} /> : <EmptyState icon={<IconBolt />} title="No triggers yet" text="A trigger starts the blueprint by itself. Whoever manages the blueprint can add one." />
+  if (list.error) return <ErrorNote error={list.error} title="Could not load the triggers" onRetry={list.refetch} />
+  if (list.rows?.length === 0) return <Nothing blueprintId={blueprintId} />
   return (
     <Stack gap="sm">
-      {canManage && <div><Button component={Link} href={`/triggers/new?blueprint=${blueprintId}`} leftSection={<IconPlus size={17} aria-hidden />}>New trigger</Button></div>}
+      <div><Button component={Link} href={`/triggers/new?blueprint=${blueprintId}`} leftSection={<IconPlus size={17} aria-hidden />}>New trigger</Button></div>
       <TriggerTable rows={list.rows} ofOneBlueprint />
       {list.rows && <Pager page={at} pages={pages} total={list.total} noun="trigger" label="Pages of triggers" onPage={(next) => set({ page: String(next) }, { push: true })} />}
     </Stack>
@@ -68,7 +73,7 @@ export function TriggersView({ blueprintId, canManage }: { blueprintId: string; 
 function Nothing({ blueprintId }: { blueprintId?: string }) {
   return (
     <Stack gap="md">
-      <EmptyState icon={<IconBolt />} title="Let it start by itself" text="A trigger starts a blueprint when something happens, and keeps a ledger of everything that came: what started, what was left out, and why. Choose what to wait for." />
+      <EmptyState icon={<IconBolt />} title="Start automatically" text="A trigger starts a blueprint when something happens. Its ledger shows every event it received, and why a run did or did not start. Choose a type." />
       <TypeCards href={(type) => `/triggers/new?type=${type}${blueprintId ? `&blueprint=${blueprintId}` : ''}`} />
     </Stack>
   )
