@@ -87,7 +87,7 @@ type blueprintCreate struct {
 	Map            mapInput       `json:"blueprint_map"`
 	Variables      variablesInput `json:"environment_variables" check:"max=1000"`
 	OrganizationID string         `json:"organization_id" check:"uuid"`
-	Budget         budgetInput    `json:"budget"`
+	Budget         budgetInput    `json:"budget" guards:"budget"`
 	Source         string         `json:"source" check:"max=1000"`
 }
 
@@ -125,12 +125,12 @@ type blueprintUpdate struct {
 	Title       *string         `json:"title" check:"min=1,max=500"`
 	Description *string         `json:"description" check:"max=10000"`
 	Status      *string         `json:"status" check:"enum=draft|published"`
-	Visibility  *string         `json:"visibility" check:"enum=private|public"`
+	Visibility  *string         `json:"visibility" check:"enum=private|public" guards:"visib|public|private"`
 	Tags        *[]string       `json:"tags" check:"max=100" each:"max=200"`
 	Map         mapInput        `json:"blueprint_map"`
 	Variables   *variablesInput `json:"environment_variables" check:"max=1000"`
 	Version     *string         `json:"version"`
-	Budget      budgetInput     `json:"budget"`
+	Budget      budgetInput     `json:"budget" guards:"budget"`
 	Source      *string         `json:"source" check:"max=1000"`
 }
 

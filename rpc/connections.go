@@ -75,7 +75,7 @@ func (s *Service) connectionCreate(ctx context.Context, caller *Caller, in conne
 type connectionUpdate struct {
 	ID     string         `json:"id" check:"required,uuid"`
 	Name   *string        `json:"name" check:"trim,line,min=1,max=200"`
-	Config map[string]any `json:"config"`
+	Config map[string]any `json:"config" guards:"host|auth|tls|url|secret|token|password|scope"`
 }
 
 func (s *Service) connectionUpdate(ctx context.Context, caller *Caller, in connectionUpdate) (blueprint.Connection, error) {

@@ -40,7 +40,9 @@
 // elements of a list or object); enum=a|b; uuid (in any letter case, handed on
 // in lower case); trim (white space off both ends, before the other rules);
 // default=V. The tag each holds the rules for
-// the elements of a list or the values of an object.
+// the elements of a list or the values of an object. The tag guards marks an
+// optional field that narrows rights: an unknown key that is nearly its name, or
+// holds one of the words of the tag, is a fault that names the field.
 //
 // Field types: string, the integer and float kinds, json.Number, bool,
 // structs, lists, map[string]T, any (a JSON value passed through untouched,

@@ -78,7 +78,7 @@ type executeWithLoggingOptions struct {
 	Variables   map[string]any `json:"variables"`
 	InputData   any            `json:"inputData"`
 	Record      bool           `json:"record"`
-	Budget      budgetInput    `json:"budget"`
+	Budget      budgetInput    `json:"budget" guards:"budget"`
 }
 
 // nodesInput is a list of nodes, whatever edges join them.

@@ -26,7 +26,7 @@ func (s *Service) grants() []Procedure {
 
 type blueprintGrant struct {
 	ID      string `json:"id" check:"required,uuid"`
-	Version string `json:"version"` // "" = the current one
+	Version string `json:"version" guards:"version"` // "" = the current one
 }
 
 // blueprintGrant lets a version by another author use what is the caller's own.

@@ -243,6 +243,7 @@ func (c *compiler) structure(t reflect.Type, where string) valueDecoder {
 	c.open = append(c.open, t)
 	fields := c.fields(t, nil, where)
 	c.open = c.open[:len(c.open)-1]
+	guarded := slices.ContainsFunc(fields, func(f field) bool { return f.guards != nil })
 	return func(d *decoding, at *step, value any, target reflect.Value) {
 		object, ok := value.(map[string]any)
 		if !ok {
@@ -251,6 +252,9 @@ func (c *compiler) structure(t reflect.Type, where string) valueDecoder {
 		}
 		for i := range fields {
 			fields[i].decode(d, at, object, target)
+		}
+		if guarded && len(object) <= maxIssues { // nobody means so many
+			guard(d, at, fields, object)
 		}
 	}
 }

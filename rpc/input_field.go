@@ -2,8 +2,12 @@ package rpc
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // field is one field of an input struct, ready to be decoded.
@@ -13,7 +17,10 @@ type field struct {
 	rules    rules
 	isAny    bool // it takes any value
 	fallback any  // the JSON value of an absent field; nil for none
-	value    valueDecoder
+	// guards are parts of names by which callers may mean this field; nil for a field
+	// that may be left out without harm. See guard.
+	guards []string
+	value  valueDecoder
 }
 
 // decode takes the field's value out of its object. A field marked undefined
@@ -62,10 +69,39 @@ func (c *compiler) fields(t reflect.Type, index []int, where string) []field {
 	return fields
 }
 
+// guard refuses unknown keys by which a caller means a field that narrows rights:
+// ignored like all others, they would grant more than was asked for.
+func guard(d *decoding, above *step, fields []field, object map[string]any) {
+	names := make([]string, len(fields))
+	for i := range fields {
+		names[i] = fields[i].name
+	}
+	for _, key := range sortedKeys(object) {
+		if slices.Contains(names, key) || object[key] == nil {
+			continue
+		}
+		folded, nearest := strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(key)), blueprint.Nearest(key, names)
+		for i := range fields {
+			f := &fields[i]
+			means := func(word string) bool { return word != "" && strings.Contains(folded, word) }
+			if f.guards != nil && (f.name == nearest || strings.EqualFold(f.name, folded) || slices.ContainsFunc(f.guards, means)) {
+				d.fault(&step{above, key}, fmt.Sprintf("unknown; the key is %q", f.name))
+				break
+			}
+		}
+	}
+}
+
 // field compiles one field: its rules, its decoder, its default.
 func (c *compiler) field(declared reflect.StructField, name string, index []int) field {
 	r := c.fieldRules(declared, name)
 	compiled := field{name: name, index: index, rules: r, isAny: declared.Type.Kind() == reflect.Interface, value: c.compile(declared.Type, r, name)}
+	if words, has := declared.Tag.Lookup("guards"); has {
+		if r.required {
+			c.fail(name, "guards means nothing for a required field")
+		}
+		compiled.guards = strings.Split(words, "|")
+	}
 	if r.fallback == nil {
 		return compiled
 	}

@@ -33,9 +33,9 @@ func (s *Service) keyList(ctx context.Context, caller *Caller, _ struct{}) ([]bl
 
 type keyCreate struct {
 	Name   string              `json:"name" check:"required,trim,line,min=1,max=200"`
-	Scopes blueprint.KeyScopes `json:"scopes" check:"nullable,min=1" each:"enum=admin|read|run|write"`
+	Scopes blueprint.KeyScopes `json:"scopes" check:"nullable,min=1" each:"enum=admin|read|run|write" guards:"scope|permission|right|role|access"`
 	// ExpiresAt is RFC 3339.
-	ExpiresAt *string `json:"expiresAt" check:"nullable"`
+	ExpiresAt *string `json:"expiresAt" check:"nullable" guards:"expir|valid|until|ttl|lifetime"`
 }
 
 // newKey is the only answer that ever holds a key.

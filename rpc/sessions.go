@@ -87,7 +87,7 @@ type setupToken struct {
 }
 
 type sessionDelete struct {
-	Everywhere bool `json:"everywhere"`
+	Everywhere bool `json:"everywhere" guards:"every"`
 }
 
 type sessionID struct {

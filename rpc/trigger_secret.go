@@ -9,7 +9,7 @@ import (
 type triggerRotateSecret struct {
 	ID              string  `json:"triggerId" check:"required,uuid"`
 	Secret          *string `json:"secret" check:"min=1"` // absent = one is made up
-	KeepPreviousFor string  `json:"keepPreviousFor" check:"default=24h"`
+	KeepPreviousFor string  `json:"keepPreviousFor" check:"default=24h" guards:"keep|previous|grace"`
 }
 
 type rotatedSecret struct {

@@ -49,7 +49,7 @@ func (s *Service) triggerList(ctx context.Context, caller *Caller, in ofBlueprin
 type triggerCreate struct {
 	BlueprintID string         `json:"blueprintId" check:"required,uuid"`
 	Type        string         `json:"triggerType" check:"required,enum=manual|scheduled|webhook|email|slack|event|api"`
-	Config      map[string]any `json:"config"`
+	Config      map[string]any `json:"config" guards:"secret|token|hmac|signature|signing|password|sender|from|allow|domain|filter|auth|verify"`
 	IsActive    *bool          `json:"isActive"` // nil = true
 }
 
@@ -102,7 +102,7 @@ func (s *Service) triggerWebhookURL(ctx context.Context, caller *Caller, in trig
 
 type triggerUpdate struct {
 	ID       string         `json:"triggerId" check:"required,uuid"`
-	Config   map[string]any `json:"config"`
+	Config   map[string]any `json:"config" guards:"secret|token|hmac|signature|signing|password|sender|from|allow|domain|filter|auth|verify"`
 	IsActive *bool          `json:"isActive"`
 }
 
