@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // FuzzBlueprintFile reads whole blueprint files, as validate, run and import do:
@@ -30,8 +30,8 @@ func FuzzBlueprintFile(f *testing.F) {
 		}
 		b, issues, err := readBlueprint(&inputs{stdin: strings.NewReader(string(data))}, "-")
 		if asJSON {
-			var document *file.Document
-			if document, err = file.Parse(name, data); err == nil {
+			var document *document.Document
+			if document, err = document.Parse(name, data); err == nil {
 				r := &fileReader{b: &blueprintFile{document: document}}
 				r.read()
 				b, issues = r.b, r.issues
@@ -59,12 +59,12 @@ func FuzzBlueprintFile(f *testing.F) {
 			t.Fatalf("%q: accepted without a title or map: %+v", data, wrong)
 		}
 		whole := b.document.Value.(map[string]any)
-		var members []file.Member
+		var members []document.Member
 		for key, value := range whole {
-			members = append(members, file.Member{Name: key, Value: value})
+			members = append(members, document.Member{Name: key, Value: value})
 		}
 		for _, asJSON := range []bool{false, true} {
-			text, err := file.Marshal(members, asJSON)
+			text, err := document.Marshal(members, asJSON)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func FuzzBlueprintFile(f *testing.F) {
 			if asJSON {
 				name = "again.json"
 			}
-			again, err := file.Parse(name, text)
+			again, err := document.Parse(name, text)
 			if err != nil || !blueprint.Equal(again.Value, b.document.Value) {
 				t.Fatalf("%q is written as %q, which reads back as %v", data, text, err)
 			}

@@ -8,7 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 // standInID gives the id that takes the place of a name where nothing real is

@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 func commandConvert() *cli.Command {
@@ -22,12 +22,12 @@ func convertFile(c *cli.Context) error {
 		return usage("blueprintd convert my.blueprint.yaml", "name one file")
 	}
 	in := &inputs{stdin: c.App.Reader}
-	data, called, err := in.read(c.Args().First(), file.MaxSize)
+	data, called, err := in.read(c.Args().First(), document.MaxSize)
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	document, err := file.Parse(called, data)
-	var syntax *file.SyntaxError
+	document, err := document.Parse(called, data)
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return usage("mend the file", "%s", syntax.Error())
 	}

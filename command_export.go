@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/store"
 )
 
@@ -35,10 +35,10 @@ func export(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		members := []file.Member{{Name: "title", Value: b.Title}}
+		members := []document.Member{{Name: "title", Value: b.Title}}
 		add := func(name string, value any, given bool) {
 			if given {
-				members = append(members, file.Member{Name: name, Value: value})
+				members = append(members, document.Member{Name: name, Value: value})
 			}
 		}
 		tags := make([]any, len(b.Tags))
@@ -69,7 +69,7 @@ func export(c *cli.Context) error {
 			list[i] = entry
 		}
 		add("triggers", list, len(list) > 0)
-		text, err := file.Marshal(members, c.Bool("json"))
+		text, err := document.Marshal(members, c.Bool("json"))
 		if err != nil {
 			return err
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
-	"blueprintd/secret"
 	"blueprintd/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/store"
 )
 
@@ -60,7 +60,7 @@ func importFiles(c *cli.Context) error {
 // later; what cannot be stored is an error.
 func readForImport(c *cli.Context, in *inputs, name string) (*blueprintFile, error) {
 	b, issues, err := readBlueprint(in, name)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, usage("mend the file; nothing was imported", "%s", syntax.Error())
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
@@ -106,7 +106,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	s := newService(t, func(o *options) { o.maxBlueprints = 1 })
 	var files []*blueprintFile
 	for i := range 2 {
-		document, err := file.Parse(fmt.Sprintf("%d.yaml", i), sample)
+		document, err := document.Parse(fmt.Sprintf("%d.yaml", i), sample)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,10 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/cassette"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/runfile"
-	"blueprintd/sandbox"
 	"blueprintd/trial"
 )
 
@@ -112,7 +112,7 @@ func repeat(c *cli.Context, f *runfile.File, definition *blueprint.Definition) (
 		variables = map[string]any{}
 	}
 	maps.Copy(variables, f.StandIns())
-	scripts := sandbox.New(sandbox.Options{})
+	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	local := &localRun{
 		definition: definition, variables: trial.StandIns(definition.Variables, variables), input: f.Run.InputData, clock: clock.NewVirtual(f.Run.StartTime.Time()), ids: ids.Seeded(testSeed),

@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/store"
 )
 

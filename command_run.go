@@ -11,9 +11,9 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/ids"
-	"blueprintd/outbound"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
 )
 
 func commandRun() *cli.Command {
@@ -75,7 +75,7 @@ func runFile(c *cli.Context) error {
 		}
 	}
 	kept := newLocalStore(connections, files)
-	scripts := sandbox.New(sandbox.Options{})
+	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)

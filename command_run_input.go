@@ -15,7 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // loadForRun reads a file that is fit to run, and the blueprints that it refers
@@ -26,7 +26,7 @@ func loadForRun(c *cli.Context, name string) (b *blueprintFile, others map[strin
 		return nil, nil, nil, usage("blueprintd test "+quoted(name), "%s is a test file and not a blueprint", name)
 	}
 	b, issues, err := readBlueprint(&inputs{stdin: c.App.Reader}, name)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, nil, nil, usage(hint, "%s", syntax.Error())
 	}

@@ -11,10 +11,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"blueprintd/clock"
-	"blueprintd/mail"
+	"blueprintd/foundation/clock"
 	"blueprintd/rpc"
 	"blueprintd/store"
+	"blueprintd/triggers/mail"
 )
 
 func commandServe() *cli.Command {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // serveOptions reads the flags of serve. Whatever can be wrong with them is

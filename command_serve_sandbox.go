@@ -7,8 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
-	"blueprintd/fakes"
+	"blueprintd/blueprint/document"
+	"blueprintd/server/sandbox"
 )
 
 // sandboxOptions are what the command line says about the sandbox.
@@ -40,7 +40,7 @@ func chooseSandbox(c *cli.Context, o *options) error {
 		return usage("use --tls-cert and --tls-key, or no TLS", "%s: certificates come from an authority out there, and a sandbox reaches nothing real", given(c, "sandbox"))
 	}
 	o.sandbox = &sandboxOptions{told: c.App.ErrWriter}
-	o.resolver = fakes.NoNames{}
+	o.resolver = sandbox.NoNames{}
 	if name == "" {
 		return nil
 	}
@@ -49,12 +49,12 @@ func chooseSandbox(c *cli.Context, o *options) error {
 		return usage("name a file that can be read", "%s %s: %s", given(c, "expect"), name, cause(err))
 	}
 	const hint = `write expect: [{match: {nodeType: send-slack}, times: 1}]`
-	document, err := file.Parse(name, data)
+	document, err := document.Parse(name, data)
 	if err != nil {
 		return usage(hint, "%s", err)
 	}
 	var wrong *blueprint.Error
-	if err := fakes.CheckExpectations(document.Value, ruledNames()); errors.As(err, &wrong) {
+	if err := sandbox.CheckExpectations(document.Value, ruledNames()); errors.As(err, &wrong) {
 		return usage(hint, "%s", document.Point(wrong.Issues[0]))
 	}
 	o.sandbox.expect = document.Value

@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 func seedFlag() cli.Flag {
@@ -19,12 +19,12 @@ func chooseSeed(c *cli.Context, o *options) error {
 	if name == "" {
 		return nil
 	}
-	data, err := readFile(name, file.MaxSize+1)
+	data, err := readFile(name, document.MaxSize+1)
 	if err != nil {
 		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, cause(err))
 	}
 	seed, document, issues, err := readSeed(name, data, environment)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return usage("mend the file; nothing was written", "%s", syntax.Error())
 	}

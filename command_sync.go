@@ -11,7 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
 	"blueprintd/store"
 )

@@ -14,8 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/engine/script"
 	"blueprintd/folder"
-	"blueprintd/sandbox"
 	"blueprintd/trial"
 )
 
@@ -53,7 +53,7 @@ type trials struct {
 	out     io.Writer
 	errors  io.Writer
 	paint   trial.Paint
-	scripts *sandbox.Pool
+	scripts *script.Pool
 	named   folder.Listing // the files that the tests name, as they were read; nil = nobody asks
 }
 
@@ -89,7 +89,7 @@ func runTests(c *cli.Context) error {
 	if isTerminal(t.out) && os.Getenv("NO_COLOR") == "" {
 		t.paint = func(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
 	}
-	t.scripts = sandbox.New(sandbox.Options{})
+	t.scripts = script.New(script.Options{})
 	defer runScripts(t.scripts)()
 	ctx, release := untilInterrupted(c.Context)
 	defer release()

@@ -7,8 +7,8 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/cassette"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/runfile"
 	"blueprintd/trial"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 	"blueprintd/trial"
 )
@@ -63,12 +63,12 @@ func (t *trials) load(files []string) (cases []*trialCase, bad []*trial.Result) 
 
 // loadFile gives the tests of a file, or what is wrong with it, in lines.
 func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
-	data, err := readFile(name, file.MaxSize)
+	data, err := readFile(name, document.MaxSize)
 	if err != nil {
 		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, cause(err))
 	}
 	f, issues, err := trial.Read(name, data, t.update)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
 	}
@@ -150,7 +150,7 @@ func (t *trials) saw(path string) {
 // be run.
 func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong string) {
 	b, issues, err := readBlueprint(&inputs{}, path)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	switch {
 	case errors.As(err, &syntax) && !ofBlueprints(path):
 		return nil, unshown(f, path, at)
@@ -181,7 +181,7 @@ func unshown(f *trial.File, path string, at []any) string {
 
 // pointed shows problems of a file with their places; others are problems that are
 // not told.
-func pointed(d *file.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
+func pointed(d *document.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
 	var out strings.Builder
 	for _, issue := range issues {
 		out.WriteString(showIssue(d, issue, slices.Concat(issues, others)))

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
 )
 
 // heardBuffer may be written to and read at the same time.
@@ -36,7 +36,7 @@ func (b *heardBuffer) take() string {
 }
 
 func testsIn(folder string, out *heardBuffer) *trials {
-	return &trials{names: []string{folder}, jobs: 2, only: regexp.MustCompile(""), out: out, errors: out, scripts: sandbox.New(sandbox.Options{})}
+	return &trials{names: []string{folder}, jobs: 2, only: regexp.MustCompile(""), out: out, errors: out, scripts: script.New(script.Options{})}
 }
 
 // watching watches the tests of a file or a folder while f goes on, which is given

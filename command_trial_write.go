@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"blueprintd/clock"
 	"blueprintd/folder"
+	"blueprintd/foundation/clock"
 	"blueprintd/trial"
 )
 

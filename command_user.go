@@ -8,11 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"blueprintd/accounts"
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
+	"blueprintd/server/accounts"
 	"blueprintd/store"
 )
 

@@ -10,9 +10,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
+	"blueprintd/engine/script"
 	"blueprintd/folder"
-	"blueprintd/sandbox"
 )
 
 func commandValidate() *cli.Command {
@@ -46,7 +46,7 @@ func validate(c *cli.Context) error {
 		return err
 	}
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && isTerminal(c.App.Writer) && isTerminal(c.App.ErrWriter)
-	scripts := sandbox.New(sandbox.Options{})
+	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	in := &inputs{stdin: c.App.Reader, scripts: scripts, compileTime: compileAllTime}
 	all := []problem{}
@@ -121,7 +121,7 @@ func unreadable(name string, err error) problem {
 }
 
 // documentOrNil is for what could not be parsed.
-func (b *blueprintFile) documentOrNil() *file.Document {
+func (b *blueprintFile) documentOrNil() *document.Document {
 	if b == nil {
 		return nil
 	}
@@ -130,14 +130,14 @@ func (b *blueprintFile) documentOrNil() *file.Document {
 
 // problemsOf gives the issues of a document, in the order of its text, or what
 // keeps it from being parsed. Any other error is given back.
-func problemsOf(document *file.Document, issues []blueprint.Issue, err error) ([]problem, error) {
+func problemsOf(document *document.Document, issues []blueprint.Issue, err error) ([]problem, error) {
 	return problemsShown(document, issues, err, nil)
 }
 
 // problemsShown is problemsOf for a file with secrets in it, which excerpt hides:
 // nothing is shown of one that cannot be parsed. Without excerpt it is problemsOf.
-func problemsShown(document *file.Document, issues []blueprint.Issue, err error, excerpt func(*file.Document, blueprint.Issue, []blueprint.Issue) string) ([]problem, error) {
-	var syntax *file.SyntaxError
+func problemsShown(document *document.Document, issues []blueprint.Issue, err error, excerpt func(*document.Document, blueprint.Issue, []blueprint.Issue) string) ([]problem, error) {
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		shown := syntax.Excerpt
 		if excerpt != nil {
@@ -200,7 +200,7 @@ func pointOut(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
 
 // blueprintFile is a parsed blueprint file.
 type blueprintFile struct {
-	document    *file.Document
+	document    *document.Document
 	title       string
 	description string
 	tags        []string
@@ -218,13 +218,13 @@ type triggerEntry struct {
 }
 
 // readBlueprint reads a blueprint file and tells all that is wrong with it. Its
-// errors are *file.SyntaxError, and usage errors for a file that cannot be read.
+// errors are *document.SyntaxError, and usage errors for a file that cannot be read.
 func readBlueprint(in *inputs, name string) (*blueprintFile, []blueprint.Issue, error) {
-	data, called, err := in.read(name, file.MaxSize)
+	data, called, err := in.read(name, document.MaxSize)
 	if err != nil {
 		return nil, nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	document, err := file.Parse(called, data)
+	document, err := document.Parse(called, data)
 	if err != nil {
 		return nil, nil, err
 	}

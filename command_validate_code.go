@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
 )
 
 // How long the compiler of code may take: for one node, and for all files. It
@@ -36,7 +36,7 @@ func codeIn(found []codeSource, m any, path []any) []codeSource {
 		at := append(slices.Clone(path), "nodes", i, "config")
 		switch blueprint.NormalType(name) {
 		case "code":
-			if text, ok := config["source"].(string); ok && len(text) <= sandbox.MaxSource {
+			if text, ok := config["source"].(string); ok && len(text) <= script.MaxSource {
 				found = append(found, codeSource{text, append(at, "source")})
 			}
 		case "for-each":
@@ -72,7 +72,7 @@ func (in *inputs) compiled(owner string, sources []codeSource) (issues []bluepri
 		if len(issues) >= blueprint.MaxIssues {
 			break
 		}
-		mistake, err := in.scripts.Check(ctx, sandbox.Script{Owner: owner, Source: source.text, Timeout: compileOneTime})
+		mistake, err := in.scripts.Check(ctx, script.Script{Owner: owner, Source: source.text, Timeout: compileOneTime})
 		var failure *blueprint.Failure
 		switch {
 		case mistake != nil:
@@ -81,7 +81,7 @@ func (in *inputs) compiled(owner string, sources []codeSource) (issues []bluepri
 			return append(issues, uncompiled(source, "there are too many that take long; the rest is not looked at"))
 		case errors.As(err, &failure):
 			issues = append(issues, uncompiled(source, failure.Message))
-			if failure.Code == sandbox.CodeUnavailable { // it will not be for the next one, either
+			if failure.Code == script.CodeUnavailable { // it will not be for the next one, either
 				return issues
 			}
 		case err != nil:

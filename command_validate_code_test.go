@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
 )
 
 // All files together have one time for the compiler.
 func TestCompilingHasOneBudget(t *testing.T) {
-	scripts := sandbox.New(sandbox.Options{})
+	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	in := &inputs{scripts: scripts, compileTime: 300 * time.Millisecond}
 	var slow strings.Builder // names are compared with all before them

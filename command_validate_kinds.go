@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/cassette"
 	"blueprintd/trial"
 )
@@ -12,7 +12,7 @@ import (
 // testProblems tells what is wrong with a test file: with itself, and with what
 // it says of the nodes of its blueprint.
 func testProblems(in *inputs, name string) ([]problem, error) {
-	data, called, err := in.read(name, file.MaxSize)
+	data, called, err := in.read(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
@@ -66,7 +66,7 @@ func readCassette(path string) (*cassette.Cassette, error) {
 // seedProblems tells what is wrong with a seed file. Environment variables that
 // it names are taken to be set.
 func seedProblems(in *inputs, name string) ([]problem, error) {
-	data, called, err := in.read(name, file.MaxSize)
+	data, called, err := in.read(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
-	"blueprintd/ids"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"blueprintd/connections"
-	"blueprintd/mcp"
-	"blueprintd/outbound"
+	"blueprintd/engine/nodes/mcp"
+	"blueprintd/foundation/outbound"
 )
 
 // newConnections makes what opens connections for nodes. The engine, whose runs

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 	"blueprintd/rpc"
 	"blueprintd/store"
 	"blueprintd/web"

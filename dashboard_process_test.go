@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 	"blueprintd/store"
 )
 

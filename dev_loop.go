@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/folder"
+	"blueprintd/foundation/clock"
 )
 
 // devLoop keeps a server as a folder is. One goroutine has it, but for what its

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // quietly is how long something may run, in real time, before a line says so.

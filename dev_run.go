@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/engine"
 	"blueprintd/folder"
 )
@@ -120,7 +120,7 @@ func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, err
 	}
 	name := folder.Stem(path) + ".input.json"
 	if listing[name] != nil {
-		data, err := folder.Read(l.dir, name, file.MaxSize)
+		data, err := folder.Read(l.dir, name, document.MaxSize)
 		if err != nil {
 			return nil, err
 		}

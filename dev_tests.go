@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"slices"
 
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 )
 
@@ -28,11 +28,11 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 		return known
 	}
 	t := devTest{info: info}
-	data, err := folder.Read(l.dir, name, file.MaxSize)
+	data, err := folder.Read(l.dir, name, document.MaxSize)
 	if err != nil {
 		return t
 	}
-	if document, err := file.Parse(name, data); err == nil {
+	if document, err := document.Parse(name, data); err == nil {
 		object, _ := document.Value.(map[string]any)
 		beside := func(value any) string {
 			if text, _ := value.(string); text != "" {

@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/folder"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // excerptOf shows the line that an issue of a file is about, without any secret
 // that the file has: what other issues say is one, the defaults of secret variables,
 // what has a telling name, and the variables of some names.
-func excerptOf(d *file.Document, issue blueprint.Issue, others []blueprint.Issue, names ...string) string {
+func excerptOf(d *document.Document, issue blueprint.Issue, others []blueprint.Issue, names ...string) string {
 	hidden := secretsIn(nil, nil, d.Value, names)
 	shown := d.ExcerptOf(issue, slices.Concat(others, hidden)...)
 	for _, each := range slices.Concat(others, hidden) {
@@ -83,7 +83,7 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 }
 
 // showIssue gives an issue of a file with its place and its line.
-func showIssue(d *file.Document, issue blueprint.Issue, others []blueprint.Issue) string {
+func showIssue(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
 	return blueprint.OneLine(d.Point(issue)) + "\n" + excerptOf(d, issue, others)
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 func TestExcerptsHideSecrets(t *testing.T) {
@@ -20,7 +20,7 @@ func TestExcerptsHideSecrets(t *testing.T) {
 		{"a variable", `variables: {mine: hunter22, x: 1}`, []any{"variables", "x"}},
 		{"itself", `password: hunter22`, []any{"password"}},
 	} {
-		d, err := file.Parse("x.yaml", []byte(test.text))
+		d, err := document.Parse("x.yaml", []byte(test.text))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/mail"
 	"blueprintd/rpc"
+	"blueprintd/triggers/mail"
 )
 
 // harmless are the types of files that may be told to a browser as what they

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // sample is the blueprint that a first start comes with.
@@ -113,7 +113,7 @@ func (s *server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcom
 
 // addSample stores the sample blueprint and gives the id of its webhook trigger.
 func (s *server) addSample(ctx context.Context, owner blueprint.User) (string, error) {
-	document, err := file.Parse("hello.blueprint.yaml", sample)
+	document, err := document.Parse("hello.blueprint.yaml", sample)
 	if err != nil {
 		return "", err
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // announced starts a server on a database and gives what it prints.

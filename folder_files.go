@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 )
 
@@ -51,13 +51,13 @@ func dangling(out io.Writer, wanted []folder.Desired, listing folder.Listing) in
 // is wanted only when it can run.
 func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
-	data, err := folder.Read(dir, name, file.MaxSize)
+	data, err := folder.Read(dir, name, document.MaxSize)
 	if err != nil {
 		fmt.Fprintf(out, "%s: cannot be read: %s\n", blueprint.OneLine(called), cause(err))
 		return folder.Desired{}, false
 	}
 	b, issues, err := parseBlueprint(called, data)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		fmt.Fprintln(out, blueprint.OneLine(syntax.Error()))
 		fmt.Fprint(out, syntax.Excerpt())
@@ -76,7 +76,7 @@ func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 
 // parseBlueprint reads a file whose content is there already.
 func parseBlueprint(called string, data []byte) (*blueprintFile, []blueprint.Issue, error) {
-	document, err := file.Parse(called, data)
+	document, err := document.Parse(called, data)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 	"blueprintd/store"
 )
 

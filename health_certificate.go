@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"blueprintd/clock"
-	"blueprintd/metrics"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/metrics"
 )
 
 // checkCertificate looks whether clients will take the certificate; without TLS

@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"blueprintd/front"
+	"blueprintd/server/limits"
 )
 
 // How the server is can be asked while it has as many requests as it takes.
@@ -18,7 +18,7 @@ func TestHealthIsAnsweredWhateverElseIsUnderWay(t *testing.T) {
 		return w.Code
 	}
 	var handler http.Handler
-	handler = s.healthFirst(front.Requests(1, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	handler = s.healthFirst(limits.Requests(1, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		for request, want := range map[[2]string]int{
 			{http.MethodGet, "/healthz"}: http.StatusOK, {http.MethodHead, "/healthz"}: http.StatusOK, {http.MethodGet, "/readyz"}: http.StatusOK,
 			{http.MethodPost, "/healthz"}: http.StatusServiceUnavailable, {http.MethodGet, "/"}: http.StatusServiceUnavailable,

@@ -23,23 +23,23 @@ var rooms = map[string][]string{
 	"blueprint/file":       {"blueprint"},
 	"blueprint/schema":     {"blueprint"},
 	"blueprintdtest":       {}, // for the tests of other programs: it knows the program from outside only
-	"clock":                {},
-	"fakes":                {"blueprint", "clock", "ids", "outbound", "secret", "smtpsink"},
-	"folder":               {"blueprint", "clock"},
-	"front":                {"blueprint", "clock"},
-	"ids":                  {},
-	"llm":                  {"blueprint", "clock", "outbound"},
-	"mail":                 {"blueprint", "clock"},
-	"mcp":                  {"blueprint", "outbound"},
-	"metrics":              {},
-	"outbound":             {"blueprint", "clock", "secret"},
+	"foundation/clock":     {},
+	"fakes":                {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
+	"folder":               {"blueprint", "foundation/clock"},
+	"front":                {"blueprint", "foundation/clock"},
+	"foundation/ids":       {},
+	"llm":                  {"blueprint", "foundation/clock", "foundation/outbound"},
+	"mail":                 {"blueprint", "foundation/clock"},
+	"mcp":                  {"blueprint", "foundation/outbound"},
+	"foundation/metrics":   {},
+	"foundation/outbound":  {"blueprint", "foundation/clock", "foundation/secret"},
 	"planted":              {},
-	"runfile":              {"blueprint", "blueprint/file", "secret"},
+	"runfile":              {"blueprint", "blueprint/file", "foundation/secret"},
 	"sandbox":              {"blueprint"},
-	"secret":               {"blueprint"},
-	"smtpsink":             {},
-	"cassette":             {"blueprint", "outbound", "runfile", "smtpsink"},
-	"trial":                {"blueprint", "blueprint/file", "cassette", "outbound", "runfile", "secret", "smtpsink"},
+	"foundation/secret":    {"blueprint"},
+	"foundation/smtpsink":  {},
+	"cassette":             {"blueprint", "foundation/outbound", "runfile", "foundation/smtpsink"},
+	"trial":                {"blueprint", "blueprint/file", "cassette", "foundation/outbound", "runfile", "foundation/secret", "foundation/smtpsink"},
 	"connections":          {"blueprint", "small"},
 	"engine":               {"blueprint", "small"},
 	"engine/nodes":         {"blueprint", "small"},
@@ -47,7 +47,7 @@ var rooms = map[string][]string{
 	"store":                {"blueprint", "small"},
 	"triggers":             {"blueprint", "small", "triggers/cron"},
 	"triggers/cron":        {},
-	"web":                  {"ids"},
+	"web":                  {"foundation/ids"},
 	"bench":                {"harness"},                                  // a tool: it measures the program from outside
 	"harness":              {},                                           // the tools' own: how they run and call the program
 	"release":              {},                                           // a tool: it builds the program
@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "clock", "ids", "llm", "mcp", "metrics", "outbound", "planted", "runfile", "sandbox", "secret"}
+var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "planted", "runfile", "sandbox", "foundation/secret"}
 
 const module = "blueprintd"
 
@@ -181,13 +181,13 @@ func TestSQLIsOnlyInTheStore(t *testing.T) {
 // the clock's back. Real time-outs are named here, with their reason.
 func TestTimeHasOneSource(t *testing.T) {
 	real := map[string]string{
-		"clock/clock.go":        "is the clock",
-		"bench/time.go":         "measures a real process",
-		"engine/flush.go":       "measures how long the disk is away, in real time",
-		"harness/time.go":       "runs a real process",
-		"metrics/time.go":       "measures how long work takes, in real time",
-		"sim/world.go":          "lets time go by in the bubble of a simulated world",
-		"triggers/scheduler.go": "looks at least once a minute of real time for what other processes changed",
+		"foundation/clock/clock.go":  "is the clock",
+		"bench/time.go":              "measures a real process",
+		"engine/flush.go":            "measures how long the disk is away, in real time",
+		"harness/time.go":            "runs a real process",
+		"foundation/metrics/time.go": "measures how long work takes, in real time",
+		"sim/world.go":               "lets time go by in the bubble of a simulated world",
+		"triggers/scheduler.go":      "looks at least once a minute of real time for what other processes changed",
 	}
 	sources(t, func(path string, data []byte) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "torture/") || real[path] != "" {

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
 )
 
 // stdinName is what a file is called that came through standard input.
@@ -17,8 +17,8 @@ const stdinName = "stdin"
 // inputs reads the files that a command line names; "-" is standard input.
 type inputs struct {
 	stdin   io.Reader
-	spent   bool          // standard input was read
-	scripts *sandbox.Pool // compiles the code of blueprints; nil = nobody does
+	spent   bool         // standard input was read
+	scripts *script.Pool // compiles the code of blueprints; nil = nobody does
 
 	compileTime time.Duration // that is left for compiling
 }

@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/cassette"
 	"blueprintd/connections"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // standIns opens connections for runs that reach nothing real: every id is one,

@@ -8,14 +8,14 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 )
 
 // givenConnections are the connections of a file, for runs without a server.
 type givenConnections struct {
 	name     string
-	document *file.Document
+	document *document.Document
 	list     []*givenConnection
 }
 
@@ -43,12 +43,12 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*giv
 		}
 		return nil, nil
 	}
-	data, err := readFile(name, file.MaxSize)
+	data, err := readFile(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("name a file that exists", "%s %s: %s", given(c, "connections"), name, cause(err))
 	}
 	g, issues, err := readConnections(name, data, lookup)
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	switch {
 	case errors.As(err, &syntax): // its line may hold a secret
 		return nil, usage(hint, "%s", syntax.Error())
@@ -64,7 +64,7 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*giv
 // readConnections reads the connections of a seed file. What else such a file has
 // is no concern of a run, but for who and what connections belong to.
 func readConnections(name string, data []byte, lookup func(string) (string, bool)) (*givenConnections, []blueprint.Issue, error) {
-	document, err := file.Parse(name, data)
+	document, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, err
 	}

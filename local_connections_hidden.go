@@ -8,7 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // leastHidden is how many bytes the value of an environment variable must have to

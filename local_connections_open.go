@@ -7,13 +7,13 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/cassette"
-	"blueprintd/clock"
 	"blueprintd/connections"
 	"blueprintd/engine"
 	"blueprintd/folder"
-	"blueprintd/ids"
-	"blueprintd/outbound"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // connectionsHint tells how a run without a server gets a connection.

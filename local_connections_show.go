@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // knownWords are what excerpts of connections show below members that are to have
@@ -27,7 +27,7 @@ func (g *givenConnections) point(out io.Writer, issues []blueprint.Issue) {
 }
 
 // excerptOfSeed is excerptOf for a seed file.
-func excerptOfSeed(d *file.Document, issue blueprint.Issue, others []blueprint.Issue) string {
+func excerptOfSeed(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
 	return excerptOf(d, issue, slices.Concat(others, secretsOfSeed(d.Value)))
 }
 

@@ -13,10 +13,10 @@ import (
 	"testing"
 
 	"blueprintd/cassette"
-	"blueprintd/clock"
-	"blueprintd/fakes"
-	"blueprintd/ids"
-	"blueprintd/smtpsink"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/smtpsink"
+	"blueprintd/server/sandbox"
 )
 
 // fakeWorld answers on this machine as the fakes do, and keeps with what
@@ -38,7 +38,7 @@ func (w *fakeWorld) saw(proof string) {
 
 func newFakeWorld(t *testing.T) *fakeWorld {
 	t.Helper()
-	box, err := fakes.New(fakes.Options{Clock: clock.Real{}, IDs: ids.New(nil), Known: ruledNames()})
+	box, err := sandbox.New(sandbox.Options{Clock: clock.Real{}, IDs: ids.New(nil), Known: ruledNames()})
 	if err != nil {
 		t.Fatal(err)
 	}

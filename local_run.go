@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
-	"blueprintd/ids"
-	"blueprintd/mcp"
-	"blueprintd/outbound"
-	"blueprintd/sandbox"
-	"blueprintd/secret"
+	"blueprintd/engine/nodes/mcp"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // localRun is a run without a server: of a file, of a test, or of a run that is
@@ -31,7 +31,7 @@ type localRun struct {
 
 	clock   clock.Clock // a virtual one moves by itself
 	ids     *ids.Source
-	scripts *sandbox.Pool
+	scripts *script.Pool
 	errors  io.Writer // what goes wrong in the machine
 
 	allow       []netip.Prefix

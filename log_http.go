@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // The HTTP server may write so many lines in so much time: what clients do

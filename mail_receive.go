@@ -5,9 +5,9 @@ import (
 	"context"
 	"net"
 
-	"blueprintd/mail"
 	"blueprintd/store"
 	"blueprintd/triggers"
+	"blueprintd/triggers/mail"
 )
 
 // mailDomain is what stands behind the @ of every trigger's address.

@@ -30,7 +30,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
 )
 
 // version is set by the release build.
@@ -43,7 +43,7 @@ const unreleased = "0.1.0-dev"
 var schema string
 
 func main() {
-	sandbox.Child() // a process for the code of blueprints is nothing else
+	script.Child() // a process for the code of blueprints is nothing else
 	os.Exit(profiled(os.Getenv(cpuProfile), os.Stderr, func() int { return run(os.Args, os.Stdin, os.Stdout, os.Stderr) }))
 }
 

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // masterKey is the key that encrypts the secrets of a database.

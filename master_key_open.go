@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 	"blueprintd/store"
 )
 

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 	"blueprintd/store"
 )
 

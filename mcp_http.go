@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/mcp"
+	"blueprintd/engine/nodes/mcp"
 	"blueprintd/rpc"
 	"blueprintd/store"
 	"blueprintd/triggers"

@@ -9,7 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 	"blueprintd/rpc"
 	"blueprintd/store"
 	"blueprintd/triggers"

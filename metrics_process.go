@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // writeProcess adds what is known of every process and every Go program, under

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 // BenchmarkMonth lets a month of 31 days pass with a schedule of each kind, on a

@@ -2,8 +2,8 @@ package main
 
 import (
 	"blueprintd/blueprint"
-	"blueprintd/fakes"
 	"blueprintd/rpc"
+	"blueprintd/server/sandbox"
 )
 
 // sandboxPaths describes the routes of the fakes.
@@ -81,7 +81,7 @@ func sandboxSchemas() apiDoc {
 		"SandboxRules":        shape(apiDoc{"rules": list(rule)}, "rules"),
 		"SandboxExpectations": shape(apiDoc{"expect": list(expectation)}, "expect"),
 		"SandboxSend": shape(apiDoc{"webhook": apiDoc{"type": "string", "format": "uuid", "description": "the trigger"}, "body": apiDoc{}, "headers": object,
-			"preset": apiDoc{"enum": words(fakes.Senders[1:]), "description": "who signs; that of the trigger when it is left out"}}, "webhook"),
+			"preset": apiDoc{"enum": words(sandbox.Senders[1:]), "description": "who signs; that of the trigger when it is left out"}}, "webhook"),
 		"SandboxSent": shape(apiDoc{"request": shape(apiDoc{"headers": object, "body": apiDoc{}}), "response": shape(apiDoc{"status": count, "headers": object, "body": apiDoc{}}, "status")}, "request", "response"),
 		"SandboxVerdict": shape(apiDoc{"met": apiDoc{"type": "boolean"}, "unmet": list(shape(apiDoc{"expect": apiDoc{}, "came": count, "problem": word, "index": count},
 			"expect", "came", "problem", "index"))}, "met", "unmet"),

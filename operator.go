@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/front"
+	"blueprintd/server/limits"
 )
 
 // forwarded are the headers by which a proxy tells that it speaks for others.
@@ -89,7 +89,7 @@ func (s *server) watch() error {
 	if err != nil {
 		return failed("choose another one with --metrics-addr, or stop what listens there", "cannot listen on %s: %s", s.options.metricsAddr, listenCause(err))
 	}
-	s.watchers = front.NewConnections(listener, maxWatchers)
+	s.watchers = limits.NewConnections(listener, maxWatchers)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /metrics", s.writeMetrics)
 	mux.HandleFunc("GET /healthz", s.health)
@@ -99,7 +99,7 @@ func (s *server) watch() error {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "nothing is at %s; here are /metrics, /healthz and /readyz", r.URL.Path))
 	})
-	s.watching = s.newHTTP(front.NewAnswers(mostAnswers, s.draining).Handler(mux))
+	s.watching = s.newHTTP(limits.NewAnswers(mostAnswers, s.draining).Handler(mux))
 	return nil
 }
 

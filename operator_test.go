@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 	"blueprintd/store"
 )
 

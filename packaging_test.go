@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // TestPackagingVariables holds the variables and commands in the files that
@@ -85,7 +85,7 @@ func TestPackagingImage(t *testing.T) {
 
 func yamlFile(t *testing.T, path string) object {
 	t.Helper()
-	document, err := file.Parse(path, []byte(readText(t, path)))
+	document, err := document.Parse(path, []byte(readText(t, path)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // TestNormalBuildHasNoPlantedBugs reads the program as a release is built.
@@ -18,8 +18,8 @@ func TestNormalBuildHasNoPlantedBugs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	traces := []string{"planted", planted.Variable}
-	for _, bug := range planted.All() {
+	traces := []string{"planted", mutant.Variable}
+	for _, bug := range mutant.All() {
 		traces = append(traces, string(bug.Bug))
 	}
 	for _, trace := range traces {

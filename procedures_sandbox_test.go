@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/fakes"
+	"blueprintd/server/sandbox"
 )
 
 // inABox gives a server that reaches nothing real.
 func inABox(o *options) {
-	o.sandbox, o.resolver = &sandboxOptions{}, fakes.NoNames{}
+	o.sandbox, o.resolver = &sandboxOptions{}, sandbox.NoNames{}
 }
 
 // rules puts rules in force.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 	"blueprintd/rpc"
 )
 

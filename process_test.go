@@ -20,11 +20,11 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Child() // for the servers that run in this process
+	script.Child() // for the servers that run in this process
 	// Scripts call blueprintd as people do; it is this very program.
 	testscript.Main(m, map[string]func(){"blueprintd": main})
 }

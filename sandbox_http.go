@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/fakes"
 	"blueprintd/rpc"
+	"blueprintd/server/sandbox"
 )
 
 // maxSandbox is how large a request to the sandbox may be, in bytes.
@@ -71,7 +71,7 @@ func (s *server) sandboxClear() rpc.PlainFunc {
 func (s *server) sandboxCalls() rpc.PlainFunc {
 	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		query := r.URL.Query()
-		filter := fakes.Filter{ExecutionID: query.Get("executionId"), NodeType: query.Get("nodeType"), Host: query.Get("host")}
+		filter := sandbox.Filter{ExecutionID: query.Get("executionId"), NodeType: query.Get("nodeType"), Host: query.Get("host")}
 		if limit := query.Get("limit"); limit != "" {
 			var err error
 			if filter.Limit, err = strconv.Atoi(limit); err != nil || filter.Limit < 1 {

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/fakes"
 	"blueprintd/rpc"
+	"blueprintd/server/sandbox"
 )
 
 // sandboxSend answers POST /sandbox/send {"webhook": triggerId, "body"?,
@@ -49,8 +49,8 @@ func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *rpc
 		return blueprint.Errorf(blueprint.CodeBadRequest, "webhook: the trigger is one of type %s, which no webhook reaches", trigger.Type)
 	}
 	if preset, given := input["preset"]; given {
-		if sender, _ = preset.(string); !slices.Contains(fakes.Senders[1:], sender) {
-			return blueprint.Errorf(blueprint.CodeBadRequest, "preset: must be one of %s", strings.Join(fakes.Senders[1:], ", "))
+		if sender, _ = preset.(string); !slices.Contains(sandbox.Senders[1:], sender) {
+			return blueprint.Errorf(blueprint.CodeBadRequest, "preset: must be one of %s", strings.Join(sandbox.Senders[1:], ", "))
 		}
 	}
 	if input["body"] == nil {

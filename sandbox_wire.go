@@ -10,19 +10,19 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes"
-	"blueprintd/fakes"
-	"blueprintd/mail"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 	"blueprintd/rpc"
+	"blueprintd/server/sandbox"
+	"blueprintd/triggers/mail"
 )
 
 // newFakes makes what answers in the place of the network; nil without --sandbox.
-func (s *server) newFakes() (*fakes.Sandbox, error) {
+func (s *server) newFakes() (*sandbox.Sandbox, error) {
 	o := s.options.sandbox
 	if o == nil {
 		return nil, nil
 	}
-	made, err := fakes.New(fakes.Options{Clock: s.options.clock, IDs: s.ids.Stream("fakes"), Parse: mail.Parse, Known: ruledNames()})
+	made, err := sandbox.New(sandbox.Options{Clock: s.options.clock, IDs: s.ids.Stream("fakes"), Parse: mail.Parse, Known: ruledNames()})
 	if err == nil && o.expect != nil {
 		err = made.SetExpectations(o.expect)
 	}
@@ -30,8 +30,8 @@ func (s *server) newFakes() (*fakes.Sandbox, error) {
 }
 
 // ruledNames are the names that rules and expectations can be about.
-func ruledNames() fakes.Known {
-	known := fakes.Known{NodeTypes: slices.Sorted(maps.Keys(catalogueOf(nodes.Dependencies{})))}
+func ruledNames() sandbox.Known {
+	known := sandbox.Known{NodeTypes: slices.Sorted(maps.Keys(catalogueOf(nodes.Dependencies{})))}
 	service := &rpc.Service{}
 	for _, procedure := range append(service.Procedures(), service.SessionProcedures()...) {
 		known.Procedures = append(known.Procedures, procedure.Name)

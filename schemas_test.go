@@ -10,7 +10,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // TestSchemas keeps the schemas that editors are pointed to.
@@ -63,7 +63,7 @@ func TestSchemaOfBlueprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, err := file.Parse(path, data)
+		document, err := document.Parse(path, data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestSchemasOfOtherFiles(t *testing.T) {
 		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: []}}\nrun: {id: a, status: completed}\ncassette: null\n", true},
 		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: [{}]}}\nrun: {id: a, status: completed}\n", false},
 	} {
-		document, err := file.Parse(c.schema+".yaml", []byte(c.text))
+		document, err := document.Parse(c.schema+".yaml", []byte(c.text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestSchemaOfSeeds(t *testing.T) {
 		seedCase{"connection by number", "{$connection: shop}", "{$connection: 5}", "connectionId"},
 	) {
 		t.Run(c.name, func(t *testing.T) {
-			document, err := file.Parse("seed.yaml", []byte(c.text(t)))
+			document, err := document.Parse("seed.yaml", []byte(c.text(t)))
 			if err != nil {
 				return
 			}

@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
 )
 
 // runScripts lets the code of blueprints run until stop is called, which
 // returns when none of its processes is left.
-func runScripts(pool *sandbox.Pool) (stop func()) {
+func runScripts(pool *script.Pool) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // cutOff is a context that ends once it was asked so many times whether it has.

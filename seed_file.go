@@ -6,9 +6,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"blueprintd/accounts"
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
+	"blueprintd/server/accounts"
 )
 
 // seedFile is what a server is to begin with, read and checked.
@@ -46,7 +46,7 @@ const anyConnection = "00000000-0000-4000-8000-000000000000"
 
 // seedReader turns a document into a seed and gathers what is wrong.
 type seedReader struct {
-	document *file.Document
+	document *document.Document
 	lookup   func(string) (string, bool) // of environment variables
 	seed     *seedFile
 	issues   []blueprint.Issue
@@ -54,8 +54,8 @@ type seedReader struct {
 
 // readSeed reads a seed file and checks it whole. Its issues point into the
 // document; a file that cannot be read at all is an error.
-func readSeed(name string, data []byte, lookup func(string) (string, bool)) (*seedFile, *file.Document, []blueprint.Issue, error) {
-	document, err := file.Parse(name, data)
+func readSeed(name string, data []byte, lookup func(string) (string, bool)) (*seedFile, *document.Document, []blueprint.Issue, error) {
+	document, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"blueprintd/accounts"
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
+	"blueprintd/server/accounts"
 )
 
 func (r *seedReader) readUser(value any, path []any) {
@@ -150,7 +150,7 @@ func (r *seedReader) readBlueprint(value any, path []any) {
 		}
 	}
 	reader := &fileReader{b: b.blueprintFile}
-	reader.b.document = &file.Document{Name: r.document.Name, Value: checked}
+	reader.b.document = &document.Document{Name: r.document.Name, Value: checked}
 	reader.read()
 	for _, to := range reader.b.references { // connections are there already
 		r.wrong("a seed file names no blueprint files; blueprintd sync takes folders of them", append(slices.Clone(path), to.Path...)...)

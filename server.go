@@ -15,24 +15,24 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"blueprintd/accounts"
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/connections"
 	"blueprintd/engine"
 	"blueprintd/engine/nodes"
-	"blueprintd/fakes"
-	"blueprintd/front"
-	"blueprintd/ids"
-	"blueprintd/mail"
-	"blueprintd/mcp"
-	"blueprintd/metrics"
-	"blueprintd/outbound"
+	"blueprintd/engine/nodes/mcp"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/metrics"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
-	"blueprintd/sandbox"
-	"blueprintd/secret"
+	"blueprintd/server/accounts"
+	"blueprintd/server/limits"
+	"blueprintd/server/sandbox"
 	"blueprintd/store"
 	"blueprintd/triggers"
+	"blueprintd/triggers/mail"
 )
 
 // admissionWait is how long a request waits for memory, in real time, before it
@@ -45,36 +45,36 @@ type server struct {
 	listener    net.Listener
 	store       *store.Store
 	engine      *engine.Engine
-	scripts     *sandbox.Pool
+	scripts     *script.Pool
 	triggers    *triggers.Service
 	connections *connections.Service
 	rpc         *rpc.Handler
 	dashboard   *rpc.Handler
 	accounts    *accounts.Service
 	http        *http.Server
-	mail        *mail.Server   // nil = none is received
-	fakes       *fakes.Sandbox // in the place of the network; nil = the network itself
-	decoding    chan struct{}  // has room for each file that may be decoded now
-	doors       *front.Connections
-	bodies      *front.Bodies
+	mail        *mail.Server     // nil = none is received
+	fakes       *sandbox.Sandbox // in the place of the network; nil = the network itself
+	decoding    chan struct{}    // has room for each file that may be decoded now
+	doors       *limits.Connections
+	bodies      *limits.Bodies
 	ids         *ids.Source
-	draining    chan struct{}      // closes when the server begins to stop
-	opened      chan struct{}      // closes when recovery is done: requests are let in
-	lost        chan struct{}      // closes when the database has failed
-	ready       atomic.Bool        // it takes work
-	watchers    *front.Connections // on the address for metrics; nil = it has none of its own
-	watching    *http.Server       // there
+	draining    chan struct{}       // closes when the server begins to stop
+	opened      chan struct{}       // closes when recovery is done: requests are let in
+	lost        chan struct{}       // closes when the database has failed
+	ready       atomic.Bool         // it takes work
+	watchers    *limits.Connections // on the address for metrics; nil = it has none of its own
+	watching    *http.Server        // there
 	up          metrics.Stopwatch
 	began       time.Time // on the wall
 	manager     notifier
 	welcome     welcome
 	link        *openLink // signs in who develops; nil = there is none
 
-	certificates certificates       // nil = no TLS is spoken
-	secureHost   string             // host and port that they fit
-	acme         *authority         // nil = none is asked for them
-	provers      *front.Connections // on the address for proofs to it; nil = there is none
-	proving      *http.Server       // there
+	certificates certificates        // nil = no TLS is spoken
+	secureHost   string              // host and port that they fit
+	acme         *authority          // nil = none is asked for them
+	provers      *limits.Connections // on the address for proofs to it; nil = there is none
+	proving      *http.Server        // there
 }
 
 // newServer opens the database and wires the rooms. Nothing runs yet, but the
@@ -131,7 +131,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		return nil, err
 	}
 	way := outbound.New(s.boxed(outbound.Options{Allow: allow}))
-	s.scripts = sandbox.New(sandbox.Options{Logger: o.logger})
+	s.scripts = script.New(script.Options{Logger: o.logger})
 	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
@@ -153,11 +153,11 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
 		Authenticator: s.store, Limiter: limiter, MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger, CountWith: s.dashboard, Fault: s.fault(),
 	})
-	s.doors = front.NewConnections(s.listener, o.maxConnections)
+	s.doors = limits.NewConnections(s.listener, o.maxConnections)
 	s.doors.Dispersed = debug.FreeOSMemory
 	s.doors.Alone = o.untilEOF != nil
-	s.bodies = front.NewBodies(front.BodyLimits{Arriving: shares.arriving, Decoded: shares.decoded, Largest: o.maxBody, Patience: wait})
-	s.http = s.newHTTP(s.repeatable(s.healthFirst(front.Requests(o.maxConnections, s.bodies.Handler(front.NewAnswers(shares.answers, s.draining).Handler(front.Gzip(s.routes())))))))
+	s.bodies = limits.NewBodies(limits.BodyLimits{Arriving: shares.arriving, Decoded: shares.decoded, Largest: o.maxBody, Patience: wait})
+	s.http = s.newHTTP(s.repeatable(s.healthFirst(limits.Requests(o.maxConnections, s.bodies.Handler(limits.NewAnswers(shares.answers, s.draining).Handler(limits.Gzip(s.routes())))))))
 	if err = s.secure(); err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (s *server) newHTTP(handler http.Handler) *http.Server {
 	whole := s.options.readTimeout
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: cmp.Or(whole, 10*time.Second), ReadTimeout: cmp.Or(whole, time.Minute), IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
-		ErrorLog: log.New(newHTTPLog(s.options.logger), "", 0), ConnState: front.State, ConnContext: front.ConnContext,
+		ErrorLog: log.New(newHTTPLog(s.options.logger), "", 0), ConnState: limits.State, ConnContext: limits.ConnContext,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 )
 
@@ -62,7 +62,7 @@ func nameInFile(dir string) (string, error) {
 	if err != nil {
 		return "", bad(cause(err).Error())
 	}
-	document, err := file.Parse(called, data)
+	document, err := document.Parse(called, data)
 	if err != nil {
 		return "", usage("write into it: name: flows", "%s", blueprint.OneLine(err.Error()))
 	}

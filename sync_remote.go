@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/folder"
+	"blueprintd/foundation/clock"
 )
 
 // remoteServer is a server as a folder is synced with it over the network,

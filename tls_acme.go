@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 const (

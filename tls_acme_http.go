@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/front"
+	"blueprintd/server/limits"
 )
 
 // maxProofs is how many connections may be open on the address for proofs.
@@ -24,9 +24,9 @@ func (s *server) listenForProofs() error {
 	if err != nil {
 		return failed("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
 	}
-	s.provers = front.NewConnections(listener, maxProofs)
+	s.provers = limits.NewConnections(listener, maxProofs)
 	proofs := s.acme.manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))
-	s.proving = s.newHTTP(front.NewAnswers(mostAnswers, s.draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.proving = s.newHTTP(limits.NewAnswers(mostAnswers, s.draining).Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked := *r
 		if host, _, err := net.SplitHostPort(r.Host); err == nil {
 			asked.Host = host // a port is no part of what is proved

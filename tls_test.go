@@ -21,7 +21,7 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // keyPair is a certificate and its key in two files.

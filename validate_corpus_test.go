@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // TestCorpus tells all mistakes of testdata/validate, each with its place as a
@@ -66,7 +66,7 @@ func TestCorpus(t *testing.T) {
 func checked(t *testing.T, text string) []blueprint.Issue {
 	t.Helper()
 	name := "x.blueprint.yaml"
-	document, err := file.Parse(name, []byte(text))
+	document, err := document.Parse(name, []byte(text))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

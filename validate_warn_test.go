@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
-	"blueprintd/sandbox"
+	"blueprintd/blueprint/document"
+	"blueprintd/engine/script"
 )
 
 // Each warning has a file that it is for, and one much the same that it is not.
@@ -136,7 +136,7 @@ func TestSecretsInPlainText(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := `{"title": "T", "blueprint_map": {"nodes": [{"id": "a", "type": "set", "title": "A", "config": {"values": {"` + c.key + `": ` + string(value) + `}}}]}}`
-		document, err := file.Parse("x.json", []byte(text))
+		document, err := document.Parse("x.json", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -191,9 +191,9 @@ func TestNoFalseAlarm(t *testing.T) {
 	if !found {
 		t.Fatal("the dashboard's templates are written another way")
 	}
-	pool := sandbox.New(sandbox.Options{})
+	pool := script.New(script.Options{})
 	defer runScripts(pool)()
-	outcome, err := pool.Do(context.Background(), sandbox.Script{Owner: "test", Source: "return " + list, Now: time.Unix(0, 0), Timeout: time.Minute})
+	outcome, err := pool.Do(context.Background(), script.Script{Owner: "test", Source: "return " + list, Now: time.Unix(0, 0), Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,13 @@ import (
 	"net/http"
 	"time"
 
-	"blueprintd/accounts"
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
 	"blueprintd/runfile"
-	"blueprintd/secret"
+	"blueprintd/server/accounts"
 	"blueprintd/store"
 )
 

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 	"blueprintd/rpc"
 )
 

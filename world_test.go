@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // TestWhoTurnsTheWorld has others than the first user change what concerns the runs

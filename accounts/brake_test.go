@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 var noon = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 )
 
 func newSealer(t testing.TB) *secret.Sealer {

@@ -5,9 +5,9 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 )
 
 // tokenLength is how many characters of base62 a link and a cookie hold: 256

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 )
 
 // people are accounts in memory: the hashes of passwords by email, which is the

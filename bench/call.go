@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"strings"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 type object = map[string]any
@@ -35,7 +35,7 @@ type flows struct {
 }
 
 func storeFlows(ctx context.Context, address string) (f flows, err error) {
-	client := harness.NewClient(address, apiKey, http.DefaultClient)
+	client := process.NewClient(address, apiKey, http.DefaultClient)
 	blueprint := func(title string, nodes []any) string {
 		if err != nil {
 			return ""

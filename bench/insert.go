@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 
 	"github.com/oklog/ulid/v2"
 )
@@ -216,7 +216,7 @@ func (w *inserter) run(ctx context.Context, job *insertJob) (*result, error) {
 	}
 	r := &result{Completed: all.total, Answered: w.inserted, Elapsed: job.Length, CPU: w.cpu, Batch: float64(all.total) / float64(max(w.commits, 1))}
 	r.latencies(&all)
-	if _, r.Peak, err = harness.Memory(os.Getpid()); err != nil {
+	if _, r.Peak, err = process.Memory(os.Getpid()); err != nil {
 		return nil, err
 	}
 	return r, w.conn.Close()
@@ -273,7 +273,7 @@ func (w *inserter) note(rows int) {
 
 // checkpoint copies the write-ahead log as often as the server does.
 func (w *inserter) checkpoint(ctx context.Context) {
-	for harness.Pause(ctx, 200*time.Millisecond) {
+	for process.Pause(ctx, 200*time.Millisecond) {
 		var busy, frames, copied int
 		_ = w.db.QueryRow("PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &frames, &copied)
 	}

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // nodeRedVersion is the release that is measured.
@@ -23,7 +23,7 @@ const nodeRedVersion = "4.1.15"
 // nodeRed is a Node-RED of its own: without an editor, and silent.
 type nodeRed struct {
 	folder string // where node_modules is
-	*harness.Process
+	*process.Process
 	host string        // host:port
 	up   time.Duration // from its start to the first 200 of the flow
 }
@@ -98,7 +98,7 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 	if err != nil {
 		return err
 	}
-	n.Process, err = harness.Launch(harness.Program{
+	n.Process, err = process.Launch(process.Program{
 		Path: node, Folder: folder, Log: filepath.Join(folder, "node-red.log"), Environment: []string{"NODE_ENV=production"},
 		Args: []string{filepath.Join(n.folder, "node_modules/node-red/red.js"), "--settings", filepath.Join(folder, "settings.js"), "--userDir", folder},
 	})
@@ -106,7 +106,7 @@ func (n *nodeRed) start(ctx context.Context, folder string) (err error) {
 		return err
 	}
 	for end := now().Add(time.Minute); !n.answers(ctx); {
-		if now().After(end) || !harness.Pause(ctx, time.Millisecond) {
+		if now().After(end) || !process.Pause(ctx, time.Millisecond) {
 			n.Kill()
 			return fmt.Errorf("node-red does not answer; see %s", filepath.Join(folder, "node-red.log"))
 		}

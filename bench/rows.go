@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // measurement is a row that is ready to be measured.
@@ -26,7 +26,7 @@ type measure func(ctx context.Context, connections int, warmup, length time.Dura
 type stage struct {
 	folder  string
 	server  *server
-	echo    *harness.Process
+	echo    *process.Process
 	flows   flows
 	echoAt  string
 	indexed string // databases of the inserter
@@ -152,7 +152,7 @@ func (s *stage) insert(ctx context.Context, job insertJob) (*result, error) {
 
 // loadProcess loads a process and tells how large it became.
 func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
-	harness.ForgetPeak(pid)
+	process.ForgetPeak(pid)
 	job.Server = pid
 	r, err := delegate(ctx, loadArgument, job)
 	if err != nil {
@@ -161,7 +161,7 @@ func loadProcess(ctx context.Context, pid int, job loadJob) (*result, error) {
 	if r.Failed > 0 || r.Failure != "" {
 		return nil, fmt.Errorf("%d requests failed, for example: %s", r.Failed, r.Failure)
 	}
-	_, r.Peak, err = harness.Memory(pid)
+	_, r.Peak, err = process.Memory(pid)
 	return r, err
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 const apiKey = "key-of-the-benchmark"
@@ -18,7 +18,7 @@ const apiKey = "key-of-the-benchmark"
 type server struct {
 	binary, folder string
 	environment    []string
-	*harness.Process
+	*process.Process
 	address string        // http://host:port
 	up      time.Duration // from its start to the first 200 of /readyz
 	idle    int64         // resident memory at rest before any work
@@ -28,8 +28,8 @@ func (s *server) database() string { return filepath.Join(s.folder, "bench.db") 
 
 // start starts the server and waits until it says that it is ready.
 func (s *server) start(ctx context.Context) (err error) {
-	s.Process, err = harness.Launch(harness.Program{
-		Path: s.binary, Folder: s.folder, Environment: s.environment, Log: filepath.Join(s.folder, "server.log"), Ready: harness.ServerReady,
+	s.Process, err = process.Launch(process.Program{
+		Path: s.binary, Folder: s.folder, Environment: s.environment, Log: filepath.Join(s.folder, "server.log"), Ready: process.ServerReady,
 		Args: []string{"serve", "--addr", "127.0.0.1:0", "--db", s.database(), "--api-key", apiKey, "--rate-limit", "0"},
 	})
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if response.StatusCode == http.StatusOK {
 			return nil
 		}
-		if now().After(end) || !harness.Pause(ctx, time.Millisecond) {
+		if now().After(end) || !process.Pause(ctx, time.Millisecond) {
 			return fmt.Errorf("/readyz answers %d", response.StatusCode)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"os"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // starts is how long the server takes from its start to the first 200 of
@@ -49,7 +49,7 @@ func measureStarts(ctx context.Context, o *options) ([]starts, error) {
 			if err := s.start(ctx); err != nil {
 				return nil, err
 			}
-			resident, _, err := harness.Memory(s.Pid())
+			resident, _, err := process.Memory(s.Pid())
 			if err != nil {
 				s.Kill()
 				return nil, err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // ticksPerSecond is the unit of times in /proc, the same on every Linux that Go
@@ -49,7 +49,7 @@ func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, er
 	var used time.Duration
 	since := now()
 	for end := now().Add(most); ; {
-		resident, _, err := harness.Memory(pid)
+		resident, _, err := process.Memory(pid)
 		if err != nil {
 			return 0, err
 		}
@@ -64,7 +64,7 @@ func settled(ctx context.Context, pid int, quiet, most time.Duration) (int64, er
 		if now().Sub(since) >= quiet || now().After(end) {
 			return resident, nil
 		}
-		if !harness.Pause(ctx, step) {
+		if !process.Pause(ctx, step) {
 			return 0, ctx.Err()
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 // Every key has its words, and a form that follows the schema makes configs that
@@ -36,7 +36,7 @@ func TestConnectionForms(t *testing.T) {
 			t.Errorf("%s is not described", form.Type)
 		}
 		complete(string(form.Type), form.Schema)
-		compiled, err := schema.Compile(form.Schema)
+		compiled, err := jsonschema.Compile(form.Schema)
 		if err != nil {
 			t.Fatalf("%s: %v", form.Type, err)
 		}

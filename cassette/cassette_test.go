@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
-	"blueprintd/outbound"
+	"blueprintd/blueprint/jsonschema"
+	"blueprintd/foundation/outbound"
 	"blueprintd/runfile"
 )
 
@@ -170,7 +170,7 @@ func TestTheSchemaFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	value, _ := blueprint.Decode(plain)
-	compiled, err := schema.Compile(value)
+	compiled, err := jsonschema.Compile(value)
 	if err != nil {
 		t.Fatal(err)
 	}

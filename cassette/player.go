@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // Player is the network of a run that is repeated: it answers from a cassette.

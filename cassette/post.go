@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/smtpsink"
+	"blueprintd/foundation/smtpsink"
 )
 
 // Mail is the method of an exchange that is a mail.

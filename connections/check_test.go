@@ -19,7 +19,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/connections"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // tried gives the outcome of a try.

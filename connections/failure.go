@@ -7,7 +7,7 @@ import (
 	"net"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // The codes of the failures that this room reports.

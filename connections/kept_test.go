@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"testing"
 
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 // What a service remembers never grows beyond its bound, and what it has just

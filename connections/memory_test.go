@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // memory is a store that keeps everything in memory, with the rules of the real

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // style is how a client proves itself to a token address.

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
 )
 
 // Store keeps connections, tokens and sign-ins. A *blueprint.Error with

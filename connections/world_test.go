@@ -18,10 +18,10 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/connections"
-	"blueprintd/ids"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

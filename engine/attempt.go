@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/ids"
-	"blueprintd/outbound"
-	"blueprintd/secret"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // attempt is one attempt of one node, with all that it needs so that it holds

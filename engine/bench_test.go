@@ -6,7 +6,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // forgetful is a disk that keeps nothing, so that a benchmark measures the

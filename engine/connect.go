@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // use is a connection that a node opened, as the record keeps it.

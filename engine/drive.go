@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/metrics"
-	"blueprintd/planted"
+	"blueprintd/foundation/metrics"
+	"blueprintd/foundation/mutant"
 )
 
 // maxParallel is how many nodes of one run work at once.
@@ -161,7 +161,7 @@ func (e *Engine) try(r *run, a *attempt) bool {
 // storeBefore tells whether all that happened must be on the disk before an
 // attempt of a node.
 func (r *run) storeBefore(a *attempt) bool {
-	return (a.node.effect != blueprint.EffectPure || r.unsure(a)) && !planted.Is(planted.JournalAfterAct)
+	return (a.node.effect != blueprint.EffectPure || r.unsure(a)) && !mutant.Is(mutant.JournalAfterAct)
 }
 
 // perform makes one attempt of a node, about which the disk knows what it has to,

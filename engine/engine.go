@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 )
 
 // Journal is the disk under the engine. Commit makes all of its argument

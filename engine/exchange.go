@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
-	"blueprintd/secret"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // outbound gives the context of a node that may reach other services: it tells

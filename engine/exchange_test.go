@@ -10,7 +10,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // calling adds a node type that notes a call: config.fails times it fails

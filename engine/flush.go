@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // errStopping is the cause with which work is cut off when the engine stops.

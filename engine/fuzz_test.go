@@ -6,10 +6,10 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
-	"blueprintd/ids"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 )
 
 // reader is an engine that only reads.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 // shifted is a clock that is set back now and then.

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // fillLanes keeps everybody who stands where they are until openLanes: which
@@ -52,7 +52,7 @@ func (e *Engine) resit(r *run) {
 		s.number = r.begin.Lane.Number
 		e.lanes.number = max(e.lanes.number, s.number)
 	}
-	e.sit(key, s, r.begun || r.begin.Lane == nil || planted.Is(planted.LimitForgotten))
+	e.sit(key, s, r.begun || r.begin.Lane == nil || mutant.Is(mutant.LimitForgotten))
 	s.live()
 	if l := s.lane; l.newest == nil || r.begin.RetryOf == "" && !s.older(l.newest) {
 		l.adopt(r.begin)

@@ -11,7 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // fired asks for a run of a trigger with a limit; 0 is none.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // stored is a run as its record keeps it: the true account of what happened,

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
-	"blueprintd/secret"
+	"blueprintd/foundation/mutant"
+	"blueprintd/foundation/secret"
 )
 
 // acquire gives the run of that id, locked and with a unit for the caller,
@@ -183,7 +183,7 @@ func (e *Engine) programOf(definition *blueprint.Definition, b *begin) (*program
 // recoverAll takes up every run that is not finished on the disk.
 func (e *Engine) recoverAll(ctx context.Context) error {
 	rows, err := e.Journal.Unfinished(ctx)
-	if err != nil || planted.Is(planted.NoRecovery) {
+	if err != nil || mutant.Is(mutant.NoRecovery) {
 		return err
 	}
 	e.counts.found(rows)

@@ -14,7 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // crashes gives the disk after each commit of a scenario.

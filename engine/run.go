@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/secret"
 )
 
 // phase says what a started node of a run is doing.

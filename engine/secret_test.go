@@ -10,7 +10,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 const token = "tok-12345678"

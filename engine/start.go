@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // Urgency says how long a new run may work before it must be on the disk.
@@ -134,7 +134,7 @@ func (e *Engine) launch(wait context.Context, id string, p *program, b *begin, l
 	handle.FiringID = r.row.FiringID
 	r.handle, r.units, r.unhold = handle, 1, e.Clock.Hold()
 
-	if planted.Is(planted.AckBeforeCommit) && (l.firing == nil || l.firing.Key == l.firing.ID) {
+	if mutant.Is(mutant.AckBeforeCommit) && (l.firing == nil || l.firing.Key == l.firing.ID) {
 		handle.accept(nil)
 	}
 

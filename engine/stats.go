@@ -5,7 +5,7 @@ import (
 	"weak"
 
 	"blueprintd/blueprint"
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // Stats tell how an engine is doing. What counts up does so since New.

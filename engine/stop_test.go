@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 // A node under way finishes, nothing new starts, callers are told, and the next

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // maxRuns is how deeply runs may start each other; the first counts.

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"blueprintd/clock"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 // inTurns has runs take turns by the clock.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 // Advance goes through waits, retries and expiries in the order in which they

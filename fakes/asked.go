@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // maxBody is how much of the body of a request is looked at, in bytes.

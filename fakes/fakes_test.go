@@ -15,10 +15,10 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/outbound"
+	"blueprintd/blueprint/jsonschema"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -178,7 +178,7 @@ func TestInstancesFitTheirSchemas(t *testing.T) {
 		`{}`, `true`,
 	} {
 		value, problem := Instance(decode(t, text))
-		compiled, err := schema.Compile(decode(t, text))
+		compiled, err := jsonschema.Compile(decode(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}

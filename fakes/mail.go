@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
-	"blueprintd/smtpsink"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/smtpsink"
 )
 
 // methodMail is the method of a mail among the calls.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // reply is an HTTP answer. The body is a plain JSON value; text goes as it is.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
 )
 
 // Options say what a Sandbox is made of. All but Known are needed.

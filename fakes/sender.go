@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // Senders are the services whose way to sign a webhook is known; "" is a

@@ -4,8 +4,8 @@ import (
 	"maps"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
-	"blueprintd/secret"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // veil hides what may not be shown of a call: the secrets of the run, what looks

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
-	"blueprintd/secret"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // Calls and what is told of expectations hide secrets; matching sees them.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // LookEvery is how often a Watcher looks at the folder.

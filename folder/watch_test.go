@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 func write(t *testing.T, folder, name, text string) {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // Connections bounds how many connections of a listener are open. One more is

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // How long a connection on which no request is under way is left open when the

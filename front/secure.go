@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // Secure says that TLS is spoken on the connections, which whoever accepts them

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // A reader that takes less than a piece within patience counts as gone: what

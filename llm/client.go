@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/outbound"
 )
 
 // Provider names a protocol.

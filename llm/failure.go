@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // The codes of failures; the package's documentation says what they mean.

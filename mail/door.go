@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // door hands connections to the SMTP library: those that were let in, and

@@ -13,7 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -14,7 +14,7 @@ import (
 	"unicode"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )

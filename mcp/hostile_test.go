@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // stub answers initialize as a server of the days before server/discover, and

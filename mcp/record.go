@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"

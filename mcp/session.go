@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

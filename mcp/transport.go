@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 var (

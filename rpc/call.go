@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // call is one procedure called by a request.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // sweepFrom is how many buckets may stand before idle ones are looked for.

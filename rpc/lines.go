@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // writePatience is how long, in real time, one piece of a stream may take to

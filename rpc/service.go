@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 // Service holds what the procedures work with. Every field is required but

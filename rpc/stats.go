@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // Stats tell what a handler has answered since it was made.

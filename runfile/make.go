@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // Source is what a file is made from.

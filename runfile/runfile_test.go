@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 const begun = blueprint.Time(1_000_000_000_000)
@@ -120,7 +120,7 @@ func TestTheTestOfARun(t *testing.T) {
 	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "stood in for: word.") {
 		t.Errorf("the comment: %s", files[1].Content)
 	}
-	document, err := file.Parse(names[1], []byte(files[1].Content))
+	document, err := document.Parse(names[1], []byte(files[1].Content))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // steady tells what of an output is the same whenever the run is repeated.

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
-	"blueprintd/secret"
+	"blueprintd/blueprint/document"
+	"blueprintd/foundation/secret"
 )
 
 // Named is a file with its content.
@@ -30,13 +30,13 @@ type Named struct {
 // whole. In the place of secret variables are stand-ins: a comment names them.
 func (f *File) TestFiles(pure func(nodeType string) bool) ([]Named, error) {
 	name := slug(f.Blueprint.Title)
-	plan, err := file.Marshal(f.Blueprint.members(), false)
+	plan, err := document.Marshal(f.Blueprint.members(), false)
 	if err != nil {
 		return nil, err
 	}
 	files := []Named{{name + ".blueprint.yaml", string(plan)}}
 	test := f.test(name, pure)
-	text, err := file.Marshal([]file.Member{{Name: "blueprint", Value: files[0].Name}, {Name: "tests", Value: []any{test}}}, false)
+	text, err := document.Marshal([]document.Member{{Name: "blueprint", Value: files[0].Name}, {Name: "tests", Value: []any{test}}}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -52,22 +52,22 @@ func (f *File) TestFiles(pure func(nodeType string) bool) ([]Named, error) {
 }
 
 // members are those of a blueprint file.
-func (b *Blueprint) members() []file.Member {
-	members := []file.Member{{Name: "title", Value: b.Title}}
+func (b *Blueprint) members() []document.Member {
+	members := []document.Member{{Name: "title", Value: b.Title}}
 	if b.Description != "" {
-		members = append(members, file.Member{Name: "description", Value: b.Description})
+		members = append(members, document.Member{Name: "description", Value: b.Description})
 	}
 	if len(b.Tags) > 0 {
 		tags := make([]any, len(b.Tags))
 		for i, tag := range b.Tags {
 			tags[i] = tag
 		}
-		members = append(members, file.Member{Name: "tags", Value: tags})
+		members = append(members, document.Member{Name: "tags", Value: tags})
 	}
 	if len(b.Variables) > 0 {
-		members = append(members, file.Member{Name: "environment_variables", Value: b.Variables})
+		members = append(members, document.Member{Name: "environment_variables", Value: b.Variables})
 	}
-	return append(members, file.Member{Name: "blueprint_map", Value: b.Map})
+	return append(members, document.Member{Name: "blueprint_map", Value: b.Map})
 }
 
 // test is the one test of the file.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // maxRuns is how deeply runs may start each other; the first counts.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // Flaw is a mistake that is built into a world on purpose, to show that the

@@ -11,7 +11,7 @@ import (
 	"os"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // A backup is one file: the pages of an SQLite database, and behind them a

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // BenchmarkCommit stores finished runs of 1 KB from 32 writers at once.

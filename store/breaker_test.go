@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // ends fires a trigger, and ends the run at once or, when it is split, in a

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // resealedAtOnce is how many rows are looked up at a time when the master key

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // executionColumns selects the row of execution e.
@@ -69,7 +69,7 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	defer wrap(&err, "unfinished executions")
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
 		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
-	if planted.Possible {
+	if mutant.Possible {
 		if err := plantedRecovery(ctx, s); err != nil {
 			return nil, err
 		}

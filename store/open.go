@@ -17,7 +17,7 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // maxReaders is how many reads of a file may go on at once.
@@ -104,7 +104,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	if !s.options.Server {
 		settings = append(settings[:len(settings):len(settings)], toolPatience)
 	}
-	if planted.Possible {
+	if mutant.Possible {
 		settings = plantedSettings(settings)
 	}
 	if s.pool, err = sql.Open("sqlite", fileURI(path, settings)); err != nil {

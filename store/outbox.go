@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // listening is what triggers listen to, as the writer's transactions know it. It
@@ -136,7 +136,7 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blue
 		list, err = s.eventsOf(q, query, after, limit)
 		return err
 	})
-	if planted.Is(planted.EventForgotten) {
+	if mutant.Is(mutant.EventForgotten) {
 		s.forget(ctx, list)
 	}
 	return list, err
@@ -187,7 +187,7 @@ func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit in
 		}
 		return nil
 	})
-	if planted.Is(planted.EventForgotten) {
+	if mutant.Is(mutant.EventForgotten) {
 		s.forget(ctx, list)
 	}
 	return list, err

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
 )
 
 // What the harnesses must be able to find; see package planted. A normal build
@@ -13,7 +13,7 @@ import (
 
 // plantedSettings are the settings of a writer that does not sync.
 func plantedSettings(settings []string) []string {
-	if planted.Is(planted.SynchronousOff) {
+	if mutant.Is(mutant.SynchronousOff) {
 		settings = strings.Split(strings.Replace(strings.Join(settings, "\n"), "_synchronous=FULL", "_synchronous=OFF", 1), "\n")
 	}
 	return settings
@@ -21,10 +21,10 @@ func plantedSettings(settings []string) []string {
 
 // plantedSchema takes from a schema what would keep a bug from doing harm.
 func plantedSchema(schema string) string {
-	if planted.Is(planted.NoFiringKey) {
+	if mutant.Is(mutant.NoFiringKey) {
 		schema = strings.Replace(schema, "CREATE UNIQUE INDEX firings_started", "CREATE INDEX firings_started", 1)
 	}
-	if planted.Is(planted.StatusRewritten) {
+	if mutant.Is(mutant.StatusRewritten) {
 		schema = strings.Replace(schema, "WHEN OLD.end_time IS NOT NULL", "WHEN 0", 1)
 	}
 	return schema
@@ -33,7 +33,7 @@ func plantedSchema(schema string) string {
 // plantedRecovery calls the latest completed runs failed, as if they had been
 // under way.
 func plantedRecovery(ctx context.Context, s *Store) error {
-	if !planted.Is(planted.StatusRewritten) {
+	if !mutant.Is(mutant.StatusRewritten) {
 		return nil
 	}
 	return s.write(ctx, func(t *transaction) error {

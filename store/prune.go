@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/metrics"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/metrics"
 )
 
 // Keep says how much of a history stays: what is younger than an age, or the

@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // RestoreReport says what was restored.

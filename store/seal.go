@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // errNoKey tells a tool that it came without the master key.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 const oneHash, otherHash = "$argon2id$one", "$argon2id$other"

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/metrics"
-	"blueprintd/planted"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/metrics"
+	"blueprintd/foundation/mutant"
+	"blueprintd/foundation/secret"
 )
 
 // Options say which database to open, and how.
@@ -129,7 +129,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	if options.syncFolder == nil {
 		options.syncFolder = syncFolder
 	}
-	if planted.Possible {
+	if mutant.Possible {
 		options.Schema = plantedSchema(options.Schema)
 	}
 	s := &Store{

@@ -15,9 +15,9 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
-	"blueprintd/secret"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // batch is what came of the jobs of a transaction so far.

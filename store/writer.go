@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/metrics"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/metrics"
 )
 
 // The bounds of one transaction of the writer, and of the queue before it.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // accounts are what a server said of its accounts when all had come to rest.
@@ -44,14 +44,14 @@ func (s *scene) hearOne(ask func(procedure string, input object) answer, organiz
 	}
 	organizations, _ := ask("organization.list", object{}).Value.([]any)
 	for _, one := range organizations {
-		id, _ := harness.At(one, "id").(string)
+		id, _ := process.At(one, "id").(string)
 		s.hearHours(ask, "organizationId", id)
 	}
 	for page, n := 1, 100; n == 100; page++ {
-		data, _ := harness.At(ask("blueprint.list", object{"limit": 100, "page": page}).Value, "data").([]any)
+		data, _ := process.At(ask("blueprint.list", object{"limit": 100, "page": page}).Value, "data").([]any)
 		n = len(data)
 		for _, one := range data {
-			id, _ := harness.At(one, "id").(string)
+			id, _ := process.At(one, "id").(string)
 			s.hearHours(ask, "blueprintId", id)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // line is one of the audit log.
@@ -28,15 +28,15 @@ func (b *book) lines(list func(input object) answer, organization string) (all [
 			input["organizationId"] = organization
 		}
 		a := list(input)
-		entries, _ := harness.At(a.Value, "entries").([]any)
-		total, _ := harness.At(a.Value, "total").(float64)
+		entries, _ := process.At(a.Value, "entries").([]any)
+		total, _ := process.At(a.Value, "total").(float64)
 		if !a.OK() {
 			b.violated("I17", "", "the audit log cannot be read: %s", a)
 			return all
 		}
 		for _, e := range entries {
-			text := func(key string) string { s, _ := harness.At(e, key).(string); return s }
-			one := line{text("id"), text("actorId"), text("action"), text("targetType"), text("targetId"), text("via"), harness.At(e, "detail")}
+			text := func(key string) string { s, _ := process.At(e, key).(string); return s }
+			one := line{text("id"), text("actorId"), text("action"), text("targetType"), text("targetId"), text("via"), process.At(e, "detail")}
 			if one.kind == ofServer {
 				one.target = ofServer
 			}
@@ -67,9 +67,9 @@ func (b *book) judgeLines(m *minutes, lines []line, users map[string]string) {
 	failed := 0
 	for _, l := range lines {
 		who, known := users[l.actor]
-		run, _ := harness.At(l.detail, "executionId").(string)
+		run, _ := process.At(l.detail, "executionId").(string)
 		switch {
-		case l.action == "session.create" && harness.At(l.detail, "outcome") == "failed":
+		case l.action == "session.create" && process.At(l.detail, "outcome") == "failed":
 			failed++
 			continue
 		case !known && l.actor != "":

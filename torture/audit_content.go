@@ -3,7 +3,7 @@ package main
 import (
 	"database/sql"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // content is what the database holds of what lines are about, by kind and id.
@@ -70,7 +70,7 @@ func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 		}
 	}
 	for _, l := range lines {
-		detail := func(key string) string { text, _ := harness.At(l.detail, key).(string); return text }
+		detail := func(key string) string { text, _ := process.At(l.detail, key).(string); return text }
 		of := thing{l.kind, l.target}
 		if makers[l.action] == l.kind {
 			made[of]++
@@ -99,12 +99,12 @@ func (b *book) judgeContent(m *minutes, lines []line, stored content) {
 				names[l.target] = detail("nameBefore")
 			}
 		case "blueprintTriggers.update":
-			is := harness.At(l.detail, "isActive")
+			is := process.At(l.detail, "isActive")
 			if next, known := active[l.target]; is != nil && !known && is != stored.active[l.target] || is != nil && known && is != next {
 				b.violated("I17", "", "the audit log says that trigger %s became active: %v, and it was not", l.target, is)
 			}
 			if is != nil {
-				active[l.target] = harness.At(l.detail, "isActiveBefore")
+				active[l.target] = process.At(l.detail, "isActiveBefore")
 			}
 		}
 	}

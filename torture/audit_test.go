@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // at gives a moment of the tests, so many milliseconds after their beginning.
@@ -89,7 +89,7 @@ func TestNote(t *testing.T) {
 		{"no answer", "blueprint.create", " unsure", answer{Err: io.EOF}},
 		{"busy", "blueprint.update", "x unsure", answer{Status: 503}},
 		{"refused", "blueprint.create", "none", answer{Status: 409}},
-		{"not sent", "blueprint.create", "none", answer{Err: harness.ErrDown}},
+		{"not sent", "blueprint.create", "none", answer{Err: process.ErrDown}},
 		{"unknown", "blueprint.paint", "none", made},
 	} {
 		m := &minutes{}

@@ -7,24 +7,24 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 const apiKey = "key-of-the-torturer"
 
-type answer = harness.Answer
+type answer = process.Answer
 
 // door is the way to the server with the key. It takes down what is changed
 // through it.
 type door struct {
-	*harness.Client
+	*process.Client
 	minutes *minutes
 }
 
 // newDoor makes the client that everybody uses. The server is down as yet.
 func newDoor() *door {
 	client := &http.Client{Timeout: 40 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 32, IdleConnTimeout: 5 * time.Second}}
-	return &door{harness.NewClient("", apiKey, client), &minutes{}}
+	return &door{process.NewClient("", apiKey, client), &minutes{}}
 }
 
 // Mutate calls a procedure that changes something.

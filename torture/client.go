@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // client is one of those who load the server.
@@ -28,7 +28,7 @@ const mostOpen = 150
 // work loads the server until loaded ends. What is under way then is waited
 // for, so that no run begins afterwards that nobody knows of.
 func (c *client) work(ctx, loaded context.Context) {
-	for harness.Pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(5+c.random.IntN(40))*time.Millisecond) {
 		if c.door.Address() == "" {
 			continue
 		}
@@ -55,7 +55,7 @@ func (c *client) work(ctx, loaded context.Context) {
 
 // heard counts an answer, and says whether it is one of success.
 func (c *client) heard(a answer, what string) bool {
-	if a.Err == harness.ErrDown {
+	if a.Err == process.ErrDown {
 		return false
 	}
 	c.book.count(func(n *counts) {
@@ -145,7 +145,7 @@ func (c *client) execute(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch status := a.Text("result", "status"); {
-	case status == "completed" && harness.At(a.Value, "success") != true:
+	case status == "completed" && process.At(a.Value, "success") != true:
 		c.book.violated("I5", r.id, "it was answered as completed without success: %s", a)
 	case status == "completed" || status == "failed":
 		r.mustEnd = status

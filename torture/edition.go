@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // edited is the name of the shape whose blueprint is changed while runs of it
@@ -33,7 +33,7 @@ type editor struct {
 
 // work publishes editions until loaded ends.
 func (e *editor) work(ctx, loaded context.Context, c *client, s *shape) {
-	for harness.Pause(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(50+e.random.IntN(400))*time.Millisecond) {
 		e.publish(ctx, c, s)
 	}
 }
@@ -45,7 +45,7 @@ func (e *editor) publish(ctx context.Context, c *client, s *shape) {
 	s.mu.Unlock()
 	nodes := edition(e.ledger, n)
 	a := c.door.Mutate(ctx, "blueprint.update", object{"id": s.id, "blueprint_map": object{"nodes": nodes}})
-	if a.Err == harness.ErrDown {
+	if a.Err == process.ErrDown {
 		s.mu.Lock()
 		s.unsent++
 		s.mu.Unlock()
@@ -93,7 +93,7 @@ func (c *client) judgeStored(ctx context.Context, s *shape) {
 	if !c.heard(a, "blueprint.get") {
 		return
 	}
-	nodes, _ := harness.At(a.Value, "blueprint_map", "nodes").([]any)
+	nodes, _ := process.At(a.Value, "blueprint_map", "nodes").([]any)
 	published, tried := s.editions()
 	c.book.judgeStored(nodes, published, tried)
 }
@@ -101,7 +101,7 @@ func (c *client) judgeStored(ctx context.Context, s *shape) {
 func (b *book) judgeStored(nodes []any, published, tried int) {
 	stored := -1.0
 	if len(nodes) > 0 {
-		stored, _ = harness.At(nodes[0], "config", "values", "edition").(float64)
+		stored, _ = process.At(nodes[0], "config", "values", "edition").(float64)
 	}
 	if stored < float64(published) || stored > float64(tried) {
 		b.violated("I1", "", "edition %d of the blueprint was acknowledged, %d was the latest sent, and %v is stored", published, tried, stored)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // explain asks what became of a firing.
@@ -39,16 +39,16 @@ type rows struct {
 func (c *client) rowsOf(ctx context.Context, trigger string, known map[string]*delivery) rows {
 	r := rows{byID: map[string]any{}, refused: map[string]int{}, again: map[string]int{}, first: map[string]string{}, runs: map[string]bool{}}
 	for _, row := range c.history(ctx, trigger) {
-		id, _ := harness.At(row, "id").(string)
-		key, _ := harness.At(row, "key").(string)
+		id, _ := process.At(row, "id").(string)
+		key, _ := process.At(row, "key").(string)
 		key = strings.Trim(key, "<>")
-		reason, _ := harness.At(row, "reason").(string)
+		reason, _ := process.At(row, "reason").(string)
 		c.book.keepsWhispers("the row of firing "+id, reason)
 		r.byID[id] = row
-		switch harness.At(row, "decision") {
+		switch process.At(row, "decision") {
 		case "started":
-			run, _ := harness.At(row, "executionId").(string)
-			r.runs[run] = harness.At(row, "source") == "redelivery"
+			run, _ := process.At(row, "executionId").(string)
+			r.runs[run] = process.At(row, "source") == "redelivery"
 			if d := known[key]; !r.runs[run] && (d == nil || d.wrong || d.filtered) {
 				c.book.violated("I7", run, "firing %s of trigger %s started it under the key %s, which nobody sent, or not so that it may", id, trigger, key)
 			} else if !r.runs[run] {
@@ -92,7 +92,7 @@ func (c *client) judgeLedger(ctx context.Context, s *source) rows {
 		}
 		if s.path == "" && d.taken > 0 { // the answer to a letter names no firing
 			d.firing, d.repeats = r.first[key], d.taken-1
-			d.execution, _ = harness.At(r.byID[d.firing], "executionId").(string)
+			d.execution, _ = process.At(r.byID[d.firing], "executionId").(string)
 		}
 		for _, id := range d.skips {
 			c.judgeRow(ctx, d, r.byID[id], id, "skipped")
@@ -115,7 +115,7 @@ func (s *source) bodyHasID() bool { return s.kind == "slack" || s.config["preset
 
 // judgeRow looks at the row of a delivery, and at what is told of it.
 func (c *client) judgeRow(ctx context.Context, d *delivery, row any, id, decision string) {
-	if harness.At(row, "decision") != decision || harness.At(row, "key") == id {
+	if process.At(row, "decision") != decision || process.At(row, "key") == id {
 		c.book.violated("I15", d.execution, "delivery %s to %s was answered with firing %s, %s, and its row is %v", d.id, d.shape.name, id, decision, row)
 		return
 	}
@@ -123,8 +123,8 @@ func (c *client) judgeRow(ctx context.Context, d *delivery, row any, id, decisio
 		return
 	}
 	a := c.explain(ctx, id)
-	if size := harness.At(a.Value, "delivery", "size"); a.Value != nil && size != float64(len(d.body)) {
-		c.book.violated("I15", d.execution, "delivery %s to %s had %d bytes, and explain says of firing %s: %s", d.id, d.shape.name, len(d.body), id, shorten(fmt.Sprint(harness.At(a.Value, "delivery"))))
+	if size := process.At(a.Value, "delivery", "size"); a.Value != nil && size != float64(len(d.body)) {
+		c.book.violated("I15", d.execution, "delivery %s to %s had %d bytes, and explain says of firing %s: %s", d.id, d.shape.name, len(d.body), id, shorten(fmt.Sprint(process.At(a.Value, "delivery"))))
 	}
 }
 

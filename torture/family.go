@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // related notes by what a run was begun, as a listing tells it.
@@ -39,11 +39,11 @@ func (b *book) judgeFamilies() {
 			if json.Unmarshal([]byte(one.step), &s); p.retryOf != "" || s.NodeType != "blueprint" {
 				continue // a retried run has steps of another
 			}
-			text, _ := harness.At(value(s.Output), "text").(string)
+			text, _ := process.At(value(s.Output), "text").(string)
 			id, good := strings.CutSuffix(text, " done")
 			child := b.runs[id]
 			switch by := p.id + "/" + address; {
-			case harness.At(value(s.Output), "marked") == true:
+			case process.At(value(s.Output), "marked") == true:
 			case !good || child == nil || child.parent != p.id:
 				b.violated("I14", p.id, "its step %s gave %s, which is not that of a run which it started", address, s.Output)
 			case child.status != "completed":
@@ -66,7 +66,7 @@ func (b *book) judgeFamilies() {
 			continue
 		}
 		output, _ := r.output("before")
-		at, told := harness.At(output, "at").(string)
+		at, told := process.At(output, "at").(string)
 		if !told {
 			continue // it ended before it could say for whom it runs
 		}
@@ -106,7 +106,7 @@ func (b *book) judgeEvents(heard map[string]string) {
 			if json.Unmarshal([]byte(one.step), &s); s.NodeType != "emit-event" || r.retryOf != "" {
 				continue
 			}
-			if n := harness.At(value(s.Output), "delivered"); n != 1.0 || heard[r.id+"/"+address] == "" {
+			if n := process.At(value(s.Output), "delivered"); n != 1.0 || heard[r.id+"/"+address] == "" {
 				b.violated("I7", r.id, "its step %s raised an event that %v runs heard; the trigger has started %q for it", address, n, heard[r.id+"/"+address])
 			}
 		}

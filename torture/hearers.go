@@ -1,6 +1,6 @@
 package main
 
-import "blueprintd/harness"
+import "blueprintd/tests/process"
 
 // What listens to the events of the service itself, each narrowed to one shape.
 const (
@@ -56,9 +56,9 @@ func (b *book) judgeHearers(has func(shape string) bool, acknowledged, tried int
 			continue
 		}
 		output, done := r.output("before")
-		of := harness.At(output, "of")
+		of := process.At(output, "of")
 		if r.shape.hears == updated {
-			of = harness.At(output, "version")
+			of = process.At(output, "version")
 			versions++
 		}
 		what, _ := of.(string)

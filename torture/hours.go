@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // hour is one of a blueprint or an organization, counted since 1970; ends are
@@ -41,10 +41,10 @@ func (s *scene) hearHours(ask func(procedure string, input object) answer, key, 
 // readHours reads an answer of getStatistics, whose totals are the sums of its
 // hours.
 func (b *book) readHours(into map[hour]ends, id string, value any) {
-	buckets, _ := harness.At(value, "buckets").([]any)
+	buckets, _ := process.At(value, "buckets").([]any)
 	var all ends
 	for _, bucket := range buckets {
-		text, _ := harness.At(bucket, "start").(string)
+		text, _ := process.At(bucket, "start").(string)
 		start, err := time.Parse(time.RFC3339, text)
 		if err != nil {
 			b.violated("I18", "", "an hour of %s begins at %q", id, text)
@@ -56,14 +56,14 @@ func (b *book) readHours(into map[hour]ends, id string, value any) {
 			into[hour{id, start.Unix() / 3600}] = one
 		}
 	}
-	if totals := endsOf(harness.At(value, "totals")); totals != all {
+	if totals := endsOf(process.At(value, "totals")); totals != all {
 		b.violated("I18", "", "the hours of %s sum up to %+v, and its totals are %+v", id, all, totals)
 	}
 }
 
 func endsOf(value any) ends {
-	completed, _ := harness.At(value, "completed").(float64)
-	failed, _ := harness.At(value, "failed").(float64)
+	completed, _ := process.At(value, "completed").(float64)
+	failed, _ := process.At(value, "failed").(float64)
 	return ends{int(completed), int(failed)}
 }
 

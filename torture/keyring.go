@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // whisper begins the secret of every trigger. Who manages a trigger is told it;
@@ -66,7 +66,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 	k.unsure = true
 	k.mu.Unlock()
 	a := c.door.Mutate(ctx, "blueprintTriggers.rotateSecret", object{"triggerId": trigger, "secret": k.secret(next), "keepPreviousFor": "1h"})
-	if a.Err == harness.ErrDown {
+	if a.Err == process.ErrDown {
 		k.mu.Lock()
 		k.unsure = again // nothing was sent
 		k.mu.Unlock()
@@ -84,7 +84,7 @@ func (k *keyring) rotate(ctx context.Context, c *client, trigger string) {
 
 // turn rotates the secrets of some sources until loaded ends.
 func turn(ctx, loaded context.Context, c *client, all []*source) {
-	for harness.Pause(loaded, time.Duration(200+c.random.IntN(600))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(200+c.random.IntN(600))*time.Millisecond) {
 		if s := all[c.random.IntN(len(all))]; s.ring != nil {
 			s.ring.rotate(ctx, c, s.trigger)
 		}

@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // The sources of which only some runs may go on at once: one whose runs wait
@@ -88,10 +88,10 @@ func (c *client) judgeLimits(ctx context.Context, s *source) {
 		return
 	}
 	for _, row := range c.history(ctx, s.trigger) { // the newest first
-		if harness.At(row, "decision") != "started" {
+		if process.At(row, "decision") != "started" {
 			continue
 		}
-		id, _ := harness.At(row, "executionId").(string)
+		id, _ := process.At(row, "executionId").(string)
 		if r := c.book.run(id); r != nil && r.status != "completed" {
 			c.book.violated("I16", id, "no newer run could take its place, and it is %s", r.status)
 		}

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // judgeLetters holds the runs that letters started against these: each names its
@@ -19,7 +19,7 @@ func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 			continue
 		}
 		output, _ := r.output("before")
-		id, _ := harness.At(output, "letter").(string)
+		id, _ := process.At(output, "letter").(string)
 		d := c.book.deliveries[s.trigger+" "+id]
 		switch {
 		case d == nil:
@@ -29,7 +29,7 @@ func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 			c.book.violated("I7", r.id, "the letter %s started it and another", id)
 		}
 		read[id] = read[id] || !ledger.runs[r.id]
-		files, _ := harness.At(output, "files").([]any)
+		files, _ := process.At(output, "files").([]any)
 		if len(files) != len(d.files) {
 			c.book.violated("I15", r.id, "the letter %s had %d attachments, and it got %v", id, len(d.files), files)
 			continue
@@ -47,7 +47,7 @@ func (c *client) judgeLetters(ctx context.Context, s *source, ledger rows) {
 
 // judgeFile reads an attachment.
 func (c *client) judgeFile(ctx context.Context, r *run, file any, want []byte) {
-	name, _ := harness.At(file, "id").(string)
+	name, _ := process.At(file, "id").(string)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.door.Address()+"/files/"+url.PathEscape(name), nil)
 	if err != nil {
 		return
@@ -60,7 +60,7 @@ func (c *client) judgeFile(ctx context.Context, r *run, file any, want []byte) {
 	}
 	defer response.Body.Close()
 	got, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK || !bytes.Equal(got, want) || harness.At(file, "size") != float64(len(want)) {
+	if err != nil || response.StatusCode != http.StatusOK || !bytes.Equal(got, want) || process.At(file, "size") != float64(len(want)) {
 		c.book.violated("I15", r.id, "its file %v, of %d bytes, was answered %d with %d bytes that differ from it (%v)", file, len(want), response.StatusCode, len(got), err)
 	}
 	c.book.count(func(n *counts) { n.Files++ })

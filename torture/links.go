@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // link is a connection of the load.
@@ -63,7 +63,7 @@ func (l *links) create(ctx context.Context, d *door, names map[string]string) er
 // work changes the first connection, and makes and deletes others, until loaded
 // ends.
 func (l *links) work(ctx, loaded context.Context, c *client) {
-	for harness.Pause(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(40+l.random.IntN(300))*time.Millisecond) {
 		if l.random.IntN(3) > 0 {
 			l.change(ctx, c)
 		} else {
@@ -147,12 +147,12 @@ func (l *links) judge(b *book, listing any, least int, still bool) {
 	listed := map[string]any{}
 	list, _ := listing.([]any)
 	for _, one := range list {
-		id, _ := harness.At(one, "id").(string)
+		id, _ := process.At(one, "id").(string)
 		listed[id] = one
 	}
 	for i, one := range l.all {
 		there := listed[one.id]
-		name, _ := harness.At(there, "name").(string)
+		name, _ := process.At(there, "name").(string)
 		number, changed := 0, strings.HasPrefix(name, one.name+" ")
 		if changed {
 			fmt.Sscanf(name, one.name+" %d", &number)
@@ -160,7 +160,7 @@ func (l *links) judge(b *book, listing any, least int, still bool) {
 		switch {
 		case there == nil:
 			b.violated("I13", "", "the connection %s (%s) is gone", one.name, one.id)
-		case harness.At(there, "type") != one.kind, name != one.name && !(i == 0 && changed), i == 0 && (number < least || number > l.tried):
+		case process.At(there, "type") != one.kind, name != one.name && !(i == 0 && changed), i == 0 && (number < least || number > l.tried):
 			b.violated("I13", "", "the connection %s is %v; change %d was acknowledged, %d the latest sent", one.name, there, least, l.tried)
 		}
 	}
@@ -177,7 +177,7 @@ func (l *links) try(ctx context.Context, c *client, one *link) {
 	if !c.heard(a, "connection.test") {
 		return
 	}
-	if harness.At(a.Value, "ok") != true {
+	if process.At(a.Value, "ok") != true {
 		c.book.violated("I13", "", "the connection %s does not work: %s", one.name, a)
 	}
 	c.book.count(func(n *counts) { n.LinkTests++ })

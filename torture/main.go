@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // options are what the command line says.
@@ -112,7 +112,7 @@ var ledgerLine = regexp.MustCompile(`(?m)^(http://\S+) (http://\S+) (\S+)$`)
 // server.
 func tortureIn(ctx context.Context, o options, folder string, watched *screen) (*report, error) {
 	var err error
-	if o.binary, err = harness.Server(ctx, o.binary, folder); err != nil {
+	if o.binary, err = process.Server(ctx, o.binary, folder); err != nil {
 		return nil, err
 	}
 	r := newReport(ctx, o)
@@ -147,7 +147,7 @@ func perform(ctx context.Context, o options, name, folder string, watched *scree
 		return nil, err
 	}
 	calls := filepath.Join(folder, "ledger.jsonl")
-	ledger, err := harness.Launch(harness.Program{Path: self, Args: []string{ledgerArgument, calls}, Folder: folder, Log: filepath.Join(folder, "ledger.log"), Ready: ledgerLine})
+	ledger, err := process.Launch(process.Program{Path: self, Args: []string{ledgerArgument, calls}, Folder: folder, Log: filepath.Join(folder, "ledger.log"), Ready: ledgerLine})
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // by says who does something, and which way.
@@ -94,7 +94,7 @@ func (m *minutes) note(who by, sent time.Time, action string, input object, a an
 	if a.Status == http.StatusUnauthorized && action == "session.create" {
 		m.wrong++
 	}
-	if a.Err == harness.ErrDown || a.Err == nil && a.Status >= 300 && a.Status < 500 {
+	if a.Err == process.ErrDown || a.Err == nil && a.Status >= 300 && a.Status < 500 {
 		return nil
 	}
 	d := &deed{by: who, action: action, sent: sent, at: now(), sure: a.OK()}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // leaveOut takes shapes out of the load, and what needs them.
@@ -80,11 +80,11 @@ func (s *scene) readyFile() string { return filepath.Join(s.folder, "ready.json"
 const mostToSay = 5 * time.Second
 
 // openPost finds out where a server that is ready takes mail.
-func (s *scene) openPost(ctx context.Context, p *harness.Process) error {
+func (s *scene) openPost(ctx context.Context, p *process.Process) error {
 	if !s.has("letter") {
 		return nil
 	}
-	for late := now().Add(mostToSay); now().Before(late); harness.Pause(ctx, 5*time.Millisecond) {
+	for late := now().Add(mostToSay); now().Before(late); process.Pause(ctx, 5*time.Millisecond) {
 		var said struct {
 			Pid      int    `json:"pid"`
 			SMTPAddr string `json:"smtpAddr"`

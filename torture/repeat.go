@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // repeats are the firings that somebody had delivered again.
@@ -28,7 +28,7 @@ func newRepeats() *repeats { return &repeats{all: map[string]*repeated{}} }
 
 // work has deliveries that started a run delivered again until loaded ends.
 func (r *repeats) work(ctx, loaded context.Context, c *client, all []*source) {
-	for harness.Pause(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(50+c.random.IntN(250))*time.Millisecond) {
 		if c.door.Address() == "" || len(c.book.opened()) >= mostOpen {
 			continue
 		}
@@ -46,12 +46,12 @@ func (r *repeats) look(ctx context.Context, c *client, s *source) {
 	if !c.heard(a, "history") {
 		return
 	}
-	rows, _ := harness.At(a.Value, "firings").([]any)
+	rows, _ := process.At(a.Value, "firings").([]any)
 	if len(rows) == 0 {
 		return
 	}
 	row := rows[c.random.IntN(len(rows))]
-	firing, _ := harness.At(row, "id").(string)
+	firing, _ := process.At(row, "id").(string)
 	r.again(ctx, c, &delivery{shape: s.shape, firing: firing})
 }
 
@@ -84,7 +84,7 @@ func (r *repeats) again(ctx context.Context, c *client, d *delivery) {
 	one.asked++
 	r.mu.Unlock()
 	a := c.door.Mutate(ctx, "blueprintTriggers.redeliver", object{"firingId": d.firing})
-	if a.Err == harness.ErrDown {
+	if a.Err == process.ErrDown {
 		r.mu.Lock()
 		one.asked--
 		r.mu.Unlock()
@@ -121,11 +121,11 @@ func (r *repeats) judge(ctx context.Context, c *client) {
 		if a.Value == nil {
 			continue
 		}
-		list, _ := harness.At(a.Value, "redeliveries").([]any)
+		list, _ := process.At(a.Value, "redeliveries").([]any)
 		var found []string
 		for _, row := range list {
-			id, _ := harness.At(row, "executionId").(string)
-			if harness.At(row, "decision") != "started" || id == "" {
+			id, _ := process.At(row, "executionId").(string)
+			if process.At(row, "decision") != "started" || id == "" {
 				continue
 			}
 			if owner[id] != "" {

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // scene is one server on one database, killed and started again and again.
@@ -71,7 +71,7 @@ func (s *scene) arguments() []string {
 	return args
 }
 
-func (s *scene) launch() (*harness.Process, error) {
+func (s *scene) launch() (*process.Process, error) {
 	args := s.arguments()
 	if s.random.IntN(2) == 0 {
 		args = append(args, "--max-running", "8")
@@ -79,12 +79,12 @@ func (s *scene) launch() (*harness.Process, error) {
 	if s.ticking != nil {
 		args = append(args, "--clock", s.ticking.flag(s.random))
 	}
-	return harness.Launch(harness.Program{Path: s.binary, Args: args, Folder: s.folder, Log: s.serverLog(), Ready: harness.ServerReady})
+	return process.Launch(process.Program{Path: s.binary, Args: args, Folder: s.folder, Log: s.serverLog(), Ready: process.ServerReady})
 }
 
 // up starts the server and waits until it is ready. A server that does not
 // become ready is a violation, and nil.
-func (s *scene) up(ctx context.Context) (*harness.Process, error) {
+func (s *scene) up(ctx context.Context) (*process.Process, error) {
 	p, err := s.launch()
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *scene) up(ctx context.Context) (*harness.Process, error) {
 
 // down ends a server and notes since when it was away. Asked politely, it must
 // end well, whatever it was at, while clients still knock.
-func (s *scene) down(p *harness.Process, polite bool) {
+func (s *scene) down(p *process.Process, polite bool) {
 	from := now()
 	defer s.post.open("")
 	if polite {
@@ -198,7 +198,7 @@ func (s *scene) play(ctx context.Context) error {
 	s.sendAll(ctx, loaded, &clients)
 	keeper := s.client(800)
 	for s.kills < s.options.kills && (s.duration == 0 || now().Sub(s.began) < s.duration) {
-		if !harness.Pause(ctx, s.life()) {
+		if !process.Pause(ctx, s.life()) {
 			return ctx.Err()
 		}
 		if s.random.IntN(8) == 0 {
@@ -217,7 +217,7 @@ func (s *scene) play(ctx context.Context) error {
 			s.links.try(ctx, keeper, s.links.all[len(s.ready)%len(s.links.all)])
 		}
 	}
-	harness.Pause(ctx, time.Second) // work on the last start too
+	process.Pause(ctx, time.Second) // work on the last start too
 	unload()
 	clients.Wait()
 	if p, err = s.settle(ctx, p); err != nil || p == nil {
@@ -255,7 +255,7 @@ func (s *scene) life() time.Duration {
 // replace kills the server and starts it again; one start in five is cut off
 // too. One server in twelve is asked to end instead, which is no kill, but puts
 // the same runs down.
-func (s *scene) replace(ctx context.Context, p *harness.Process) (*harness.Process, error) {
+func (s *scene) replace(ctx context.Context, p *process.Process) (*process.Process, error) {
 	for polite := s.random.IntN(12) == 0; ; polite = false {
 		s.down(p, polite)
 		if polite {
@@ -269,7 +269,7 @@ func (s *scene) replace(ctx context.Context, p *harness.Process) (*harness.Proce
 		if err != nil {
 			return nil, err
 		}
-		harness.Pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
+		process.Pause(ctx, time.Duration(s.random.IntN(150))*time.Millisecond)
 		s.restarted()
 		s.early++
 		p = next

@@ -14,22 +14,22 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"blueprintd/harness"
-	"blueprintd/planted"
+	"blueprintd/foundation/mutant"
+	"blueprintd/tests/process"
 )
 
 // verdict is what became of one bug. Without a bug, nothing may be found.
 type verdict struct {
-	Bug     planted.Bug `json:"bug"` // "" = none
-	Does    string      `json:"does"`
-	Fault   string      `json:"fault"` // what was done to the server: "kill" or "power cut"
-	Seed    uint64      `json:"seed"`
-	Caught  bool        `json:"caught"`
-	By      string      `json:"by,omitempty"` // the invariant
-	Text    string      `json:"text,omitempty"`
-	Faults  int         `json:"faults"` // kills or power cuts
-	Seconds float64     `json:"seconds"`
-	Failure string      `json:"failure,omitempty"` // why there is no verdict
+	Bug     mutant.Bug `json:"bug"` // "" = none
+	Does    string     `json:"does"`
+	Fault   string     `json:"fault"` // what was done to the server: "kill" or "power cut"
+	Seed    uint64     `json:"seed"`
+	Caught  bool       `json:"caught"`
+	By      string     `json:"by,omitempty"` // the invariant
+	Text    string     `json:"text,omitempty"`
+	Faults  int        `json:"faults"` // kills or power cuts
+	Seconds float64    `json:"seconds"`
+	Failure string     `json:"failure,omitempty"` // why there is no verdict
 }
 
 // good tells whether it is as it should be.
@@ -37,14 +37,14 @@ func (v *verdict) good() bool { return v.Failure == "" && v.Caught == (v.Bug != 
 
 // signs are the invariants that a bug may be found by. By any other, something
 // else was found.
-var signs = map[planted.Bug][]string{
-	planted.AckBeforeCommit: {"I1", "I7"},
-	planted.NoRecovery:      {"I2"},
-	planted.JournalAfterAct: {"I1", "I4"},
-	planted.NoFiringKey:     {"I7"},
-	planted.StatusRewritten: {"I5", "I18"},
-	planted.EventForgotten:  {"I7"},
-	planted.LimitForgotten:  {"I16"},
+var signs = map[mutant.Bug][]string{
+	mutant.AckBeforeCommit: {"I1", "I7"},
+	mutant.NoRecovery:      {"I2"},
+	mutant.JournalAfterAct: {"I1", "I4"},
+	mutant.NoFiringKey:     {"I7"},
+	mutant.StatusRewritten: {"I5", "I18"},
+	mutant.EventForgotten:  {"I7"},
+	mutant.LimitForgotten:  {"I16"},
 }
 
 // selftest looks whether the harnesses find what they are for, and gives the
@@ -82,21 +82,21 @@ func selftest(o options) int {
 // selftestIn tries the server without a bug and with each.
 func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, error) {
 	var err error
-	if o.binary, err = harness.Build(ctx, folder, "blueprintd", "-tags", "planted"); err != nil {
+	if o.binary, err = process.Build(ctx, folder, "blueprintd", "-tags", "planted"); err != nil {
 		return nil, err
 	}
 	o.first = true
-	control := planted.Description{Does: "nothing is wrong: nothing may be found"}
+	control := mutant.Description{Does: "nothing is wrong: nothing may be found"}
 	var verdicts []*verdict
-	for i, d := range append([]planted.Description{control, control}, planted.All()...) {
+	for i, d := range append([]mutant.Description{control, control}, mutant.All()...) {
 		v := &verdict{Bug: d.Bug, Does: d.Does, Fault: "kill", Seed: o.seed + uint64(i)*1000}
-		if i == 1 || d.Bug == planted.SynchronousOff {
+		if i == 1 || d.Bug == mutant.SynchronousOff {
 			v.Fault = "power cut"
 		}
 		began := now()
 		fmt.Fprintf(os.Stderr, "--- %s (%s)\n", name(d.Bug), v.Fault)
 		// The servers of this program, and those of the other, take it from here.
-		if err := os.Setenv(planted.Variable, string(d.Bug)); err != nil {
+		if err := os.Setenv(mutant.Variable, string(d.Bug)); err != nil {
 			return nil, err
 		}
 		if v.Fault == "kill" {
@@ -166,7 +166,7 @@ const mostForCut = 5 * time.Second
 // cut has the sweep cut the power, which no kill can stand for: what a killed
 // process has written is still with the system.
 func (v *verdict) cut(ctx context.Context, o options, folder string) error {
-	sweep, err := harness.Build(ctx, folder, "blueprintd/torture/sweep")
+	sweep, err := process.Build(ctx, folder, "blueprintd/torture/sweep")
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (v *verdict) swept(data []byte) error {
 	return nil
 }
 
-func name(bug planted.Bug) string {
+func name(bug mutant.Bug) string {
 	if bug == "" {
 		return "(none)"
 	}

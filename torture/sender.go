@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // sender delivers to one source: what was not answered comes again until it is,
@@ -21,7 +21,7 @@ type sender struct {
 
 // work delivers until loaded ends.
 func (s *sender) work(ctx, loaded context.Context) {
-	for harness.Pause(loaded, time.Duration(20+s.random.IntN(160))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(20+s.random.IntN(160))*time.Millisecond) {
 		if s.door.Address() == "" {
 			continue
 		}
@@ -39,7 +39,7 @@ func (s *sender) work(ctx, loaded context.Context) {
 // finish sends everything that was not answered until it is.
 func (s *sender) finish(ctx context.Context) {
 	late := now().Add(mostToDeliver)
-	for len(s.waiting) > 0 && now().Before(late) && harness.Pause(ctx, 20*time.Millisecond) {
+	for len(s.waiting) > 0 && now().Before(late) && process.Pause(ctx, 20*time.Millisecond) {
 		s.attempt(ctx, s.waiting[0])
 	}
 	for _, d := range s.waiting {
@@ -151,7 +151,7 @@ func (s *sender) turnedAway(d *delivery, a answer) bool {
 
 // leftOut reads the answer to a delivery that the trigger's filter leaves out.
 func (s *sender) leftOut(d *delivery, a answer) {
-	if harness.At(a.Value, "skipped") != true || a.Text("firingId") == "" {
+	if process.At(a.Value, "skipped") != true || a.Text("firingId") == "" {
 		s.book.violated("I15", a.Text("executionId"), "delivery %s to %s is none that the trigger listens to, and was answered %s", d.id, d.shape.name, a)
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // How long runs may take to end once the faults have stopped: all of them, and
@@ -19,7 +19,7 @@ const (
 
 // settle lets all runs end, lists those that nobody was told of, stops the
 // server well, starts it once more and reads every run again.
-func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Process, error) {
+func (s *scene) settle(ctx context.Context, p *process.Process) (*process.Process, error) {
 	c := s.client(1000)
 	if s.ticking != nil {
 		s.ticking.rest(ctx, c)
@@ -38,7 +38,7 @@ func (s *scene) settle(ctx context.Context, p *harness.Process) (*harness.Proces
 		if standing != before {
 			changed, before = now(), standing
 		}
-		if !harness.Pause(ctx, 100*time.Millisecond) {
+		if !process.Pause(ctx, 100*time.Millisecond) {
 			return p, ctx.Err()
 		}
 	}
@@ -112,20 +112,20 @@ func (c *client) list(ctx context.Context, most int) int {
 		if !c.heard(a, "listRecentExecutions") {
 			return found
 		}
-		logs, _ := harness.At(a.Value, "logs").([]any)
+		logs, _ := process.At(a.Value, "logs").([]any)
 		for _, log := range logs {
-			id, _ := harness.At(log, "executionData", "executionId").(string)
-			blueprint, _ := harness.At(log, "blueprintId").(string)
+			id, _ := process.At(log, "executionData", "executionId").(string)
+			blueprint, _ := process.At(log, "blueprintId").(string)
 			listed[id] = true
 			r := c.book.run(id)
 			if r == nil {
 				found++
 				r = c.book.knows(id, "", byBlueprint[blueprint])
 			}
-			parent, _ := harness.At(log, "executionMetadata", "parentExecutionId").(string)
-			retryOf, _ := harness.At(log, "executionMetadata", "retryOf").(string)
+			parent, _ := process.At(log, "executionMetadata", "parentExecutionId").(string)
+			retryOf, _ := process.At(log, "executionMetadata", "retryOf").(string)
 			c.book.related(r, parent, retryOf)
-			if status := harness.At(log, "status"); most == 0 && r.ended != "" && status != r.status {
+			if status := process.At(log, "status"); most == 0 && r.ended != "" && status != r.status {
 				c.book.violated("I5", id, "it is %s, and the listing says %v", r.status, status)
 			}
 		}
@@ -152,7 +152,7 @@ func (c *client) history(ctx context.Context, trigger string) []any {
 		if !c.heard(a, "history") {
 			return all
 		}
-		rows, _ := harness.At(a.Value, "firings").([]any)
+		rows, _ := process.At(a.Value, "firings").([]any)
 		if all = append(all, rows...); len(rows) < 100 {
 			return all
 		}
@@ -166,19 +166,19 @@ func (c *client) firings(ctx context.Context, s *shape, trigger string) (started
 	started = map[string]string{}
 	runs, refused := map[string]bool{}, map[string]int{}
 	for _, row := range c.history(ctx, trigger) {
-		key, _ := harness.At(row, "key").(string)
-		execution, _ := harness.At(row, "executionId").(string)
-		if harness.At(row, "decision") == "refused" {
+		key, _ := process.At(row, "key").(string)
+		execution, _ := process.At(row, "executionId").(string)
+		if process.At(row, "decision") == "refused" {
 			refused[key]++
 		}
-		if harness.At(row, "decision") != "started" {
+		if process.At(row, "decision") != "started" {
 			continue
 		}
 		if other := started[key]; other != "" {
 			c.book.violated("I7", execution, "key %s of trigger %s also started %s", key, trigger, other)
 		}
 		if r := c.book.run(execution); r == nil || r.shape != s || runs[execution] {
-			c.book.violated("I7", execution, "firing %v of trigger %s started it, but it is no run of that trigger or was started twice", harness.At(row, "id"), trigger)
+			c.book.violated("I7", execution, "firing %v of trigger %s started it, but it is no run of that trigger or was started twice", process.At(row, "id"), trigger)
 		}
 		started[key], runs[execution] = execution, true
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // mostToFollow is how long a subscriber stays with one run.
@@ -20,11 +20,11 @@ const mostToFollow = 3 * time.Second
 // follow subscribes to one run after another until loaded ends. A subscription
 // that a kill cut off is taken up again on the next server.
 func (c *client) follow(ctx, loaded context.Context) {
-	for harness.Pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(5+c.random.IntN(20))*time.Millisecond) {
 		for _, r := range c.book.some(c.random, 1) {
 			late := now().Add(mostToFollow)
 			for now().Before(late) && loaded.Err() == nil && !c.subscribe(ctx, r, time.Until(late)) {
-				harness.Pause(loaded, 20*time.Millisecond)
+				process.Pause(loaded, 20*time.Millisecond)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (b *book) listen(r *run, in io.Reader) (over bool) {
 				b.violated("I12", r.id, "its stream said %.300s: %v", data, err)
 				return false
 			}
-			b.absorb(r, s, harness.At(value, "json"))
+			b.absorb(r, s, process.At(value, "json"))
 		}
 	}
 }

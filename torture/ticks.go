@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // ticking is a virtual clock that a client moves, and the schedules under it.
@@ -102,7 +102,7 @@ func (t *ticking) advance(ctx context.Context, c *client, by time.Duration) bool
 
 // work moves the clock until loaded ends.
 func (t *ticking) work(ctx, loaded context.Context, c *client) {
-	for harness.Pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(t.random.IntN(30))*time.Millisecond) {
 		t.advance(ctx, c, time.Duration(1+t.random.IntN(8*60))*time.Second)
 	}
 }
@@ -125,13 +125,13 @@ func (t *ticking) judge(ctx context.Context, c *client) {
 		started := map[string]string{} // due -> execution
 		runs := map[string]bool{}
 		for _, row := range c.history(ctx, s.trigger) {
-			due, _ := harness.At(row, "dueAt").(string)
-			execution, _ := harness.At(row, "executionId").(string)
+			due, _ := process.At(row, "dueAt").(string)
+			execution, _ := process.At(row, "executionId").(string)
 			when, err := time.Parse(time.RFC3339, due)
 			if err != nil || when.Minute()%s.minutes != 0 || when.Second() != 0 {
 				c.book.violated("I7", execution, "%s was due at %q, which its schedule does not name", s.shape.name, due)
 			}
-			if harness.At(row, "decision") != "started" {
+			if process.At(row, "decision") != "started" {
 				continue
 			}
 			if other := started[when.Format(time.RFC3339)]; other != "" || runs[execution] {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // visitor is somebody who signs in to the dashboard: with a password or a link,
@@ -122,9 +122,9 @@ func (v *visitor) endLinks() {
 func (v *visitor) call(ctx context.Context, from *browser, procedure string, input object, changes bool) answer {
 	address := v.door.Address()
 	if address == "" {
-		return answer{Err: harness.ErrDown}
+		return answer{Err: process.ErrDown}
 	}
-	one := harness.NewClient(address, "", v.door.HTTP) // the name of the cookie belongs to the address
+	one := process.NewClient(address, "", v.door.HTTP) // the name of the cookie belongs to the address
 	headers := []string{"User-Agent", "torture"}
 	if from != nil {
 		headers = append(headers, "Cookie", "blueprintd_"+address[strings.LastIndex(address, ":")+1:]+"="+from.token)
@@ -137,7 +137,7 @@ func (v *visitor) call(ctx context.Context, from *browser, procedure string, inp
 		a = one.Do(ctx, http.MethodGet, path+"?input="+url.QueryEscape(string(data)), nil, headers...)
 	}
 	if a.OK() {
-		a.Value = harness.At(a.Value, "result", "data", "json")
+		a.Value = process.At(a.Value, "result", "data", "json")
 	}
 	told := a
 	if a.Err == nil && a.Status >= 400 && a.Status < 500 {
@@ -177,7 +177,7 @@ func (v *visitor) look(ctx context.Context, from *browser) {
 		v.used(from, a)
 		list, _ := a.Value.([]any)
 		for _, one := range list {
-			if id, _ := harness.At(one, "id").(string); harness.At(one, "current") == true && from.id == "" {
+			if id, _ := process.At(one, "id").(string); process.At(one, "current") == true && from.id == "" {
 				from.id = id
 				v.door.minutes.name(from.deed, id)
 			}
@@ -242,7 +242,7 @@ const mostBrowsers = 6
 
 // work visits until loaded ends.
 func (v *visitor) work(ctx, loaded context.Context) {
-	for harness.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
+	for process.Pause(loaded, time.Duration(10+v.random.IntN(60))*time.Millisecond) {
 		if v.door.Address() != "" {
 			v.step(ctx)
 		}
@@ -331,7 +331,7 @@ func (v *visitor) end(ctx context.Context, from, other *browser) {
 		v.refused(from, a)
 	case a.Status == http.StatusNotFound:
 		v.refused(other, a)
-	case a.Err != harness.ErrDown:
+	case a.Err != process.ErrDown:
 		other.state = leaving
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/http"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // changePassword gives the visitor another password. All sessions end but that
@@ -25,7 +25,7 @@ func (v *visitor) changePassword(ctx context.Context, from *browser) {
 		v.refused(from, a)
 	case a.Status == http.StatusBadRequest:
 		v.book.violated("I19", "", "the password is not taken for the present one: %s", a)
-	case a.Err != harness.ErrDown && a.Status != http.StatusTooManyRequests:
+	case a.Err != process.ErrDown && a.Status != http.StatusTooManyRequests:
 		v.waits = one
 	}
 }
@@ -126,7 +126,7 @@ func (v *visitor) takeLink(ctx context.Context, link *setUpLink) {
 	case a.Status == http.StatusNotFound:
 		v.book.violated("I19", "", "a link that nobody has used is not good: %s", a)
 		link.dead = true
-	case a.Err != harness.ErrDown && a.Status != http.StatusTooManyRequests:
+	case a.Err != process.ErrDown && a.Status != http.StatusTooManyRequests:
 		v.waits = one
 	}
 }
@@ -168,6 +168,6 @@ func (v *visitor) leave(ctx context.Context) {
 	}
 	organizations, _ := v.ask(ctx, "organization.list", object{}).Value.([]any)
 	for _, one := range organizations {
-		v.organization, _ = harness.At(one, "id").(string)
+		v.organization, _ = process.At(one, "id").(string)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // TestVisitor lets a visitor call a server that answers as it is told, and may
@@ -69,7 +69,7 @@ func TestVisitor(t *testing.T) {
 			fmt.Fprint(w, `{"result":{"data":{"json":[]}}}`)
 		}))
 		b := newBook("test", io.Discard)
-		d := &door{harness.NewClient(server.URL, "", server.Client()), &minutes{}}
+		d := &door{process.NewClient(server.URL, "", server.Client()), &minutes{}}
 		v := &visitor{client: &client{door: d, book: b}}
 		c.do(v)
 		server.Close()
@@ -92,7 +92,7 @@ func TestVisitorThatWasRefused(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer server.Close()
 	b, before := newBook("test", io.Discard), &browser{state: signedIn}
-	v := &visitor{client: &client{door: &door{harness.NewClient(server.URL, "", server.Client()), &minutes{}}, book: b}, password: "p", browsers: []*browser{before}, links: []*setUpLink{{}}}
+	v := &visitor{client: &client{door: &door{process.NewClient(server.URL, "", server.Client()), &minutes{}}, book: b}, password: "p", browsers: []*browser{before}, links: []*setUpLink{{}}}
 	v.waits = &unheard{password: "new"}
 	if v.learn(context.Background()); v.waits != nil || v.password != "p" || before.state != signedIn || v.links[0].dead || first(b) != "" {
 		t.Errorf("%+v, violations %v", v, b.violations)

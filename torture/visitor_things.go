@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // things are what the visitor made, by kind. Of what was sent to be deleted
@@ -69,7 +69,7 @@ func (t *things) forget(kind string) { t.made[kind] = nil }
 func (v *visitor) ordinary(ctx context.Context, from *browser, procedure string, input object) answer {
 	a, _ := v.does(ctx, from, procedure, input)
 	switch {
-	case a.Err == harness.ErrDown, a.Err != nil, a.OK(), a.Status >= 500, a.Status == http.StatusTooManyRequests:
+	case a.Err == process.ErrDown, a.Err != nil, a.OK(), a.Status >= 500, a.Status == http.StatusTooManyRequests:
 	case a.Status == http.StatusUnauthorized:
 		v.refused(from, a)
 	default:
@@ -85,7 +85,7 @@ func (v *visitor) make(ctx context.Context, from *browser, kind, procedure strin
 }
 
 func (v *visitor) drop(ctx context.Context, from *browser, kind, procedure, field, id string) {
-	if a := v.ordinary(ctx, from, procedure, object{field: id}); a.Err == harness.ErrDown {
+	if a := v.ordinary(ctx, from, procedure, object{field: id}); a.Err == process.ErrDown {
 		return
 	}
 	kept := []string{}

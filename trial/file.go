@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/cassette"
 )
 
@@ -20,7 +20,7 @@ var DefaultClock = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // File is a test file.
 type File struct {
-	Document   *file.Document
+	Document   *document.Document
 	Blueprint  string            // path, relative to the file
 	Blueprints map[string]string // by the id that nodes name
 	Tests      []*Test

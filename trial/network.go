@@ -11,7 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/cassette"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // RoundTrip answers an HTTP request: by a stub of its node, of its host, or by

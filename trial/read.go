@@ -12,15 +12,15 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 	"blueprintd/cassette"
 )
 
 // Read reads a test file. The issues tell all that is wrong with it; with one
-// that is an error the file must not be used. Errors are *file.SyntaxError. With
+// that is an error the file must not be used. Errors are *document.SyntaxError. With
 // open, a test may have no expectation yet.
 func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error) {
-	document, err := file.Parse(name, data)
+	document, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -31,7 +31,7 @@ func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error)
 }
 
 // InOrder puts issues in the order of the places that they are about.
-func InOrder(d *file.Document, issues []blueprint.Issue) {
+func InOrder(d *document.Document, issues []blueprint.Issue) {
 	slices.SortStableFunc(issues, func(a, b blueprint.Issue) int {
 		x, y := d.SpanOf(a).Start, d.SpanOf(b).Start
 		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 const whole = `{"$schema": "test.schema.json", "blueprint": "a.yaml", "blueprints": {"00000000-0000-4000-8000-000000000000": "b.yaml"}, "tests": [{"name": "a", "variables": {"x": 1}, "inputData": [1],
@@ -56,7 +56,7 @@ func TestReadTellsWhatIsWrong(t *testing.T) {
 
 // The schema for editors takes what the reader takes.
 func TestTheSchemaFits(t *testing.T) {
-	compiled, err := schema.Compile(normal(t, Schema()))
+	compiled, err := jsonschema.Compile(normal(t, Schema()))
 	if err != nil {
 		t.Fatal(err)
 	}

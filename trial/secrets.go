@@ -4,8 +4,8 @@ import (
 	"maps"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/secret"
 	"blueprintd/runfile"
-	"blueprintd/secret"
 )
 
 // StandIns gives the variables of a local run, for which no file has the secrets:

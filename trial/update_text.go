@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // text is the text of a test file in which expectations are changed: what is to
 // be put in the place of what is gathered first, and then done.
 type text struct {
-	document *file.Document
+	document *document.Document
 	data     []byte // with \n alone at the ends of lines
 	starts   []int  // offsets of the lines
 	isJSON   bool
@@ -27,7 +27,7 @@ type splice struct {
 }
 
 func newText(name string, data []byte) (*text, error) {
-	d, err := file.Parse(name, data)
+	d, err := document.Parse(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func newText(name string, data []byte) (*text, error) {
 }
 
 // offset gives where a place in the text is, and where its line begins.
-func (t *text) offset(at file.Position) (offset, line int) {
+func (t *text) offset(at document.Position) (offset, line int) {
 	line = t.starts[min(max(at.Line, 1), len(t.starts))-1]
 	offset = line
 	for n := 1; n < at.Column && offset < len(t.data); n++ {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // expectOrder is the order in which an expectation is written.
@@ -33,7 +33,7 @@ func inOrder(object map[string]any) []string {
 
 // keyText writes the name of a member as YAML.
 func keyText(name string) string {
-	data, err := file.Marshal([]file.Member{{Name: name, Value: true}}, false)
+	data, err := document.Marshal([]document.Member{{Name: name, Value: true}}, false)
 	if err != nil {
 		return ""
 	}
@@ -44,17 +44,17 @@ func keyText(name string) string {
 // of their own that are deeper than an indentation. As an element of a list it
 // has the indentation itself, and the first line none.
 func blockText(name string, value any, indent int, member bool) (written string, lines bool) {
-	var members []file.Member
+	var members []document.Member
 	object, isObject := value.(map[string]any)
 	whole := isObject && name == "expect" && len(object) > 0
 	if whole {
 		for _, name := range inOrder(object) {
-			members = append(members, file.Member{Name: name, Value: object[name]})
+			members = append(members, document.Member{Name: name, Value: object[name]})
 		}
 	} else {
-		members = []file.Member{{Name: "x", Value: value}}
+		members = []document.Member{{Name: "x", Value: value}}
 	}
-	data, err := file.Marshal(members, false)
+	data, err := document.Marshal(members, false)
 	if err != nil {
 		return "", false
 	}

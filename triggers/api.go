@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 // ServeAPI serves POST /v1/triggers/{triggerId}/fire, whose path value triggerId
@@ -145,7 +145,7 @@ const maxSchemas = 2000
 
 type compiledSchema struct {
 	binding *blueprint.Binding
-	schema  *schema.Schema
+	schema  *jsonschema.Schema
 }
 
 // check refuses an input that breaks the trigger's schema.
@@ -159,7 +159,7 @@ func (s *inputSchemas) check(binding *blueprint.Binding, input any) *blueprint.E
 	known := s.compiled[id]
 	s.mu.Unlock()
 	if known.binding != binding {
-		compiled, err := schema.Compile(source)
+		compiled, err := jsonschema.Compile(source)
 		if err != nil {
 			return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).Named(blueprint.ReasonSchemaUnusable)
 		}
@@ -180,7 +180,7 @@ func CheckInput(source, input any) error {
 	if source == nil {
 		return nil
 	}
-	compiled, err := schema.Compile(source)
+	compiled, err := jsonschema.Compile(source)
 	if err != nil {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the trigger's inputSchema cannot be used: %s", err).Named(blueprint.ReasonSchemaUnusable)
 	}
@@ -191,7 +191,7 @@ func CheckInput(source, input any) error {
 }
 
 // breaches lists what of an input breaks a schema; nil when nothing does.
-func breaches(compiled *schema.Schema, input any) *blueprint.Error {
+func breaches(compiled *jsonschema.Schema, input any) *blueprint.Error {
 	issues := compiled.Validate(input)
 	if len(issues) == 0 {
 		return nil

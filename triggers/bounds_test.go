@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // What is kept for triggers does not grow with all triggers that ever were.

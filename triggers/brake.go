@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // The address of a webhook or a mailbox is all that a sender needs to have

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 )
 
 // A delivery is judged and run by the trigger as it is, whatever is known of it

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 const (
@@ -151,7 +151,7 @@ func (c *checker) schema(key string) {
 	if value == nil {
 		return
 	}
-	_, err := schema.Compile(value)
+	_, err := jsonschema.Compile(value)
 	_, isObject := value.(map[string]any)
 	var refused *blueprint.Error
 	switch {

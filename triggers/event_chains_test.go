@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // A chain of events leads to so many runs and no more, which each ledger says

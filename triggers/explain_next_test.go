@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // The first line that somebody obeys is right for the row's own reason, whatever

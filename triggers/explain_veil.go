@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // leastVeiled is how long a secret must be, in bytes, to be looked for in what

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 )
 
 // begin is where the clocks of the tests start.

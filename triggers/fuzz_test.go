@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 func FuzzWebhookBody(f *testing.F) {

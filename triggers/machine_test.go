@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // machine is the clock of a machine, in a bubble of its own time: it runs with

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // A trigger that alone has too much to do, or cannot be read, keeps nobody else

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // endedRun is an event of the n-th run of blueprint a in organization o.

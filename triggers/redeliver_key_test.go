@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // mended is a webhook whose secret was wrong when a delivery came, and is right

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // several is a ledger with n refused rows, a second apart, the third of them of a

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // rowOf is a row of the ledger that came with a body.

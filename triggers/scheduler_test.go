@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // start runs a service until stop is called or the test ends, and returns once

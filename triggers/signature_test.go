@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // mac computes an HMAC-SHA256 from its definition, so that the tests do not

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // Whatever a body is that Slack has signed, it leaves one row, and is answered

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // slackSender is the sender of the table that has a Slack trigger.

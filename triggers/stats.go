@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // Stats tell how a service is doing. What counts up does so since New.

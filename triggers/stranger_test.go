@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // What comes again leaves its body with the first, and of strangers only so many

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 func ended(status blueprint.Status, output any, failure *blueprint.RunError) *fakeRun {

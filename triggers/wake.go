@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // bell wakes a loop. Whoever rings it holds the clock until the loop has taken

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/metrics"
+	"blueprintd/foundation/metrics"
 )
 
 // How the watchdog looks; all but overdueAfter and lateAfter are real time.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/ids"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
 )
 
 var sweepSchedules = flag.Int("sweep", 1000, "over how many schedules BenchmarkSweep lets the watchdog look")

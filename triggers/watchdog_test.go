@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 // stuck is a store that blocks calls of Binding until it is let go.

@@ -6,7 +6,7 @@ import (
 	"path"
 	"strings"
 
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 //go:embed all:dist

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 var random = ids.New(nil)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 const (

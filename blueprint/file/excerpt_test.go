@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // What is said about a value points at it: at the value, the name, or a place in
@@ -58,7 +58,7 @@ func TestExcerpt(t *testing.T) {
 		if strings.HasPrefix(c.text, "{") {
 			file2 = "x.json"
 		}
-		d, err := file.Parse(file2, []byte(c.text))
+		d, err := document.Parse(file2, []byte(c.text))
 		if err != nil {
 			if c.want != "" {
 				t.Errorf("%s: %v", c.name, err)
@@ -83,7 +83,7 @@ func TestExcerpt(t *testing.T) {
 
 // Of a long line the part around the caret is shown.
 func TestExcerptOfALongLine(t *testing.T) {
-	d, err := file.Parse("x.json", []byte(`{"a": "`+strings.Repeat("x", 300)+`", "b": 17, "c": "`+strings.Repeat("y", 300)+`"}`))
+	d, err := document.Parse("x.json", []byte(`{"a": "`+strings.Repeat("x", 300)+`", "b": 17, "c": "`+strings.Repeat("y", 300)+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestExcerptOfALongLine(t *testing.T) {
 	if got := d.ExcerptOf(blueprint.Issue{Path: []any{"b"}}); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	for _, at := range []file.Position{{}, {Line: 2, Column: 1}, {Line: 1, Column: 10_000}, {Line: -1, Column: -1}, {Line: 1}} {
+	for _, at := range []document.Position{{}, {Line: 2, Column: 1}, {Line: 1, Column: 10_000}, {Line: -1, Column: -1}, {Line: 1}} {
 		if text := d.Excerpt(at); text != "" && strings.Count(text, "\n") != 2 {
 			t.Errorf("%+v: %q", at, text)
 		}
@@ -105,9 +105,9 @@ func FuzzExcerpt(f *testing.F) {
 	f.Add("x.json", []byte(`{"a":[1,{"b":"\u00e9\n x"}]}`), 1, 2, 3)
 	f.Add("x.yaml", []byte("a: &a >\n x\n\ty\n\n z\nb: *a\n'c\n d': \"\\x41\\\n  b\"\n"), 2, 1, 9)
 	f.Fuzz(func(t *testing.T, name string, data []byte, line, column, length int) {
-		d, err := file.Parse(name, data)
+		d, err := document.Parse(name, data)
 		if err != nil {
-			if syntax, ok := err.(*file.SyntaxError); ok { //nolint:errorlint // Parse promises it
+			if syntax, ok := err.(*document.SyntaxError); ok { //nolint:errorlint // Parse promises it
 				shows(t, data, syntax.Excerpt())
 			}
 			return
@@ -120,7 +120,7 @@ func FuzzExcerpt(f *testing.F) {
 				if at.Start.Line < 1 || at.Start.Line > 1+strings.Count(string(data), "\n")+strings.Count(string(data), "\r") || at.Start.Column < 1 || at.Start.Column > len(data)+1 {
 					t.Fatalf("%q: %v is at %+v", data, path, at)
 				}
-				if at.End != (file.Position{}) && (at.End.Line != at.Start.Line || at.End.Column <= at.Start.Column) {
+				if at.End != (document.Position{}) && (at.End.Line != at.Start.Line || at.End.Column <= at.Start.Column) {
 					t.Fatalf("%q: %v is at %+v", data, path, at)
 				}
 				shows(t, data, d.ExcerptOf(issue))
@@ -137,7 +137,7 @@ func FuzzExcerpt(f *testing.F) {
 			}
 		}
 		walk(nil, d.Value)
-		shows(t, data, d.Excerpt(file.Position{Line: line, Column: column}))
+		shows(t, data, d.Excerpt(document.Position{Line: line, Column: column}))
 	})
 }
 

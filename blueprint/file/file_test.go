@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 const sample = `title: Greet   # a comment
@@ -30,7 +30,7 @@ blueprint_map:
 `
 
 func TestYAMLGivesPlainValuesAndPositions(t *testing.T) {
-	d, err := file.Parse("greet.blueprint.yaml", []byte(sample))
+	d, err := document.Parse("greet.blueprint.yaml", []byte(sample))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,12 +45,12 @@ func TestYAMLGivesPlainValuesAndPositions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		path []any
-		want file.Position
+		want document.Position
 	}{
-		{nil, file.Position{Line: 1, Column: 1}},
-		{[]any{"blueprint_map", "nodes", 0, "type"}, file.Position{Line: 6, Column: 13}},
-		{[]any{"blueprint_map", "nodes", 0, "config", "text"}, file.Position{Line: 9, Column: 15}},
-		{[]any{"blueprint_map", "nodes", 1, "config", "values", "nope"}, file.Position{Line: 12, Column: 57}},
+		{nil, document.Position{Line: 1, Column: 1}},
+		{[]any{"blueprint_map", "nodes", 0, "type"}, document.Position{Line: 6, Column: 13}},
+		{[]any{"blueprint_map", "nodes", 0, "config", "text"}, document.Position{Line: 9, Column: 15}},
+		{[]any{"blueprint_map", "nodes", 1, "config", "values", "nope"}, document.Position{Line: 12, Column: 57}},
 	} {
 		if got := d.At(c.path); got != c.want {
 			t.Errorf("At(%v) = %v, want %v", c.path, got, c.want)
@@ -59,11 +59,11 @@ func TestYAMLGivesPlainValuesAndPositions(t *testing.T) {
 }
 
 func TestJSONPositions(t *testing.T) {
-	d, err := file.Parse("x.json", []byte("{\n\t\"a\": [1,\n\t\t{\"b\": null}]\n}"))
+	d, err := document.Parse("x.json", []byte("{\n\t\"a\": [1,\n\t\t{\"b\": null}]\n}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := d.At([]any{"a", 1, "b"}), (file.Position{Line: 3, Column: 9}); got != want {
+	if got, want := d.At([]any{"a", 1, "b"}), (document.Position{Line: 3, Column: 9}); got != want {
 		t.Errorf("At = %v, want %v", got, want)
 	}
 	if got, want := d.Point(blueprint.Issue{Path: []any{"a", 0}, Message: "is odd"}), "x.json:2:8: a[0]: is odd"; got != want {
@@ -85,8 +85,8 @@ func TestBrokenFilesNameTheirPlace(t *testing.T) {
 		{"a.yaml", "a: 1\n---\nb: 2\n", "a second document"},
 		{"a.yaml", strings.Repeat("- ", 200) + "x\n", "nested deeper"},
 	} {
-		_, err := file.Parse(c.name, []byte(c.text))
-		var syntax *file.SyntaxError
+		_, err := document.Parse(c.name, []byte(c.text))
+		var syntax *document.SyntaxError
 		if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
 		}
@@ -123,11 +123,11 @@ func TestWhatIsWrittenReadsBackEqual(t *testing.T) {
 		}
 		for _, asJSON := range []bool{true, false} {
 			name := map[bool]string{true: "x.json", false: "x.yaml"}[asJSON]
-			text, err := file.Marshal([]file.Member{{Name: "title", Value: "t"}, {Name: "value", Value: plain}}, asJSON)
+			text, err := document.Marshal([]document.Member{{Name: "title", Value: "t"}, {Name: "value", Value: plain}}, asJSON)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := file.Parse(name, text)
+			d, err := document.Parse(name, text)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, text)
 			}
@@ -143,7 +143,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("x.json", []byte(`{"a":[1,{"b":null}]}`))
 	f.Add("x.yaml", []byte("a: &a [1]\nb: *a\n<<: {c: 1}\n"))
 	f.Fuzz(func(t *testing.T, name string, data []byte) {
-		d, err := file.Parse(name, data)
+		d, err := document.Parse(name, data)
 		if err != nil {
 			refusedAtAPlace(t, data, err)
 			return
@@ -162,15 +162,15 @@ func FuzzParse(f *testing.F) {
 		if !ok {
 			return
 		}
-		var members []file.Member
+		var members []document.Member
 		for key, value := range object {
-			members = append(members, file.Member{Name: key, Value: value})
+			members = append(members, document.Member{Name: key, Value: value})
 		}
-		text, err := file.Marshal(members, false)
+		text, err := document.Marshal(members, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := file.Parse("again.yaml", text)
+		again, err := document.Parse("again.yaml", text)
 		if err != nil || !blueprint.Equal(again.Value, d.Value) {
 			t.Fatalf("%q is written as %q, which reads back with %v", data, text, err)
 		}
@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 // one line what is there.
 func refusedAtAPlace(t *testing.T, data []byte, err error) {
 	t.Helper()
-	var syntax *file.SyntaxError
+	var syntax *document.SyntaxError
 	if !errors.As(err, &syntax) {
 		t.Fatalf("%q: %v has no place", data, err)
 	}

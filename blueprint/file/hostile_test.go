@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 // bomb is nine anchors of ten aliases each to the one before.
@@ -59,9 +59,9 @@ func TestHostileFilesCostLittle(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := file.Parse(c.file, []byte(c.text))
+			_, err := document.Parse(c.file, []byte(c.text))
 			runtime.ReadMemStats(&after)
-			var syntax *file.SyntaxError
+			var syntax *document.SyntaxError
 			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Parse = %v, want %q", err, c.want)
 			}
@@ -89,7 +89,7 @@ func TestLimitsLeaveRoom(t *testing.T) {
 		{"JSON brackets", "a.json", strings.Repeat("[", 128) + strings.Repeat("]", 128)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := file.Parse(c.file, []byte(c.text))
+			d, err := document.Parse(c.file, []byte(c.text))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,14 +114,14 @@ func TestBrokenCharactersNameTheirPlace(t *testing.T) {
 		{"a.json", `["\ud83d\ud83d\ude00"]`, "a.json:1:3: this escape is half a character"},
 		{"a.yaml", `a: "\ud83d"`, "a.yaml:1:5: "},
 	} {
-		_, err := file.Parse(c.name, []byte(c.text))
-		var syntax *file.SyntaxError
+		_, err := document.Parse(c.name, []byte(c.text))
+		var syntax *document.SyntaxError
 		if !errors.As(err, &syntax) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
 		}
 	}
 	for _, text := range []string{`["\ud83d\ude00"]`, `["\\ud83d"]`, `["\u00e9\"\\", "\uD83D\uDE00"]`} {
-		if _, err := file.Parse("a.json", []byte(text)); err != nil {
+		if _, err := document.Parse("a.json", []byte(text)); err != nil {
 			t.Errorf("Parse(%s) = %v", text, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestBrokenCharactersNameTheirPlace(t *testing.T) {
 
 func TestMergesLeaveWhatIsThere(t *testing.T) {
 	const text = "base: &base {a: 1, b: 2}\nmore: &more {b: 3, c: 4}\nx:\n  <<: [*base, *more]\n  a: 5\ny:\n  d: 6\n  <<: *base\n"
-	d, err := file.Parse("a.yaml", []byte(text))
+	d, err := document.Parse("a.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestMergesLeaveWhatIsThere(t *testing.T) {
 	if !blueprint.Equal(d.Value, want) {
 		t.Errorf("Parse = %v", d.Value)
 	}
-	for path, want := range map[string]file.Position{"a": {Line: 5, Column: 6}, "c": {Line: 2, Column: 23}} {
+	for path, want := range map[string]document.Position{"a": {Line: 5, Column: 6}, "c": {Line: 2, Column: 23}} {
 		if got := d.At([]any{"x", path}); got != want {
 			t.Errorf("At(x.%s) = %v, want %v", path, got, want)
 		}

@@ -3,7 +3,7 @@ package file_test
 import (
 	"testing"
 
-	"blueprintd/blueprint/file"
+	"blueprintd/blueprint/document"
 )
 
 func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
@@ -21,7 +21,7 @@ func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
 		"title: `x`\n":                             "x.yaml:1:8: a text that begins with ` needs quotes: title: '...'",
 		"title: *bold* x\n":                        "x.yaml:1:8: a text that begins with * needs quotes: title: '...'",
 	} {
-		_, err := file.Parse("x.yaml", []byte(text))
+		_, err := document.Parse("x.yaml", []byte(text))
 		if err == nil || err.Error() != want {
 			t.Errorf("%q: got\n%v, want\n%s", text, err, want)
 		}
@@ -35,7 +35,7 @@ func TestOtherSlipsKeepTheirWords(t *testing.T) {
 		"a: {{x: 1}: 2, }}": "x.yaml:1:11: found an invalid key for this map",
 		"a: b\n  c: d\n":    "x.yaml:1:4: mapping value is not allowed in this context",
 	} {
-		if _, err := file.Parse("x.yaml", []byte(text)); err == nil || err.Error() != want {
+		if _, err := document.Parse("x.yaml", []byte(text)); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", text, err, want)
 		}
 	}

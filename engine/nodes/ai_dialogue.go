@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"blueprintd/blueprint"
-	"blueprintd/llm"
+	"blueprintd/engine/nodes/llm"
 )
 
 // dialogue is what has been said so far and what it took. It is kept while

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 type aiConfig struct {
@@ -23,7 +23,7 @@ type aiConfig struct {
 	MCPConnections []string     `key:"mcpConnectionIds" title:"MCP connections" form:"connection:mcp-server" doc:"Connections of type mcp-server whose tools the model may call."`
 	MaxSteps       *int64       `key:"maxSteps" minimum:"1" maximum:"100" default:"8" doc:"How often the model may be asked in all, while it calls tools."`
 
-	compiled *schema.Schema // nil without a schema
+	compiled *jsonschema.Schema // nil without a schema
 }
 
 const (
@@ -83,7 +83,7 @@ func (c *aiConfig) check(r *report) {
 	}
 	var err error
 	var bad *blueprint.Error
-	if c.compiled, err = schema.Compile(c.ResponseSchema.Value); errors.As(err, &bad) {
+	if c.compiled, err = jsonschema.Compile(c.ResponseSchema.Value); errors.As(err, &bad) {
 		for _, issue := range bad.Issues {
 			r.issue(issue.Message, append([]any{"responseSchema"}, issue.Path...)...)
 		}

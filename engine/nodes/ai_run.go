@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/llm"
-	"blueprintd/outbound"
+	"blueprintd/engine/nodes/llm"
+	"blueprintd/foundation/outbound"
 )
 
 // The failures of a prompt besides those of package llm.

@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
-	"blueprintd/llm"
-	"blueprintd/mcp"
+	"blueprintd/blueprint/jsonschema"
+	"blueprintd/engine/nodes/llm"
+	"blueprintd/engine/nodes/mcp"
 )
 
 const (
@@ -184,7 +184,7 @@ const codeMCP = "mcp_error"
 // unfitArguments says what is wrong with arguments; "" when nothing is, or the
 // server's schema is none that can be checked: then the server says it.
 func unfitArguments(inputSchema map[string]any, arguments map[string]any) string {
-	compiled, err := schema.Compile(inputSchema)
+	compiled, err := jsonschema.Compile(inputSchema)
 	if err != nil {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/mcp"
+	"blueprintd/engine/nodes/mcp"
 )
 
 func TestTools(t *testing.T) {

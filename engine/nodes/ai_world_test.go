@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/outbound"
 )
 
 const (

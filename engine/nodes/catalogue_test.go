@@ -11,7 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	expressions "blueprintd/blueprint/expression"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
@@ -109,7 +109,7 @@ func TestTypes(t *testing.T) {
 			if _, err := blueprint.Plain(kind.Schema); err != nil {
 				t.Error(err)
 			}
-			compiled, err := schema.Compile(kind.Schema)
+			compiled, err := jsonschema.Compile(kind.Schema)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
 )
 
 type codeConfig struct {
@@ -29,7 +29,7 @@ func code(d Dependencies) *blueprint.NodeType {
 		description: "Runs JavaScript (ES2023) in a sandbox without files, network, environment or timers. The output is what it returns: JSON, at most 1 MiB. What it writes with console goes into the log of the run.",
 		example:     `{"language": "javascript", "source": "const items = inputData.items ?? []\nreturn {count: items.length, names: items.map(item => item.name)}"}`,
 		check: func(c *codeConfig, r *report) {
-			if len(c.Source) > sandbox.MaxSource {
+			if len(c.Source) > script.MaxSource {
 				r.issue("is longer than 256 KiB", "source")
 			}
 		},
@@ -41,14 +41,14 @@ func code(d Dependencies) *blueprint.NodeType {
 
 func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *codeConfig) (blueprint.Result, error) {
 	if d.Scripts == nil {
-		return blueprint.Result{}, &blueprint.Failure{Code: sandbox.CodeUnavailable, Message: "this program was started without a sandbox for code", Permanent: true, NotSent: true}
+		return blueprint.Result{}, &blueprint.Failure{Code: script.CodeUnavailable, Message: "this program was started without a sandbox for code", Permanent: true, NotSent: true}
 	}
 	_, virtual := d.Clock.(*clock.Virtual)
 	values, err := scriptValues(task, string(c.Source))
 	if err != nil {
 		return blueprint.Result{}, err
 	}
-	script := sandbox.Script{
+	script := script.Script{
 		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: values, Now: task.Now, Still: virtual, Seed: task.Seed,
 	}
 	if c.TimeoutMs != nil {
@@ -67,9 +67,9 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 // scriptValues returns what a source can use. What it does not mention is left
 // out: the outputs of a thousand nodes would be written for each script. A source
 // that mentions a secret variable for which a grant is missing is refused.
-func scriptValues(task *blueprint.Task, source string) (sandbox.Values, error) {
-	values := sandbox.Values{Variables: map[string]any{}, Nodes: map[string]any{}}
-	mentions := func(name string) bool { return sandbox.Mentions(source, name) }
+func scriptValues(task *blueprint.Task, source string) (script.Values, error) {
+	values := script.Values{Variables: map[string]any{}, Nodes: map[string]any{}}
+	mentions := func(name string) bool { return script.Mentions(source, name) }
 	if mentions("input") {
 		values.Input, values.InputData = task.Input, task.InputData
 	}

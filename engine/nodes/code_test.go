@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
 )
 
 // codeIn gives the type with a sandbox that runs until the test ends.
 func codeIn(t *testing.T, c clock.Clock) *blueprint.NodeType {
 	t.Helper()
-	scripts := sandbox.New(sandbox.Options{})
+	scripts := script.New(script.Options{})
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- scripts.Run(ctx) }()
@@ -106,7 +106,7 @@ func TestCodeOfOneOrganization(t *testing.T) {
 // own error comes back, which tells the engine why.
 func TestCodeThatCannotRun(t *testing.T) {
 	kind := typeOf(t, "code")
-	if _, failed := run(t, kind, newTask(t, kind, `{"source":"return 1"}`, `{}`)); failed != sandbox.CodeUnavailable {
+	if _, failed := run(t, kind, newTask(t, kind, `{"source":"return 1"}`, `{}`)); failed != script.CodeUnavailable {
 		t.Errorf("got %s", failed)
 	}
 	kind = codeIn(t, clock.Real{})

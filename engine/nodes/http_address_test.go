@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/outbound"
 )
 
 // closedAddresses are of all the kinds that a name may not lead to.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // statusRange is a run of statuses that are expected.

@@ -9,7 +9,7 @@ import (
 	"net/url"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // codeHost is the failure of a request that would take a connection, or the

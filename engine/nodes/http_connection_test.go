@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 const connectionID = "00000000-0000-4000-8000-00000000000c"

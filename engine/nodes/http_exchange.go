@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // conversation is one attempt of a node: a request, or one for each page.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // statusFailure says that an answer has a status that was not expected. The

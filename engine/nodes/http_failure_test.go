@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 func TestFailures(t *testing.T) {

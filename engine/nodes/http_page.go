@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // codePages is the failure of an answer whose pages cannot be followed.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 func TestPagesFail(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // The ways in which well-known services hand out pages. Each answers items a to

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
-	"blueprintd/secret"
+	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/secret"
 )
 
 // repeating is a network that answers with the address and the body that it was sent.

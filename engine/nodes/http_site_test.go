@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/outbound"
 )
 
 // received is what a server saw of a request.

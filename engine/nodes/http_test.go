@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 func TestRequests(t *testing.T) {

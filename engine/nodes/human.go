@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"blueprintd/blueprint"
-	"blueprintd/blueprint/schema"
+	"blueprintd/blueprint/jsonschema"
 )
 
 type humanConfig struct {
@@ -14,7 +14,7 @@ type humanConfig struct {
 	ExpiresMs *int64     `key:"expiresMs" title:"Expires after" form:"duration-ms" minimum:"1" maximum:"3153600000000" doc:"How long to wait for an answer, in milliseconds; for ever when not given."`
 	OnExpire  string     `key:"onExpire" title:"When it expires" enum:"fail|continue" default:"\"fail\"" doc:"What happens when nobody answered in time."`
 
-	compiled *schema.Schema // nil without a schema
+	compiled *jsonschema.Schema // nil without a schema
 }
 
 // human asks somebody a question.
@@ -53,7 +53,7 @@ func (c *humanConfig) compile(r *report) {
 	}
 	var err error
 	var bad *blueprint.Error
-	if c.compiled, err = schema.Compile(c.Schema.Value); errors.As(err, &bad) {
+	if c.compiled, err = jsonschema.Compile(c.Schema.Value); errors.As(err, &bad) {
 		for _, issue := range bad.Issues {
 			r.issue(issue.Message, append([]any{"schema"}, issue.Path...)...)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/mcp"
+	"blueprintd/engine/nodes/mcp"
 )
 
 type mcpConfig struct {

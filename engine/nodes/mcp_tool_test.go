@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/mcp"
-	"blueprintd/outbound"
+	"blueprintd/engine/nodes/mcp"
+	"blueprintd/foundation/outbound"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

@@ -63,10 +63,10 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/mcp"
-	"blueprintd/outbound"
-	"blueprintd/sandbox"
+	"blueprintd/engine/nodes/mcp"
+	"blueprintd/engine/script"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/outbound"
 )
 
 // Dependencies is what the types use of the outside.
@@ -77,7 +77,7 @@ type Dependencies struct {
 	// MCP opens sessions with MCP servers; nil means a client over HTTP.
 	MCP *mcp.Client
 	// Scripts runs the code of blueprints; nil means that it cannot be run.
-	Scripts *sandbox.Pool
+	Scripts *script.Pool
 	// Files opens a file that came with what started a run: CodeNotFound when
 	// there is none of that id. Nil means that there are none.
 	Files func(ctx context.Context, authority blueprint.Authority, executionID, fileID string) (file blueprint.File, content []byte, err error)

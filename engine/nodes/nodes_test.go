@@ -9,11 +9,11 @@ import (
 	"go.uber.org/goleak"
 
 	"blueprintd/blueprint"
-	"blueprintd/sandbox"
+	"blueprintd/engine/script"
 )
 
 func TestMain(m *testing.M) {
-	sandbox.Child() // when this program was started as one
+	script.Child() // when this program was started as one
 	goleak.VerifyTestMain(m)
 }
 

@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // The codes of failures that only messages have.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // accepted is the reply of a server that has taken a message (RFC 5321, 4.2.3).

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // envelope is a message and who gets it, as SMTP sees it. No address in it ends

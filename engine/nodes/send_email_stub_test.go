@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // mailStub is a mail server on loopback that keeps what it is sent.

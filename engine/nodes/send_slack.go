@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 type slackConfig struct {

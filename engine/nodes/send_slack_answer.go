@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // codeSlack is the code of a failure for which Slack has no name.

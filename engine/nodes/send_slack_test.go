@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/clock"
-	"blueprintd/outbound"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/outbound"
 )
 
 const hi = `{"channel": "C1", "text": "hi"}`

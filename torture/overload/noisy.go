@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // noisyRun is how long a run of the flooded trigger takes.
@@ -23,7 +23,7 @@ const noisyLines = 32
 // same organization, and one of another.
 func (s *stage) playNoisy(ctx context.Context, sc *scene) error {
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		harness.Pause(r.Context(), noisyRun)
+		process.Pause(r.Context(), noisyRun)
 		fmt.Fprint(w, "{}")
 	}))
 	defer stub.Close()
@@ -83,7 +83,7 @@ func (s *stage) playNoise(ctx context.Context, sc *scene, turns int, stub string
 	if err != nil {
 		return err
 	}
-	harness.Pause(ctx, 2*time.Second) // until the queue is as full as it gets
+	process.Pause(ctx, 2*time.Second) // until the queue is as full as it gets
 	amid, err := calm()
 	if err != nil {
 		return err
@@ -117,6 +117,6 @@ func (s *stage) stranger(ctx context.Context, p *server) (*server, error) {
 		key = strings.TrimSpace(string(out))
 	}
 	theirs := *p
-	theirs.client = harness.NewClient("http://"+p.address, key, p.client.HTTP)
+	theirs.client = process.NewClient("http://"+p.address, key, p.client.HTTP)
 	return &theirs, nil
 }

@@ -8,7 +8,7 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 
 	_ "modernc.org/sqlite" // the driver of the database
 )
@@ -69,12 +69,12 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 	}
 	var acknowledged []string
 	flood := func(wanted string, requests, size int, right func(accepted int) bool) error {
-		harness.ForgetPeak(p.Pid())
+		process.ForgetPeak(p.Pid())
 		r, err := perform(ctx, job{Kind: "flood", Address: p.address, Paths: []string{hang}, Connections: 64, Requests: requests, Size: size})
 		if err != nil {
 			return err
 		}
-		_, peak, err := harness.Memory(p.Pid())
+		_, peak, err := process.Memory(p.Pid())
 		accepted := r.Counts["202"]
 		sc.demand(right(accepted) && total(r) == accepted+r.Counts["503"]+r.Counts["429"], wanted, "%s", counts(r))
 		sc.demand(peak <= mostMemory, "memory at most "+mebibytes(mostMemory), "at most %s", mebibytes(peak))
@@ -94,7 +94,7 @@ func (s *stage) playQueue(ctx context.Context, sc *scene) error {
 	}
 	open()
 	stored := map[string]string{}
-	for end := now().Add(time.Minute); now().Before(end) && harness.Pause(ctx, 200*time.Millisecond); {
+	for end := now().Add(time.Minute); now().Before(end) && process.Pause(ctx, 200*time.Millisecond); {
 		if stored, err = runs(p.database); err != nil {
 			return err
 		}

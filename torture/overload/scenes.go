@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // playIdle measures the well-behaved client alone.
@@ -57,7 +57,7 @@ func (s *stage) playSenders(ctx context.Context, sc *scene) error {
 	}
 	open = r.Counts["body still open"] + r.Counts["head still open"]
 	sc.demand(open == 0, "who is slow with the body is given up within 70 s", "the last after %.1f s: %s", r.Last.Seconds(), counts(r))
-	resident, _, err := harness.Memory(s.main.Pid())
+	resident, _, err := process.Memory(s.main.Pid())
 	sc.demand(resident <= s.idle+128<<20, "memory afterwards at most 128 MiB above that at rest", "%s, at rest %s", mebibytes(resident), mebibytes(s.idle))
 	return err
 }

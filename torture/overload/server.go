@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 const apiKey = "key-of-the-crowd"
 
 // server is the program under load.
 type server struct {
-	*harness.Process
-	client   *harness.Client // leaves no connection open
+	*process.Process
+	client   *process.Client // leaves no connection open
 	address  string          // host:port
 	database string
 }
@@ -27,8 +27,8 @@ type server struct {
 func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *server, err error) {
 	log := filepath.Join(s.folder, name+".log")
 	p := &server{database: filepath.Join(s.folder, name+".db")}
-	p.Process, err = harness.Launch(harness.Program{
-		Path: s.options.binary, Folder: s.folder, Log: log, Ready: harness.ServerReady,
+	p.Process, err = process.Launch(process.Program{
+		Path: s.options.binary, Folder: s.folder, Log: log, Ready: process.ServerReady,
 		Args: slices.Concat([]string{"serve", "--addr", "127.0.0.1:0", "--db", p.database, "--api-key", apiKey, "--allow-net", "127.0.0.1/32", "--memory-limit", fmt.Sprint(mostMemory)}, flags),
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *stage) launch(ctx context.Context, name string, flags ...string) (_ *se
 		return nil, fmt.Errorf("the server, see %s: %w", log, err)
 	}
 	p.address = strings.TrimPrefix(address, "http://")
-	p.client = harness.NewClient(address, apiKey, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	p.client = process.NewClient(address, apiKey, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
 	return p, nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // stage is where scenes are played: one server for those that compare a client
@@ -54,7 +54,7 @@ func (s *stage) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	s.idle, _, err = harness.Memory(s.main.Pid())
+	s.idle, _, err = process.Memory(s.main.Pid())
 	return err
 }
 
@@ -82,7 +82,7 @@ func (s *stage) strain(ctx context.Context, sc *scene, j job, factor float64) (*
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
-	harness.ForgetPeak(s.main.Pid())
+	process.ForgetPeak(s.main.Pid())
 	first := max(0, len(s.rest)-2)
 	j.Address, j.Seed = s.main.address, s.options.seed
 	l, err := begin(ctx, j)
@@ -130,7 +130,7 @@ func (s *stage) strain(ctx context.Context, sc *scene, j job, factor float64) (*
 
 // weigh holds the memory of the main server against what it may have.
 func (s *stage) weigh(sc *scene) error {
-	resident, peak, err := harness.Memory(s.main.Pid())
+	resident, peak, err := process.Memory(s.main.Pid())
 	sc.demand(peak <= mostMemory, "memory at most "+mebibytes(mostMemory), "at most %s, %s afterwards, %s at rest before all", mebibytes(peak), mebibytes(resident), mebibytes(s.idle))
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 // playStops stops the server under load again and again, each time on the same
@@ -40,7 +40,7 @@ func (s *stage) playStops(ctx context.Context, sc *scene) error {
 		if err != nil {
 			return err
 		}
-		harness.Pause(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
+		process.Pause(ctx, 200*time.Millisecond+time.Duration(chance.Int64N(int64(800*time.Millisecond))))
 		took, ended := p.stop()
 		longest = max(longest, took)
 		if ended != nil {
@@ -112,7 +112,7 @@ func (s *stage) playHaste(ctx context.Context, sc *scene, p *server) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
-	harness.Pause(ctx, 500*time.Millisecond)
+	process.Pause(ctx, 500*time.Millisecond)
 	if !p.Running() {
 		sc.demand(false, "a stop waits for a node under way", "it did not: %v", p.Err)
 		return nil

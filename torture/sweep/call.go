@@ -6,21 +6,21 @@ import (
 	"net/http"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 )
 
 type object = map[string]any
 
 // api calls a server.
-type api struct{ client *harness.Client }
+type api struct{ client *process.Client }
 
 func newAPI(address, key string) *api {
-	return &api{harness.NewClient(address, key, &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}})}
+	return &api{process.NewClient(address, key, &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 16}})}
 }
 
 func (c *api) close() { c.client.HTTP.CloseIdleConnections() }
 
-type answer = harness.Answer
+type answer = process.Answer
 
 // refused tells whether the server said that it did not do what was asked.
 func refused(a answer) bool { return a.Err == nil && a.Status >= 400 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
 )
 
 // checks are what must be seen through a mounted disk, as shell commands in its
@@ -29,15 +29,15 @@ func check() error {
 		return err
 	}
 	defer os.Remove(folder)
-	d := disk.New(nil)
-	mounted, err := disk.Mount(folder, d)
+	d := faultfs.New(nil)
+	mounted, err := faultfs.Mount(folder, d)
 	if err != nil {
 		return err
 	}
 	return errors.Join(inspect(folder, d), mounted.Unmount())
 }
 
-func inspect(folder string, d *disk.Disk) error {
+func inspect(folder string, d *faultfs.Disk) error {
 	shell := func(command string) (string, error) {
 		// The shell goes there by itself: this program would wait for its own
 		// answer while it starts a child in a folder that it serves.
@@ -50,20 +50,20 @@ func inspect(folder string, d *disk.Disk) error {
 			return fmt.Errorf("the mounted disk fails at %s: %q, %v", check.name, got, err)
 		}
 	}
-	if n := d.Counts()[disk.Truncate]; n == 0 {
+	if n := d.Counts()[faultfs.Truncate]; n == 0 {
 		return errors.New("the mounted disk has not seen a truncation")
 	}
-	if left := d.Cut(disk.LoseAll, nil); len(left) != 0 {
+	if left := d.Cut(faultfs.LoseAll, nil); len(left) != 0 {
 		return fmt.Errorf("the mounted disk keeps %d files that nobody synced", len(left))
 	}
 	if got, err := shell("sync d . && echo synced"); got != "synced" {
 		return fmt.Errorf("the mounted disk cannot be synced: %q, %v", got, err)
 	}
-	if left := d.Cut(disk.LoseAll, nil); string(left["d"].Data) != "oX" {
+	if left := d.Cut(faultfs.LoseAll, nil); string(left["d"].Data) != "oX" {
 		return fmt.Errorf("the mounted disk lost what was synced: %q", left["d"].Data)
 	}
 	for _, failure := range []syscall.Errno{syscall.EIO, syscall.ENOSPC} {
-		d.Fail(func(disk.Point) disk.Decision { return disk.Decision{Error: failure} })
+		d.Fail(func(faultfs.Point) faultfs.Decision { return faultfs.Decision{Error: failure} })
 		if got, err := shell("LC_ALL=C dd if=/dev/zero of=d bs=9 count=1 conv=notrunc 2>&1"); err == nil {
 			return fmt.Errorf("the mounted disk does not fail with %v: %q", failure, got)
 		}

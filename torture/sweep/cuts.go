@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
 )
 
 // crowd is how many operations each of several clients does until the power
@@ -28,9 +28,9 @@ func (r *report) cut(ctx context.Context, o options, folder string) error {
 	if err != nil {
 		return err
 	}
-	fresh := &phase{name: "several clients, first start", image: disk.Image{}, book: newBook()}
+	fresh := &phase{name: "several clients, first start", image: faultfs.Image{}, book: newBook()}
 	rehearsal := &trial{mode: "cut", phase: used, number: math.MaxInt}
-	points, err := rehearsal.crowd(b, o.clients, disk.LoseAll, rand.New(rand.NewPCG(o.seed, 0)))
+	points, err := rehearsal.crowd(b, o.clients, faultfs.LoseAll, rand.New(rand.NewPCG(o.seed, 0)))
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (r *report) cut(ctx context.Context, o options, folder string) error {
 			ph = fresh
 		}
 		t := &trial{mode: "cut", seed: o.seed, phase: ph, number: 1 + random.IntN(points)}
-		loss := disk.Losses()[number%len(disk.Losses())]
+		loss := faultfs.Losses()[number%len(faultfs.Losses())]
 		if _, err := t.crowd(b, o.clients, loss, random); err != nil {
 			return err
 		}
@@ -74,9 +74,9 @@ func prepare(b *bench) (*phase, error) {
 // crowd lets several clients work until the power fails, and judges what is
 // left. Where the point does not come, it fails when they are done. It tells
 // how many points there were.
-func (t *trial) crowd(b *bench, clients int, loss disk.Loss, random *rand.Rand) (points int, err error) {
+func (t *trial) crowd(b *bench, clients int, loss faultfs.Loss, random *rand.Rand) (points int, err error) {
 	known := t.phase.book.clone()
-	d := disk.New(t.phase.image)
+	d := faultfs.New(t.phase.image)
 	d.Fail(t.fault)
 	p, err := b.begin(d, known)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"blueprintd/harness"
+	"blueprintd/tests/process"
 
 	_ "modernc.org/sqlite" // the driver of the database
 )
@@ -21,7 +21,7 @@ func (c *api) pages(procedure string, path string, visit func(any)) error {
 		if !a.OK() {
 			return fmt.Errorf("%s: %s", procedure, a)
 		}
-		page, _ := harness.At(a.Value, path).([]any)
+		page, _ := process.At(a.Value, path).([]any)
 		for _, row := range page {
 			visit(row)
 		}
@@ -35,7 +35,7 @@ func (c *api) pages(procedure string, path string, visit func(any)) error {
 func (c *api) find(b *book) (map[thing]string, error) {
 	found := map[thing]string{}
 	err := c.pages("blueprint.list", "data", func(row any) {
-		name, _ := harness.At(row, "title").(string)
+		name, _ := process.At(row, "title").(string)
 		found[thing{"blueprint", name}] = blueprintState(row)
 	})
 	if err != nil {
@@ -47,9 +47,9 @@ func (c *api) find(b *book) (map[thing]string, error) {
 	}
 	rows, _ := keys.Value.([]any)
 	for _, row := range rows {
-		name, _ := harness.At(row, "name").(string)
+		name, _ := process.At(row, "name").(string)
 		state := "active"
-		if harness.At(row, "revokedAt") != nil {
+		if process.At(row, "revokedAt") != nil {
 			state = "revoked"
 		}
 		found[thing{"key", name}] = state
@@ -62,7 +62,7 @@ func (c *api) find(b *book) (map[thing]string, error) {
 		}
 		rows, _ := triggers.Value.([]any)
 		for _, row := range rows {
-			name, _ := harness.At(row, "config", "label").(string)
+			name, _ := process.At(row, "config", "label").(string)
 			found[thing{"trigger", name}] = "active"
 		}
 	}
@@ -72,10 +72,10 @@ func (c *api) find(b *book) (map[thing]string, error) {
 // blueprintState tells which of its contents a blueprint has; a mixture is
 // neither.
 func blueprintState(row any) string {
-	description, _ := harness.At(row, "description").(string)
-	nodes, _ := harness.At(row, "blueprint_map", "nodes").([]any)
-	version, _ := harness.At(row, "version").(string)
-	switch title, _ := harness.At(row, "title").(string); {
+	description, _ := process.At(row, "description").(string)
+	nodes, _ := process.At(row, "blueprint_map", "nodes").([]any)
+	version, _ := process.At(row, "version").(string)
+	switch title, _ := process.At(row, "title").(string); {
 	case description == "first" && len(nodes) == 1 && version == "1.0.0", description == "second" && len(nodes) == 2 && version == "1.1.0", title == description:
 		return description
 	case title == sampleTitle:
@@ -95,12 +95,12 @@ func (c *api) findRuns(found map[thing]string) error {
 	type run struct{ id, status string }
 	var runs []run
 	err := c.pages("execution.listRecentExecutions", "logs", func(row any) {
-		id, _ := harness.At(row, "executionData", "executionId").(string)
-		status, _ := harness.At(row, "status").(string)
-		if steps, _ := harness.At(row, "executionData", "steps").([]any); len(steps) > 0 && harness.At(steps[0], "input", "marker") != nil && status == completed {
+		id, _ := process.At(row, "executionData", "executionId").(string)
+		status, _ := process.At(row, "status").(string)
+		if steps, _ := process.At(row, "executionData", "steps").([]any); len(steps) > 0 && process.At(steps[0], "input", "marker") != nil && status == completed {
 			last := steps[len(steps)-1]
-			marker, _ := harness.At(steps[0], "input", "marker").(string)
-			if text := harness.At(last, "output", "text"); text != "done "+marker {
+			marker, _ := process.At(steps[0], "input", "marker").(string)
+			if text := process.At(last, "output", "text"); text != "done "+marker {
 				status = fmt.Sprintf("completed with %v", text)
 			}
 			c.add(found, marker, status)
@@ -136,9 +136,9 @@ func (c *api) rest(id string) (marker, status string, err error) {
 		if !a.OK() {
 			return "", "", fmt.Errorf("getExecutionStatus: %s", a)
 		}
-		steps, _ := harness.At(a.Value, "steps").([]any)
+		steps, _ := process.At(a.Value, "steps").([]any)
 		for _, step := range steps {
-			if text, _ := harness.At(step, "input", "marker").(string); text != "" {
+			if text, _ := process.At(step, "input", "marker").(string); text != "" {
 				marker = text
 			}
 		}

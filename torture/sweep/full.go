@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
 )
 
 // fill lets the disk of one server fill up while several clients are at work,
@@ -20,7 +20,7 @@ func (r *report) fill(ctx context.Context, o options, folder string) error {
 	if err != nil {
 		return err
 	}
-	d := disk.New(nil)
+	d := faultfs.New(nil)
 	p, err := b.begin(d, newBook())
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (r *report) fill(ctx context.Context, o options, folder string) error {
 		return err
 	}
 	t := &trial{mode: "full", phase: &phase{}}
-	if err := t.judge(b, d.Cut(disk.LoseAll, rand.New(rand.NewPCG(o.seed, 1))), p.book); err != nil {
+	if err := t.judge(b, d.Cut(faultfs.LoseAll, rand.New(rand.NewPCG(o.seed, 1))), p.book); err != nil {
 		return err
 	}
 	t.result.wrong, t.result.refused, t.result.log = append(f.wrong, t.result.wrong...), f.refused, log
@@ -70,7 +70,7 @@ func (f *filling) fail(format string, args ...any) {
 
 // cycles fills and frees while the players go on. An order that belongs to a
 // run that exists already waits for room instead of being refused.
-func (f *filling) cycles(ctx context.Context, o options, d *disk.Disk) {
+func (f *filling) cycles(ctx context.Context, o options, d *faultfs.Disk) {
 	var accepted atomic.Int64 // orders
 	var over atomic.Bool
 	var group sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
 )
 
 // phase is the time of one server, from its start to its end.
@@ -18,10 +18,10 @@ type phase struct {
 	killed     bool // it ends by SIGKILL instead of SIGTERM, which is no point
 
 	// What a faultless play found.
-	image  disk.Image // at its beginning
-	book   *book      // at its beginning
-	before int        // points of the phases before it
-	points []disk.Point
+	image  faultfs.Image // at its beginning
+	book   *book         // at its beginning
+	before int           // points of the phases before it
+	points []faultfs.Point
 }
 
 func scenario() []*phase {
@@ -54,18 +54,18 @@ func newBench(binary, folder string, number int) (*bench, error) {
 // play is one server on one disk.
 type play struct {
 	bench   *bench
-	disk    *disk.Disk
-	mounted *disk.Mounted
+	disk    *faultfs.Disk
+	mounted *faultfs.Mounted
 	server  *server
 	book    *book
 	player  *player
 }
 
 // begin mounts a disk and starts a server on it, which need not get ready.
-func (b *bench) begin(d *disk.Disk, known *book) (*play, error) {
+func (b *bench) begin(d *faultfs.Disk, known *book) (*play, error) {
 	p := &play{bench: b, disk: d, book: known}
 	var err error
-	if p.mounted, err = disk.Mount(b.mount, d); err != nil {
+	if p.mounted, err = faultfs.Mount(b.mount, d); err != nil {
 		return nil, err
 	}
 	if p.server, err = b.launch(b.mount); err != nil {
@@ -114,13 +114,13 @@ func (p *play) operate(ph *phase, going func() bool) {
 // rehearse plays all phases without a fault and notes the points of each, and
 // where each begins.
 func rehearse(b *bench, phases []*phase) error {
-	image, known, before := disk.Image{}, newBook(), 0
+	image, known, before := faultfs.Image{}, newBook(), 0
 	for i, ph := range phases {
 		ph.image, ph.book, ph.before, ph.points = image, known.clone(), before, nil
-		d := disk.New(image)
-		d.Fail(func(p disk.Point) disk.Decision {
+		d := faultfs.New(image)
+		d.Fail(func(p faultfs.Point) faultfs.Decision {
 			ph.points = append(ph.points, p)
-			return disk.Decision{}
+			return faultfs.Decision{}
 		})
 		p, err := b.begin(d, known)
 		if err != nil {

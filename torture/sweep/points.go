@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
 )
 
 // sweep tries each point in each mode.
@@ -64,7 +64,7 @@ func (r *report) plan(o options, phases []*phase) (trials []*trial) {
 				continue
 			}
 			for _, mode := range o.modes {
-				if mode == "short" && (p.Kind != disk.Write || p.Size < 2) {
+				if mode == "short" && (p.Kind != faultfs.Write || p.Size < 2) {
 					continue
 				}
 				trials = append(trials, &trial{number: number, mode: mode, seed: o.seed, phase: ph, order: order})

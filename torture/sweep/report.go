@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
 )
 
 // report is what came of it.
@@ -109,7 +109,7 @@ func (r *report) text() string {
 	fmt.Fprintf(&b, "seed %d, %.0f s\n", r.Seed, float64(r.Milliseconds)/1000)
 	if len(r.Points) > 0 {
 		sum, parts := 0, []string{}
-		for _, kind := range disk.Kinds() {
+		for _, kind := range faultfs.Kinds() {
 			if n := r.Points[kind.String()]; n > 0 {
 				sum += n
 				parts = append(parts, fmt.Sprintf("%d %s", n, kind))

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"blueprintd/harness"
-	"blueprintd/torture/disk"
+	"blueprintd/tests/faultfs"
+	"blueprintd/tests/process"
 )
 
 // trial is one case: one thing that goes wrong at one point.
@@ -23,10 +23,10 @@ type trial struct {
 	order  int // of the phase
 
 	mu      sync.Mutex
-	struck  disk.Point // where it went wrong; number 0 = it never did
+	struck  faultfs.Point // where it went wrong; number 0 = it never did
 	at      time.Time
 	lifted  bool
-	process *harness.Process
+	process *process.Process
 	early   bool // struck before the server process was known
 
 	result result
@@ -46,36 +46,36 @@ func (t *trial) fail(format string, args ...any) {
 }
 
 // fault decides what goes wrong. It is called under the lock of the disk.
-func (t *trial) fault(p disk.Point) disk.Decision {
+func (t *trial) fault(p faultfs.Point) faultfs.Decision {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.lifted:
-		return disk.Decision{}
+		return faultfs.Decision{}
 	case t.struck.Number > 0:
-		if t.mode == "full" && p.Kind == disk.Write {
-			return disk.Decision{Error: syscall.ENOSPC}
+		if t.mode == "full" && p.Kind == faultfs.Write {
+			return faultfs.Decision{Error: syscall.ENOSPC}
 		}
-		return disk.Decision{}
+		return faultfs.Decision{}
 	case p.Number < t.number-t.phase.before || t.mode == "short" && p.Size < 2:
-		return disk.Decision{}
+		return faultfs.Decision{}
 	}
 	t.struck, t.at = p, now()
 	switch t.mode {
 	case "kill", "cut":
 		t.strike()
-		return disk.Decision{Freeze: true}
+		return faultfs.Decision{Freeze: true}
 	case "kill-after":
 		t.strike()
-		return disk.Decision{FreezeAfter: true}
+		return faultfs.Decision{FreezeAfter: true}
 	case "eio":
-		return disk.Decision{Error: syscall.EIO}
+		return faultfs.Decision{Error: syscall.EIO}
 	case "enospc", "full":
-		return disk.Decision{Error: syscall.ENOSPC}
+		return faultfs.Decision{Error: syscall.ENOSPC}
 	case "short":
-		return disk.Decision{Short: p.Size / 2}
+		return faultfs.Decision{Short: p.Size / 2}
 	}
-	return disk.Decision{}
+	return faultfs.Decision{}
 }
 
 // strike kills the server, now or as soon as its number is known. t.mu is held.
@@ -87,7 +87,7 @@ func (t *trial) strike() {
 	}
 }
 
-func (t *trial) know(process *harness.Process) {
+func (t *trial) know(process *process.Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.process = process; t.early {
@@ -95,7 +95,7 @@ func (t *trial) know(process *harness.Process) {
 	}
 }
 
-func (t *trial) hit() (disk.Point, time.Time) {
+func (t *trial) hit() (faultfs.Point, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.struck, t.at
@@ -119,7 +119,7 @@ const aftermath = 6
 // left. An error is one of this program or of the machine.
 func (t *trial) run(b *bench) error {
 	known := t.phase.book.clone()
-	d := disk.New(t.phase.image)
+	d := faultfs.New(t.phase.image)
 	d.Fail(t.fault)
 	p, err := b.begin(d, known)
 	if err != nil {
@@ -143,25 +143,25 @@ func (t *trial) run(b *bench) error {
 }
 
 // left gives the files that the next server finds.
-func (t *trial) left(d *disk.Disk) []disk.Image {
+func (t *trial) left(d *faultfs.Disk) []faultfs.Image {
 	random := rand.New(rand.NewPCG(t.seed, uint64(t.number)))
 	struck, _ := t.hit()
 	switch {
 	case t.mode == "cut":
-		return []disk.Image{d.Cut(disk.Losses()[random.IntN(len(disk.Losses()))], random)}
+		return []faultfs.Image{d.Cut(faultfs.Losses()[random.IntN(len(faultfs.Losses()))], random)}
 	case t.deadly():
-		return []disk.Image{d.Now()}
-	case struck.Kind == disk.Sync || struck.Kind == disk.SyncFolder:
-		return []disk.Image{d.Now(), d.Cut(disk.LoseAll, random)}
+		return []faultfs.Image{d.Now()}
+	case struck.Kind == faultfs.Sync || struck.Kind == faultfs.SyncFolder:
+		return []faultfs.Image{d.Now(), d.Cut(faultfs.LoseAll, random)}
 	case t.number%2 == 0:
-		return []disk.Image{d.Cut(disk.LoseAll, random)}
+		return []faultfs.Image{d.Cut(faultfs.LoseAll, random)}
 	}
-	return []disk.Image{d.Now()}
+	return []faultfs.Image{d.Now()}
 }
 
 // play plays until the server is gone. It gives the files that are left, or
 // nil when they are to be taken at the end.
-func (t *trial) play(p *play) []disk.Image {
+func (t *trial) play(p *play) []faultfs.Image {
 	if p.enter(phaseName(t.order)) {
 		t.operate(p)
 	}
@@ -227,7 +227,7 @@ func (t *trial) recover(p *play) {
 // close ends a server that may have ended by itself, and judges its end.
 func (t *trial) close(p *play) {
 	struck, at := t.hit()
-	fatal := struck.Number > 0 && struck.Kind == disk.Sync && !t.deadly() && t.mode != "short"
+	fatal := struck.Number > 0 && struck.Kind == faultfs.Sync && !t.deadly() && t.mode != "short"
 	if fatal || p.player == nil {
 		p.server.Gone(1500 * time.Millisecond)
 	}
@@ -246,7 +246,7 @@ func (t *trial) close(p *play) {
 		}
 		// The fault may lie in the end itself, which need not go well then, but
 		// a sync that failed must not pass for a good end.
-		if already || t.deadly() || struck.Kind != disk.Sync || struck.Number == 0 || t.mode == "short" {
+		if already || t.deadly() || struck.Kind != faultfs.Sync || struck.Number == 0 || t.mode == "short" {
 			return
 		}
 	}
@@ -266,7 +266,7 @@ func (t *trial) close(p *play) {
 }
 
 // judge starts a server on what is left and compares.
-func (t *trial) judge(b *bench, image disk.Image, known *book) error {
+func (t *trial) judge(b *bench, image faultfs.Image, known *book) error {
 	folder := filepath.Join(b.rest, "data")
 	if err := os.RemoveAll(folder); err != nil {
 		return err

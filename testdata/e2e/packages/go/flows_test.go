@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/blueprintdtest"
+	"blueprintd/clients/go/blueprintdtest"
 )
 
 func greeting(text string) map[string]any {

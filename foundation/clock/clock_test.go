@@ -14,7 +14,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
-	"blueprintd/clock"
+	"blueprintd/foundation/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/ids"
+	"blueprintd/foundation/ids"
 )
 
 var now = time.UnixMilli(1_700_000_000_123)

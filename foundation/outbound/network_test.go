@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // echoes answers with the host that was asked for.

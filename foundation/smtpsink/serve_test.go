@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"blueprintd/smtpsink"
+	"blueprintd/foundation/smtpsink"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // local is a client that reaches this machine.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // A request that was sent is not sent again behind the caller's back, not even

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // MaxEvidence is how much of one body Evidence keeps, in bytes.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 func decode(t testing.TB, text string) any {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // RequestOf gives a request, whose body was read, as an exchange keeps it: the

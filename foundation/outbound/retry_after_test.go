@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 func TestRetryAfter(t *testing.T) {

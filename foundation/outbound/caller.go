@@ -3,7 +3,7 @@ package outbound
 import (
 	"context"
 
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // Caller is the node on whose behalf something goes out.

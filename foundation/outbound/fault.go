@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // ErrNodeTimeout is the cause with which the time-out of a node ends its context.

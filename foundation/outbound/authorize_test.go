@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // Credentials go to the hosts that the authorizer takes, on every hop, and to

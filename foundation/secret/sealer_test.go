@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 func sealer(t testing.TB, key []byte) *secret.Sealer {

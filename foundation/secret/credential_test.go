@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/secret"
+	"blueprintd/foundation/secret"
 )
 
 // A credential that is long enough is replaced in values, as it is sent and no

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/outbound"
+	"blueprintd/foundation/outbound"
 )
 
 // Whoever authorizes a request may ask for a token with the same client: that
