@@ -23,7 +23,7 @@ check: lint race bench-once cross sim-check ## everything CI asks for besides th
 lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "hint: run gofmt -w on these files"; exit 1; }
 	go vet ./...
-	go vet -tags planted ./planted ./engine ./store
+	go vet -tags mutant ./foundation/mutant ./engine ./store
 	go tool staticcheck ./...
 	go mod tidy -diff
 	go mod verify

@@ -33,7 +33,7 @@ var rooms = map[string][]string{
 	"mcp":                  {"blueprint", "foundation/outbound"},
 	"foundation/metrics":   {},
 	"foundation/outbound":  {"blueprint", "foundation/clock", "foundation/secret"},
-	"planted":              {},
+	"foundation/mutant":              {},
 	"runfile":              {"blueprint", "blueprint/file", "foundation/secret"},
 	"sandbox":              {"blueprint"},
 	"foundation/secret":    {"blueprint"},
@@ -52,14 +52,14 @@ var rooms = map[string][]string{
 	"harness":              {},                                           // the tools' own: how they run and call the program
 	"release":              {},                                           // a tool: it builds the program
 	"sim":                  {"blueprint", "small", "engine", "triggers"}, // a tool: it wires rooms as main does
-	"torture":              {"harness", "planted"},                       // a tool: it knows the program from outside only
+	"torture":              {"harness", "foundation/mutant"},                       // a tool: it knows the program from outside only
 	"torture/disk":         {},                                           // a tool's disk
 	"torture/sweep":        {"harness", "torture/disk"},                  // a tool: it knows the program from outside only
 	"torture/overload":     {"harness"},                                  // a tool: it knows the program from outside only
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "planted", "runfile", "sandbox", "foundation/secret"}
+var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "sandbox", "foundation/secret"}
 
 const module = "blueprintd"
 

@@ -80,7 +80,7 @@
 //
 // A test that finds nothing proves something only if it would find what is
 // there. With -selftest the server is built with bugs in it (see package
-// planted), and each must be found, by an invariant that it breaks, within some
+// mutant), and each must be found, by an invariant that it breaks, within some
 // kills; a server without a bug must pass. One of them shows only at a power
 // cut, which torture/sweep makes.
 //

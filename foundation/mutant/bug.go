@@ -1,15 +1,15 @@
-// Package planted puts bugs into the program on purpose, one at a time, so that
+// Package mutant puts bugs into the program on purpose, one at a time, so that
 // the harnesses that look for such bugs can themselves be tested: a harness
 // that finds nothing proves something only if it would have found these.
 //
-// Without the build tag "planted" there are no bugs: Is is the constant false,
+// Without the build tag "mutant" there are no bugs: Is is the constant false,
 // and the compiler removes each question together with what depends on it. With
-// the tag the environment variable BLUEPRINTD_PLANTED names the bug of this
+// the tag the environment variable BLUEPRINTD_MUTANT names the bug of this
 // process, none when it is empty; the program then says so on its standard
 // error as soon as it starts.
 //
-//	go build -tags planted -o bad . && BLUEPRINTD_PLANTED=no-recovery ./bad serve
-package planted
+//	go build -tags mutant -o bad . && BLUEPRINTD_MUTANT=no-recovery ./bad serve
+package mutant
 
 // Bug names a bug.
 type Bug string
@@ -27,7 +27,7 @@ const (
 )
 
 // Variable is the environment variable that chooses a bug.
-const Variable = "BLUEPRINTD_PLANTED"
+const Variable = "BLUEPRINTD_MUTANT"
 
 // Description is a bug and, in one line, what the program does wrong with it.
 type Description struct {

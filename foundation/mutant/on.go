@@ -1,6 +1,6 @@
-//go:build planted
+//go:build mutant
 
-package planted
+package mutant
 
 import (
 	"fmt"
@@ -20,7 +20,7 @@ func init() {
 	known := slices.ContainsFunc(All(), func(d Description) bool { return d.Bug == chosen })
 	switch {
 	case chosen == "":
-		fmt.Fprintf(os.Stderr, "!!! THIS BUILD CAN HAVE BUGS PLANTED (-tags planted). None is. Never use it for real work.\n")
+		fmt.Fprintf(os.Stderr, "!!! THIS BUILD CAN HAVE BUGS PLANTED (-tags mutant). None is. Never use it for real work.\n")
 	case known:
 		fmt.Fprintf(os.Stderr, "!!! THIS PROCESS HAS A BUG PLANTED: %s. IT LOSES DATA ON PURPOSE. Never use it for real work.\n", chosen)
 	default:

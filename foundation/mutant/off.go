@@ -1,6 +1,6 @@
-//go:build !planted
+//go:build !mutant
 
-package planted
+package mutant
 
 // Possible tells whether this build can have bugs.
 const Possible = false
