@@ -70,10 +70,10 @@ func seedProblems(in *inputs, name string) ([]problem, error) {
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	_, document, issues, err := readSeed(called, data, assumed)
-	if document != nil {
-		issues = append(issues, variablesWithoutBraces(document.Value)...)
-		issues = append(issues, in.compiled(called, codeOfSeed(document.Value))...)
+	_, doc, issues, err := readSeed(called, data, assumed)
+	if doc != nil {
+		issues = append(issues, variablesWithoutBraces(doc.Value)...)
+		issues = append(issues, in.compiled(called, codeOfSeed(doc.Value))...)
 	}
-	return problemsShown(document, issues, err, excerptOfSeed)
+	return problemsShown(doc, issues, err, excerptOfSeed)
 }

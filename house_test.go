@@ -20,8 +20,8 @@ var rooms = map[string][]string{
 	"accounts":             {"blueprint", "small"},
 	"blueprint":            {},
 	"blueprint/expression": {"blueprint"},
-	"blueprint/file":       {"blueprint"},
-	"blueprint/schema":     {"blueprint"},
+	"blueprint/document":   {"blueprint"},
+	"blueprint/jsonschema": {"blueprint"},
 	"blueprintdtest":       {}, // for the tests of other programs: it knows the program from outside only
 	"foundation/clock":     {},
 	"fakes":                {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
@@ -33,13 +33,13 @@ var rooms = map[string][]string{
 	"mcp":                  {"blueprint", "foundation/outbound"},
 	"foundation/metrics":   {},
 	"foundation/outbound":  {"blueprint", "foundation/clock", "foundation/secret"},
-	"foundation/mutant":              {},
-	"runfile":              {"blueprint", "blueprint/file", "foundation/secret"},
+	"foundation/mutant":    {},
+	"runfile":              {"blueprint", "blueprint/document", "foundation/secret"},
 	"sandbox":              {"blueprint"},
 	"foundation/secret":    {"blueprint"},
 	"foundation/smtpsink":  {},
 	"cassette":             {"blueprint", "foundation/outbound", "runfile", "foundation/smtpsink"},
-	"trial":                {"blueprint", "blueprint/file", "cassette", "foundation/outbound", "runfile", "foundation/secret", "foundation/smtpsink"},
+	"trial":                {"blueprint", "blueprint/document", "cassette", "foundation/outbound", "runfile", "foundation/secret", "foundation/smtpsink"},
 	"connections":          {"blueprint", "small"},
 	"engine":               {"blueprint", "small"},
 	"engine/nodes":         {"blueprint", "small"},
@@ -52,14 +52,14 @@ var rooms = map[string][]string{
 	"harness":              {},                                           // the tools' own: how they run and call the program
 	"release":              {},                                           // a tool: it builds the program
 	"sim":                  {"blueprint", "small", "engine", "triggers"}, // a tool: it wires rooms as main does
-	"torture":              {"harness", "foundation/mutant"},                       // a tool: it knows the program from outside only
+	"torture":              {"harness", "foundation/mutant"},             // a tool: it knows the program from outside only
 	"torture/disk":         {},                                           // a tool's disk
 	"torture/sweep":        {"harness", "torture/disk"},                  // a tool: it knows the program from outside only
 	"torture/overload":     {"harness"},                                  // a tool: it knows the program from outside only
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/file", "blueprint/schema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "sandbox", "foundation/secret"}
+var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "sandbox", "foundation/secret"}
 
 const module = "blueprintd"
 

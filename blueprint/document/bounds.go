@@ -1,0 +1,108 @@
+package document
+
+import (
+	"fmt"
+
+	"github.com/goccy/go-yaml/token"
+
+	"blueprintd/blueprint"
+)
+
+// The YAML parser takes time and memory by the square of how deep values nest,
+// of how many members a mapping in block style has, and of how long the names
+// above a value are. What is here refuses a text that would cost much, in the
+// time it takes to read it.
+const (
+	maxEffort = 256 << 20 // bytes that the parser may copy, roughly
+	maxTags   = 8         // in a row
+)
+
+// crowded finds the place in a YAML text where it has had as many marks that
+// can begin or end a value as a file may have values, or gives -1.
+func crowded(data []byte) int {
+	count := 0
+	for i, c := range data {
+		switch c {
+		case ',', '[', ']', '{', '}', '\n', '&', '*', '!', '"', '\'':
+			count++
+		case '-', '?', ':':
+			if i+1 < len(data) && (data[i+1] == ' ' || data[i+1] == '\t') {
+				count++
+			}
+		}
+		if count > MaxValues {
+			return i
+		}
+	}
+	return -1
+}
+
+// frame is an object or array that the scan of the tokens is in.
+type frame struct {
+	flow    bool
+	column  int // of its members or dashes, in block style
+	members int
+	path    int // length of the names above it
+	name    int // and of the last name in it
+}
+
+func tooDeep(at Position) *SyntaxError {
+	return &SyntaxError{Position: at, Message: fmt.Sprintf("nested deeper than %d levels", blueprint.MaxDepth)}
+}
+
+// bounded refuses tokens that would cost the parser too much. It counts a
+// value that stands in a line of its own as a level, so it is exact to one;
+// the walk over what was parsed is exact.
+func bounded(tokens token.Tokens) *SyntaxError {
+	stack := []frame{{}}
+	effort, tags := 0, 0
+	var before *token.Token
+	for _, t := range tokens {
+		if t.Type == token.CommentType {
+			continue
+		}
+		at := Position{t.Position.Line, t.Position.Column}
+		begins := before == nil || before.Position.Line != at.Line || before.Type == token.SequenceEntryType || before.Type == token.MappingKeyType
+		if begins && !stack[len(stack)-1].flow {
+			for len(stack) > 1 && stack[len(stack)-1].column > at.Column {
+				stack = stack[:len(stack)-1]
+			}
+			if top := stack[len(stack)-1]; top.column < at.Column {
+				stack = append(stack, frame{column: at.Column, path: top.path + top.name})
+			}
+		}
+		top := &stack[len(stack)-1]
+		tags++
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			stack = append(stack, frame{flow: true, path: top.path + top.name})
+		case token.SequenceEndType, token.MappingEndType:
+			if top.flow {
+				stack = stack[:len(stack)-1]
+			}
+		case token.MappingValueType:
+			if before != nil {
+				top.name = len(before.Value)
+			}
+			if top.members++; !top.flow {
+				effort += 8 * top.members
+			}
+		case token.DocumentHeaderType, token.DocumentEndType:
+			stack = []frame{{}}
+		}
+		if t.Type != token.TagType {
+			tags = 0
+		}
+		effort += stack[len(stack)-1].path + stack[len(stack)-1].name
+		switch {
+		case len(stack)-1 > blueprint.MaxDepth+1:
+			return tooDeep(at)
+		case tags > maxTags:
+			return &SyntaxError{Position: at, Message: "more tags in a row than anybody needs"}
+		case effort > maxEffort:
+			return &SyntaxError{Position: at, Message: "too large to read: too many members in one mapping, or too long names"}
+		}
+		before = t
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package document
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"blueprintd/blueprint"
+)
+
+// Excerpt shows the line of a position and a caret beneath its column: two lines
+// for a terminal, each ended. It gives "" for a line that the file does not have.
+func (d *Document) Excerpt(at Position) string { return d.source.excerpt(Span{Start: at}) }
+
+// ExcerptOf is Excerpt for what an issue is about, all of which is underlined
+// when it is known where it ends. Secrets that the issue or others are about are
+// not shown: asterisks stand for them.
+func (d *Document) ExcerptOf(issue blueprint.Issue, others ...blueprint.Issue) string {
+	span := d.SpanOf(issue)
+	var hidden []Span
+	for _, each := range append([]blueprint.Issue{issue}, others...) {
+		if !each.Spot.Secret {
+			continue
+		}
+		if secret, ok := d.SpanOf(each).on(span.Start.Line); ok {
+			hidden = append(hidden, secret)
+		}
+	}
+	return d.source.excerpt(span, hidden...)
+}
+
+// on gives the part of a span that is on a line; its end is not known when it goes on.
+func (s Span) on(line int) (part Span, ok bool) {
+	last := max(s.Start.Line, s.End.Line)
+	if line < s.Start.Line || line > last {
+		return Span{}, false
+	}
+	if line > s.Start.Line {
+		s.Start = Position{Line: line, Column: 1}
+	}
+	if line < last {
+		s.End = Position{}
+	}
+	return s, true
+}
+
+// Excerpt shows the line of the error as Document.Excerpt does.
+func (e *SyntaxError) Excerpt() string {
+	if e.source == nil {
+		return ""
+	}
+	return e.source.excerpt(Span{Start: e.Position})
+}
+
+const (
+	shown    = 96 // columns of a line that an excerpt shows
+	leading  = 32 // of them before the caret, where the line is longer
+	tabStops = 4
+)
+
+// excerpt writes the line and what underlines the span. Of a long line it shows
+// the part around the caret. What would do something to a terminal is U+FFFD.
+func (s *source) excerpt(span Span, hidden ...Span) string {
+	line := s.line(span.Start.Line)
+	if line == nil || span.Start.Column < 1 {
+		return ""
+	}
+	caret := len(line)
+	if offset, ok := s.offset(span.Start); ok {
+		caret = min(len(line), offset-int(s.starts[span.Start.Line-1]))
+	}
+	marked := 1
+	if span.End.Line == span.Start.Line {
+		marked = max(1, span.End.Column-span.Start.Column)
+	}
+	from := 0
+	if width(line[:min(len(line), 4*shown)]) > shown {
+		from = back(line, caret, leading)
+		if rest := shown - 1 - width(line[from:min(len(line), from+4*shown)]); rest > 0 {
+			from = back(line, from, rest)
+		}
+	}
+	secret := func(column int) bool {
+		return slices.ContainsFunc(hidden, func(h Span) bool {
+			return column >= h.Start.Column && (h.End == Position{} || column < h.End.Column)
+		})
+	}
+	column := span.Start.Column - utf8.RuneCount(line[from:caret])
+	var text, mark strings.Builder
+	at := 0 // column of what is shown
+	if from > 0 {
+		text.WriteString("…")
+		mark.WriteByte(' ')
+		at++
+	}
+	for i := from; ; {
+		r, size := utf8.DecodeRune(line[i:])
+		piece, columns := cell(r, at)
+		if secret(column) {
+			piece = strings.Repeat("*", columns)
+		}
+		if i < len(line) && at+columns > shown {
+			text.WriteString("…")
+			break
+		}
+		switch {
+		case i == caret:
+			mark.WriteString("^" + strings.Repeat("~", max(0, min(columns, marked*columns)-1)))
+		case i > caret && marked > 1:
+			marked--
+			mark.WriteString(strings.Repeat("~", columns))
+		case i < caret:
+			mark.WriteString(strings.Repeat(" ", columns))
+		}
+		if i >= len(line) {
+			break
+		}
+		text.WriteString(piece)
+		at += columns
+		i += size
+		column++
+	}
+	number := fmt.Sprint(span.Start.Line)
+	return fmt.Sprintf("  %s | %s\n  %s | %s\n", number, strings.TrimRight(text.String(), " "), strings.Repeat(" ", len(number)), mark.String())
+}
+
+// cell gives how a character is shown in a column, and how many it takes.
+func cell(r rune, column int) (text string, columns int) {
+	if r == '\t' {
+		columns = tabStops - column%tabStops
+		return strings.Repeat(" ", columns), columns
+	}
+	text = blueprint.OneLine(string(r))
+	return text, columnsOf([]rune(text)[0])
+}
+
+// width is how many columns a text takes, about.
+func width(text []byte) (columns int) {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		_, more := cell(r, columns)
+		columns += more
+		text = text[size:]
+	}
+	return columns
+}
+
+// back gives the offset at most so many columns before another one.
+func back(line []byte, offset, columns int) int {
+	for offset > 0 {
+		r, size := utf8.DecodeLastRune(line[:offset])
+		_, one := cell(r, 0)
+		if columns -= one; columns < 0 {
+			break
+		}
+		offset -= size
+	}
+	return offset
+}

@@ -1,0 +1,82 @@
+package document
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// mistake is a slip of YAML that people often make, and what to say about it.
+type mistake struct {
+	said string // how the parser's words about it begin
+	// line, of which mark is the wrong part; it has the place that the parser
+	// names, or stands right before it.
+	line *regexp.Regexp
+	tell func(key, mark string) string
+}
+
+var mistakes = []mistake{
+	{"could not find flow map content", regexp.MustCompile(`(?P<mark>\{\{.*)`), func(key, mark string) string {
+		return "a template needs quotes: " + key + quoted(mark)
+	}},
+	{"mapping value is not allowed", regexp.MustCompile(`(?P<mark>[^\s"'\[{|>&*!#-]\S*.*:(\s.*)?)$`), func(key, _ string) string {
+		return `a text with ": " in it needs quotes: ` + key + "'...'"
+	}},
+	{"found character '\t'", regexp.MustCompile(`^ *(?P<mark>\t+)`), func(string, string) string {
+		return "YAML is indented with spaces: here stands a tab"
+	}},
+	{"'", regexp.MustCompile("(?P<mark>[@`].*)$"), func(key, mark string) string {
+		return "a text that begins with " + mark[:1] + " needs quotes: " + key + "'...'"
+	}},
+	{"value is not allowed in this context. map key-value is pre-defined", regexp.MustCompile(`: +(?P<mark>\*.*)$`), func(key, _ string) string {
+		return "a text that begins with * needs quotes: " + key + "'...'"
+	}},
+}
+
+// keyBefore is the key whose value stands behind it.
+var keyBefore = regexp.MustCompile(`(?:^|[\s{,])([A-Za-z0-9_-]{1,40}): *$`)
+
+// plainly gives words of ours to an error of the parser about a common slip,
+// which points at the slip itself.
+func (s *source) plainly(err *SyntaxError) *SyntaxError {
+	line := s.line(err.Line)
+	offset, ok := s.offset(err.Position)
+	if len(line) > 10_000 || !ok {
+		return err
+	}
+	column := offset - int(s.starts[err.Line-1])
+	for i := range mistakes {
+		m := &mistakes[i]
+		if !strings.HasPrefix(err.Message, m.said) {
+			continue
+		}
+		from := max(0, min(column, len(line))-1)
+		if m.line.String()[0] == '^' || m.said[0] == 'v' {
+			from = 0
+		}
+		found := m.line.FindSubmatchIndex(line[from:])
+		if found == nil || from+found[2] > column {
+			continue
+		}
+		at, mark := from+found[2], string(line[from+found[2]:from+found[3]])
+		key := ""
+		if named := keyBefore.FindSubmatch(line[:at]); named != nil {
+			key = string(named[1]) + ": "
+		}
+		return &SyntaxError{Position: Position{err.Line, utf8.RuneCount(line[:at]) + 1}, Message: m.tell(key, mark)}
+	}
+	return err
+}
+
+// quoted gives a template in the quotes that it needs; what follows it is left out.
+func quoted(text string) string {
+	end := strings.Index(text, "}}")
+	if end < 0 || end > 60 {
+		return "'{{...}}'"
+	}
+	more := ""
+	if rest := strings.TrimLeft(text[end+2:], " },]"); rest != "" && rest[0] != '#' {
+		more = " ..."
+	}
+	return "'" + strings.ReplaceAll(text[:end+2], "'", "''") + more + "'"
+}

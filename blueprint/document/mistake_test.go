@@ -1,0 +1,42 @@
+package document_test
+
+import (
+	"testing"
+
+	"blueprintd/blueprint/document"
+)
+
+func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:\n  text: {{name}}\n":                   "x.yaml:2:9: a template needs quotes: text: '{{name}}'",
+		"a: {text: {{= f('x') }} }\n":              "x.yaml:1:11: a template needs quotes: text: '{{= f(''x'') }}'",
+		"text: {{name}}, {{other}}\n":              "x.yaml:1:7: a template needs quotes: text: '{{name}} ...'",
+		"text: {{name}} # whom\n":                  "x.yaml:1:7: a template needs quotes: text: '{{name}}'",
+		"list:\n  - {{name}}\n":                    "x.yaml:2:5: a template needs quotes: '{{name}}'",
+		"title: x: y\n":                            "x.yaml:1:8: a text with \": \" in it needs quotes: title: '...'",
+		"a:\n  - id: b\n    title: Ü é: the 1st\n": "x.yaml:3:12: a text with \": \" in it needs quotes: title: '...'",
+		"a:\n\tb: 1\n":                             "x.yaml:2:1: YAML is indented with spaces: here stands a tab",
+		"a:\n  - b: 1\n  \t  c: 1\n":               "x.yaml:3:3: YAML is indented with spaces: here stands a tab",
+		"title: @home\n":                           "x.yaml:1:8: a text that begins with @ needs quotes: title: '...'",
+		"title: `x`\n":                             "x.yaml:1:8: a text that begins with ` needs quotes: title: '...'",
+		"title: *bold* x\n":                        "x.yaml:1:8: a text that begins with * needs quotes: title: '...'",
+	} {
+		_, err := document.Parse("x.yaml", []byte(text))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: got\n%v, want\n%s", text, err, want)
+		}
+	}
+}
+
+// Words of ours stand only where they are right.
+func TestOtherSlipsKeepTheirWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: {\n":            "x.yaml:1:4: could not find flow mapping end token '}'",
+		"a: {{x: 1}: 2, }}": "x.yaml:1:11: found an invalid key for this map",
+		"a: b\n  c: d\n":    "x.yaml:1:4: mapping value is not allowed in this context",
+	} {
+		if _, err := document.Parse("x.yaml", []byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package document
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"blueprintd/blueprint"
+)
+
+// Member is one member of the object that Marshal writes.
+type Member struct {
+	Name  string
+	Value any // a plain JSON value
+}
+
+// Marshal writes an object with its members in the given order, as YAML or as
+// indented JSON. What Parse reads back is equal.
+func Marshal(members []Member, asJSON bool) ([]byte, error) {
+	w := &writer{}
+	if asJSON {
+		return w.json(members)
+	}
+	if len(members) == 0 {
+		return []byte("{}\n"), nil
+	}
+	if err := w.members(members, 0); err != nil {
+		return nil, err
+	}
+	return w.out.Bytes(), nil
+}
+
+// writer writes the YAML that people would: block style, strings plain where
+// nothing can mistake them, as literal blocks where they have several lines,
+// and otherwise as JSON, which is YAML too.
+type writer struct{ out bytes.Buffer }
+
+func (w *writer) json(members []Member) ([]byte, error) {
+	var text bytes.Buffer
+	text.WriteByte('{')
+	for i, member := range members {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		for _, part := range []any{member.Name, member.Value} {
+			data, err := blueprint.Encode(part)
+			if err != nil {
+				return nil, err
+			}
+			text.Write(data)
+			text.WriteByte(':')
+		}
+		text.Truncate(text.Len() - 1)
+	}
+	text.WriteByte('}')
+	if err := json.Indent(&w.out, text.Bytes(), "", "  "); err != nil {
+		return nil, err
+	}
+	w.out.WriteByte('\n')
+	return w.out.Bytes(), nil
+}
+
+func (w *writer) members(members []Member, level int) error {
+	for i, member := range members {
+		if i > 0 || level == 0 {
+			w.indent(level)
+		}
+		if err := w.scalar(member.Name, level, true); err != nil {
+			return err
+		}
+		w.out.WriteByte(':')
+		if err := w.value(member.Value, level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) indent(level int) {
+	for range level {
+		w.out.WriteString("  ")
+	}
+}
+
+// first puts the members that people look for before the others.
+var first = []string{"id", "name", "type", "triggerType", "title"}
+
+func sorted(object map[string]any) []Member {
+	var members []Member
+	for _, name := range first {
+		if value, ok := object[name]; ok {
+			members = append(members, Member{name, value})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if !slices.Contains(first, name) {
+			members = append(members, Member{name, object[name]})
+		}
+	}
+	return members
+}
+
+// value writes what stands behind a colon or a dash, and ends the line.
+func (w *writer) value(value any, level int) error {
+	switch v := value.(type) {
+	case map[string]any:
+		if len(v) > 0 {
+			w.out.WriteByte('\n')
+			w.indent(level + 1)
+			return w.members(sorted(v), level+1)
+		}
+	case []any:
+		if len(v) > 0 {
+			w.out.WriteByte('\n')
+			return w.elements(v, level+1)
+		}
+	}
+	w.out.WriteByte(' ')
+	if err := w.scalar(value, level, false); err != nil {
+		return err
+	}
+	w.out.WriteByte('\n')
+	return nil
+}
+
+func (w *writer) elements(list []any, level int) error {
+	for _, element := range list {
+		w.indent(level)
+		w.out.WriteByte('-')
+		object, ok := element.(map[string]any)
+		if ok && len(object) > 0 {
+			w.out.WriteByte(' ')
+			if err := w.members(sorted(object), level+1); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := w.value(element, level); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain are the texts that no YAML reader takes for anything but themselves.
+var plain = regexp.MustCompile(`^[A-Za-z_/][A-Za-z0-9_./@-]*( [A-Za-z0-9_./@(-][A-Za-z0-9_./@,()-]*)*$`)
+
+// words are plain texts that some YAML readers take for something else.
+var words = regexp.MustCompile(`(?i)^(y|n|yes|no|on|off|true|false|null|nan|inf)$`)
+
+func (w *writer) scalar(value any, level int, key bool) error {
+	if text, ok := value.(string); ok {
+		if plain.MatchString(text) && !words.MatchString(text) {
+			w.out.WriteString(text)
+			return nil
+		}
+		if !key && literal(text) {
+			w.literal(text, level+1)
+			return nil
+		}
+	}
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return err
+	}
+	if _, ok := value.(string); ok {
+		data = escape(data)
+	}
+	w.out.Write(data)
+	return nil
+}
+
+// literal tells whether a text can stand as a literal block unchanged.
+func literal(text string) bool {
+	body := strings.TrimSuffix(text, "\n")
+	if !strings.Contains(body, "\n") || strings.HasPrefix(body, " ") || strings.HasPrefix(body, "\n") {
+		return false
+	}
+	for _, line := range strings.Split(body, "\n") {
+		if bare := strings.TrimSpace(line); bare == "" || bare != strings.TrimLeft(line, " ") {
+			return false // empty lines and blanks at the ends are where readers differ
+		}
+	}
+	return !strings.ContainsFunc(body, func(r rune) bool {
+		return r != '\n' && (!unicode.IsPrint(r) || r == unicode.ReplacementChar || r > 0xffff)
+	})
+}
+
+func (w *writer) literal(text string, level int) {
+	body, ended := strings.CutSuffix(text, "\n")
+	w.out.WriteByte('|')
+	if !ended {
+		w.out.WriteByte('-')
+	}
+	for _, line := range strings.Split(body, "\n") {
+		w.out.WriteByte('\n')
+		w.indent(level)
+		w.out.WriteString(line)
+	}
+}
+
+// escape writes what YAML does not allow raw inside quotes as \u escapes.
+func escape(quoted []byte) []byte {
+	var out bytes.Buffer
+	for _, r := range string(quoted) {
+		if r > 0x7e && !unicode.IsPrint(r) && r <= 0xffff {
+			const digits = "0123456789abcdef"
+			out.WriteString(`\u`)
+			for shift := 12; shift >= 0; shift -= 4 {
+				out.WriteByte(digits[r>>shift&15])
+			}
+			continue
+		}
+		out.WriteRune(r)
+	}
+	return out.Bytes()
+}

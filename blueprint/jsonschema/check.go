@@ -1,0 +1,164 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"blueprintd/blueprint"
+)
+
+// check tells whether a value can be checked within the limits; nil when it
+// can.
+func (c *costs) check(root *jsonschema.Schema, value any) *blueprint.Issue {
+	if message := unfit(value, 0); message != "" {
+		return unfitAt(value, nil)
+	}
+	if c.bound*size(value) <= maxSteps {
+		return nil
+	}
+	m := &meter{costs: c}
+	if !m.meet(root, value) {
+		return &blueprint.Issue{Path: []any{}, Message: "is too large to be checked against this schema"}
+	}
+	return nil
+}
+
+// unfit says what makes a value impossible to check, "" when nothing does.
+func unfit(value any, depth int) string {
+	if depth > maxValueDepth {
+		return "is nested too deeply"
+	}
+	switch v := value.(type) {
+	case nil, bool, string:
+	case json.Number:
+		return countable(v)
+	case []any:
+		for _, item := range v {
+			if message := unfit(item, depth+1); message != "" {
+				return message
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if message := unfit(item, depth+1); message != "" {
+				return message
+			}
+		}
+	default:
+		return "is no JSON value"
+	}
+	return ""
+}
+
+// unfitAt finds the first place that makes a value unfit.
+func unfitAt(value any, path []any) *blueprint.Issue {
+	depth := len(path)
+	switch v := value.(type) {
+	case []any:
+		for i, item := range v {
+			if depth < maxValueDepth && unfit(item, depth+1) != "" {
+				return unfitAt(item, append(path, i))
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			if depth < maxValueDepth && unfit(v[name], depth+1) != "" {
+				return unfitAt(v[name], append(path, name))
+			}
+		}
+	}
+	return &blueprint.Issue{Path: append([]any{}, path...), Message: unfit(value, depth)}
+}
+
+// meter takes the walk of a check and counts its steps.
+type meter struct {
+	costs *costs
+	steps float64
+}
+
+// meet counts what a value that meets a schema costs, and tells whether the
+// limit still holds.
+func (m *meter) meet(s *jsonschema.Schema, value any) bool {
+	item := m.costs.of[s]
+	m.steps += item.weight * breadth(value)
+	if list, ok := value.([]any); ok && item.unique {
+		times := float64(len(list))
+		if times > 20 {
+			times = 4 // more than 20 items are hashed
+		}
+		m.steps += times * size(value)
+	}
+	if m.steps > maxSteps {
+		return false
+	}
+	if len(item.types) > 0 && !fits(item.types, value) {
+		return true // the check stops here as well
+	}
+	for _, next := range item.here {
+		if !m.meet(next, value) {
+			return false
+		}
+	}
+	return m.parts(item, value)
+}
+
+func (m *meter) parts(item *cost, value any) bool {
+	for _, schema := range item.parts {
+		switch v := value.(type) {
+		case []any:
+			for _, part := range v {
+				if !m.meet(schema, part) {
+					return false
+				}
+			}
+		case map[string]any:
+			for _, part := range v {
+				if !m.meet(schema, part) {
+					return false
+				}
+			}
+		}
+	}
+	if item.descent == nil {
+		return true
+	}
+	within := true
+	item.descent.each(value, func(schema *jsonschema.Schema, part any, _ string) bool {
+		within = m.meet(schema, part)
+		return within
+	})
+	if object, ok := value.(map[string]any); ok && item.descent.names != nil {
+		for name := range object {
+			within = within && m.meet(item.descent.names, name)
+		}
+	}
+	return within
+}
+
+// fits tells whether a value may have one of the types. Any number counts as an
+// integer here: the check itself knows better, and that costs as much.
+func fits(types []string, value any) bool {
+	name := typeName(value)
+	return slices.Contains(types, name) || name == "number" && slices.Contains(types, "integer")
+}
+
+// typeName is what JSON Schema calls the type of a value.
+func typeName(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case json.Number:
+		return "number"
+	case []any:
+		return "array"
+	default:
+		return "object"
+	}
+}

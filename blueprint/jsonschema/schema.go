@@ -1,0 +1,125 @@
+package jsonschema
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"blueprintd/blueprint"
+)
+
+// Schema is a compiled JSON Schema. It is immutable and may be used by any
+// number of goroutines.
+type Schema struct {
+	root *jsonschema.Schema
+	cost *costs
+}
+
+// location is the address under which a schema is compiled. It is never
+// fetched; references of the schema resolve against it.
+const location = "schema:///root"
+
+// Compile reads a schema as blueprint.Decode gives it: an object, true or
+// false. What is wrong with it comes as a *blueprint.Error with
+// blueprint.CodeBadRequest, whose issues have paths inside the schema.
+func Compile(schema any) (*Schema, error) {
+	if issue := oversized(schema); issue != nil {
+		return nil, refuse(*issue)
+	}
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.UseLoader(noLoader{})
+	compiler.UseRegexpEngine((&patterns{known: map[string]*pattern{}}).compile)
+	compiler.AssertFormat()
+	if err := compiler.AddResource(location, schema); err != nil {
+		return nil, refuse(blueprint.Issue{Message: err.Error()})
+	}
+	root, err := compiler.Compile(location)
+	if err != nil {
+		return nil, refuse(compileIssues(err, schema)...)
+	}
+	cost, err := prepare(root)
+	if err != nil {
+		return nil, refuse(blueprint.Issue{Message: err.Error()})
+	}
+	return &Schema{root: root, cost: cost}, nil
+}
+
+// Validate says what is wrong with a value, nil when nothing is. Paths start at
+// the value. At most MaxIssues are reported.
+func (s *Schema) Validate(value any) []blueprint.Issue {
+	if issue := s.cost.check(s.root, value); issue != nil {
+		return []blueprint.Issue{*issue}
+	}
+	err := s.root.Validate(value)
+	if err == nil {
+		return nil
+	}
+	var failed *jsonschema.ValidationError
+	if !errors.As(err, &failed) {
+		return []blueprint.Issue{{Path: []any{}, Message: "cannot be checked"}}
+	}
+	return issuesOf(failed, value)
+}
+
+// noLoader refuses whatever is not part of the schema.
+type noLoader struct{}
+
+var errOutside = errors.New("only places in this schema can be referred to")
+
+// Load refuses.
+func (noLoader) Load(string) (any, error) { return nil, errOutside }
+
+// refuse makes the error of a schema that cannot be used.
+func refuse(issues ...blueprint.Issue) error {
+	message := "the schema is not valid"
+	for i, issue := range issues {
+		if issue.Path == nil {
+			issues[i].Path = []any{}
+		}
+		separator := "; "
+		if i == 0 {
+			separator = ": "
+		}
+		message += separator
+		if len(issue.Path) > 0 {
+			message += blueprint.PathText(issue.Path) + ": "
+		}
+		message += issue.Message
+		if i == 4 && len(issues) > 5 {
+			message += fmt.Sprintf("; and %d more", len(issues)-5)
+			break
+		}
+	}
+	return &blueprint.Error{Code: blueprint.CodeBadRequest, Message: message, Issues: issues}
+}
+
+// compileIssues tells in plain words why the library refused a schema.
+func compileIssues(err error, schema any) []blueprint.Issue {
+	var (
+		invalid *jsonschema.SchemaValidationError
+		failed  *jsonschema.ValidationError
+		outside *jsonschema.LoadURLError
+		draft   *jsonschema.UnsupportedDraftError
+		pattern *jsonschema.InvalidRegexError
+		pointer *jsonschema.JSONPointerNotFoundError
+		anchor  *jsonschema.AnchorNotFoundError
+	)
+	message := ""
+	switch {
+	case errors.As(err, &invalid) && errors.As(invalid.Err, &failed):
+		return issuesOf(failed, schema)
+	case errors.As(err, &outside):
+		message = fmt.Sprintf("refers to %q: %v", outside.URL, errOutside)
+	case errors.As(err, &draft):
+		message = fmt.Sprintf("$schema %q is not known", draft.URL)
+	case errors.As(err, &pattern):
+		message = fmt.Sprintf("the pattern %q is not valid: %v", shorten(pattern.Regex), pattern.Err)
+	case errors.As(err, &pointer), errors.As(err, &anchor):
+		message = "a $ref leads nowhere: " + err.Error()
+	default:
+		message = err.Error()
+	}
+	return []blueprint.Issue{{Path: []any{}, Message: message}}
+}
