@@ -35,7 +35,7 @@ var rooms = map[string][]string{
 	"foundation/outbound":  {"blueprint", "foundation/clock", "foundation/secret"},
 	"foundation/mutant":    {},
 	"runfile":              {"blueprint", "blueprint/document", "foundation/secret"},
-	"sandbox":              {"blueprint"},
+	"engine/script":        {"blueprint"},
 	"foundation/secret":    {"blueprint"},
 	"foundation/smtpsink":  {},
 	"cassette":             {"blueprint", "foundation/outbound", "runfile", "foundation/smtpsink"},
@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "sandbox", "foundation/secret"}
+var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "engine/script", "foundation/secret"}
 
 const module = "blueprintd"
 

@@ -1,0 +1,35 @@
+package script
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// systemWeakness is what this system does not keep scripts from.
+const systemWeakness = "a filter of system calls, and a limit of memory but that of the interpreter"
+
+// lockDown gives up what the system lets a process give up. There is no bound
+// on memory that holds here but the interpreter's own.
+func lockDown(int64) error {
+	for fd := 3; fd < 1024; fd++ {
+		unix.Close(fd)
+	}
+	for _, limit := range []struct {
+		name     string
+		resource int
+		most     uint64
+	}{
+		{"processor time", unix.RLIMIT_CPU, uint64((2*maxChildTime + MaxTimeout) / time.Second)},
+		{"core", unix.RLIMIT_CORE, 0},
+		{"file size", unix.RLIMIT_FSIZE, 0},
+		{"processes", unix.RLIMIT_NPROC, 0},
+		{"files", unix.RLIMIT_NOFILE, 0},
+	} {
+		if err := unix.Setrlimit(limit.resource, &unix.Rlimit{Cur: limit.most, Max: limit.most}); err != nil {
+			return fmt.Errorf("the limit of %s: %w", limit.name, err)
+		}
+	}
+	return nil
+}

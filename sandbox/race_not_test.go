@@ -1,6 +1,0 @@
-//go:build !race
-
-package sandbox
-
-// slow is explained in race_test.go.
-const slow = false

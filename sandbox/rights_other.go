@@ -1,6 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-// shedRights has nothing to give up here.
-func shedRights() error { return nil }
