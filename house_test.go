@@ -17,20 +17,20 @@ import (
 // the modules of go.mod are free for all but blueprint, which has only the
 // standard library.
 var rooms = map[string][]string{
-	"accounts":             {"blueprint", "small"},
+	"server/accounts":      {"blueprint", "small"},
 	"blueprint":            {},
 	"blueprint/expression": {"blueprint"},
 	"blueprint/document":   {"blueprint"},
 	"blueprint/jsonschema": {"blueprint"},
 	"blueprintdtest":       {}, // for the tests of other programs: it knows the program from outside only
 	"foundation/clock":     {},
-	"fakes":                {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
+	"server/sandbox":       {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
 	"folder":               {"blueprint", "foundation/clock"},
-	"front":                {"blueprint", "foundation/clock"},
+	"server/limits":        {"blueprint", "foundation/clock"},
 	"foundation/ids":       {},
-	"llm":                  {"blueprint", "foundation/clock", "foundation/outbound"},
-	"mail":                 {"blueprint", "foundation/clock"},
-	"mcp":                  {"blueprint", "foundation/outbound"},
+	"engine/nodes/llm":     {"blueprint", "foundation/clock", "foundation/outbound"},
+	"triggers/mail":        {"blueprint", "foundation/clock"},
+	"engine/nodes/mcp":     {"blueprint", "foundation/outbound"},
 	"foundation/metrics":   {},
 	"foundation/outbound":  {"blueprint", "foundation/clock", "foundation/secret"},
 	"foundation/mutant":    {},
@@ -59,7 +59,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "llm", "mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "engine/script", "foundation/secret"}
+var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "engine/script", "foundation/secret"}
 
 const module = "blueprintd"
 

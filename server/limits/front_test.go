@@ -1,0 +1,356 @@
+package limits
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"testing/synctest"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// refused is the error of a body for which there was no room.
+func refused(t *testing.T, err error) *blueprint.Error {
+	t.Helper()
+	var e *blueprint.Error
+	if !errors.As(err, &e) || e.Code != blueprint.CodeUnavailable || e.RetryAfter <= 0 {
+		t.Fatalf("error %v, want CodeUnavailable with a time to wait", err)
+	}
+	return e
+}
+
+// read sends a body through bodies and returns what reading it said, before
+// during is called.
+func (b *Bodies) read(text string, during func(err error)) {
+	b.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		during(err)
+	})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(text)))
+}
+
+// texts returns a body of n bytes without values in it.
+func texts(n int) string { return strings.Repeat("x", n) }
+
+// A body waits for those before it, and is read once they are answered.
+func TestBodiesWaitForRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		answer := make(chan struct{})
+		results := make(chan error, 16)
+		for range cap(results) {
+			go bodies.read(texts(400<<10), func(err error) {
+				results <- err
+				<-answer
+			})
+		}
+		for left := cap(results); left > 0; left-- {
+			synctest.Wait()
+			if at := len(results); at != 1 || bodies.Held() != 400<<10 || bodies.Waiting() != int64(left-1) {
+				t.Fatalf("%d are read, %d bytes are held, %d wait, want 1, one body and %d", at, bodies.Held(), bodies.Waiting(), left-1)
+			}
+			if err := <-results; err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Millisecond)
+			answer <- struct{}{}
+		}
+		synctest.Wait()
+		if bodies.Held() != 0 || bodies.Waiting() != 0 {
+			t.Errorf("%d bytes are held, %d wait when all is answered", bodies.Held(), bodies.Waiting())
+		}
+	})
+}
+
+// Without room within the deadline a body is refused; small and medium ones are
+// read beside a large one that holds all room, and beside one that waits for it.
+func TestBodiesWaitOnlyForSoLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		bodies.read("["+strings.Repeat("0,", 20_000)+"0]", func(err error) { // takes more than all room
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			var late sync.WaitGroup
+			late.Go(func() {
+				bodies.read(texts(700<<10), func(err error) {
+					refused(t, err)
+					if waited := time.Since(began); waited != 10*time.Second {
+						t.Errorf("refused after %s", waited)
+					}
+				})
+			})
+			synctest.Wait()
+			for _, size := range []int{100, smallBody, smallBody + 1, 60 << 10} {
+				bodies.read(texts(size), func(err error) {
+					if err != nil || time.Since(began) != 0 {
+						t.Errorf("a body of %d bytes beside a large one: %v after %s", size, err, time.Since(began))
+					}
+				})
+			}
+			late.Wait()
+		})
+		bodies.read(texts(3<<20), func(err error) {
+			if err != nil {
+				t.Errorf("a body larger than all room, alone: %v", err)
+			}
+		})
+	})
+}
+
+// Bodies that arrive at the same time and together need more than all room are
+// all read: none holds what another needs while it waits.
+func TestBodiesDoNotWaitForEachOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 256 << 10, Decoded: 1 << 20, Largest: 1 << 20, Patience: 10 * time.Second})
+		var all sync.WaitGroup
+		for range 20 {
+			for _, claimed := range []int64{200 << 10, -1} {
+				all.Go(func() {
+					text := strings.Repeat("0,", 100<<10)
+					r := httptest.NewRequest(http.MethodPost, "/", iotest.HalfReader(strings.NewReader(text)))
+					r.ContentLength = claimed
+					bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+						got, err := io.ReadAll(r.Body)
+						if err != nil || string(got) != text {
+							t.Errorf("read %d bytes: %v", len(got), err)
+						}
+						time.Sleep(10 * time.Millisecond)
+					})).ServeHTTP(httptest.NewRecorder(), r)
+				})
+			}
+		}
+		all.Wait()
+	})
+}
+
+// Who goes away, and who has closed the body, holds no room.
+func TestBodiesGiveRoomBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20, Patience: time.Hour})
+		bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			if _, err := io.ReadAll(r.Body); err != nil {
+				t.Fatal(err)
+			}
+			ctx, leave := context.WithCancel(t.Context())
+			gone := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(texts(900<<10))).WithContext(ctx)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					if _, err := io.ReadAll(r.Body); err == nil {
+						t.Error("it was read without room")
+					}
+				})).ServeHTTP(httptest.NewRecorder(), gone)
+			}()
+			synctest.Wait()
+			leave()
+			<-ended
+			if r.Body.Close(); bodies.Held() != 0 {
+				t.Errorf("%d bytes are held once the body is closed", bodies.Held())
+			}
+			bodies.read(texts(900<<10), func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		})).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader(texts(900<<10))))
+	})
+}
+
+// A list of many small values takes more than its text; a request that only
+// claims to be long, and a body that ends early, takes nothing.
+func TestBodiesWeighWhatTheyBecome(t *testing.T) {
+	bodies := NewBodies(BodyLimits{Arriving: 1 << 20, Decoded: 1 << 20, Largest: 1 << 20})
+	bodies.read("["+strings.Repeat("0,", 10_000)+"0]", func(err error) {
+		if held := bodies.Held(); err != nil || held < 10_000*valueSize {
+			t.Errorf("ten thousand zeros take %d bytes, %v", held, err)
+		}
+	})
+	hold, letGo := io.Pipe()
+	var claims sync.WaitGroup
+	for range 10 {
+		claims.Go(func() {
+			r := httptest.NewRequest(http.MethodPost, "/", hold)
+			r.ContentLength = 1 << 20
+			bodies.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { io.ReadAll(r.Body) })).ServeHTTP(httptest.NewRecorder(), r)
+		})
+	}
+	bodies.read(texts(1<<20), func(err error) {
+		if err != nil {
+			t.Errorf("beside ten claims: %v", err)
+		}
+	})
+	letGo.Close()
+	claims.Wait()
+}
+
+func TestOneConnectionMoreIsTurnedAway(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doors := NewConnections(listener, 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "in") })}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(doors) }()
+	defer func() {
+		server.Close()
+		<-served
+	}()
+	dial := func() (net.Conn, *bufio.Reader) {
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn, bufio.NewReader(conn)
+	}
+	ask := func(conn net.Conn, r *bufio.Reader) *http.Response {
+		if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, response.Body)
+		return response
+	}
+	first, firstReader := dial()
+	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
+		t.Fatalf("the first connection: status %d", got.StatusCode)
+	}
+	second, secondReader := dial()
+	got := ask(second, secondReader)
+	if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" || !got.Close {
+		t.Fatalf("the second connection: status %d, header %v", got.StatusCode, got.Header)
+	}
+	if doors.Open() != 1 || doors.Refused() != 1 {
+		t.Errorf("open %d, refused %d, want 1 and 1", doors.Open(), doors.Refused())
+	}
+	if got := ask(first, firstReader); got.StatusCode != http.StatusOK {
+		t.Errorf("the first connection goes on: status %d", got.StatusCode)
+	}
+}
+
+// slowWriter is a connection that notes how it is written to.
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	pieces    []int
+	deadlines []time.Time
+	fail      error
+	during    func() // happens while it writes
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	w.pieces = append(w.pieces, len(p))
+	if w.during != nil {
+		w.during()
+	}
+	if w.fail != nil && len(w.pieces) == 2 {
+		return 7, w.fail
+	}
+	return w.ResponseRecorder.Write(p)
+}
+
+func (w *slowWriter) WriteString(text string) (int, error) { return w.Write([]byte(text)) }
+
+func (w *slowWriter) SetWriteDeadline(at time.Time) error {
+	w.deadlines = append(w.deadlines, at)
+	return nil
+}
+
+func TestAnswersHaveRoomTogether(t *testing.T) {
+	answers := NewAnswers(3*piece, nil)
+	serve := func(w http.ResponseWriter, size int) (written int, err error) {
+		answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			written, err = w.Write(make([]byte, size))
+		})).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+		return written, err
+	}
+	// The first answer stands still after its first piece, while others come.
+	stuck := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+	stuck.during = func() {
+		stuck.during = nil
+		if _, err := serve(httptest.NewRecorder(), piece); err != nil || answers.Held() != 2*piece {
+			t.Errorf("a small answer: %v, %d bytes are held", err, answers.Held())
+		}
+		if _, err := serve(httptest.NewRecorder(), 2*piece); err != nil || answers.Held() != 0 {
+			t.Errorf("an answer for which another is given up: %v, %d bytes are held", err, answers.Held())
+		}
+	}
+	if written, err := serve(stuck, 2*piece); written != piece || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the answer that stood still: wrote %d, %v", written, err)
+	}
+	if written, err := serve(httptest.NewRecorder(), 10*piece); written != 10*piece || err != nil || answers.Held() != 0 {
+		t.Errorf("an answer larger than all room, alone: wrote %d, %v, %d bytes are held", written, err, answers.Held())
+	}
+}
+
+func TestAnswersAreWrittenInPiecesThatHaveTheirTime(t *testing.T) {
+	answer := strings.Repeat("y", 2*piece+5)
+	var written int
+	var failure error
+	answers := NewAnswers(1<<20, nil)
+	handler := answers.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		written, failure = io.WriteString(w, answer)
+		if _, err := w.Write(nil); err != nil && failure == nil {
+			t.Error(err)
+		}
+	}))
+	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if written != len(answer) || failure != nil || w.Body.String() != answer {
+		t.Errorf("wrote %d of %d bytes: %v", written, len(answer), failure)
+	}
+	if want := []int{piece, piece, 5, 0}; !slices.Equal(w.pieces, want) || len(w.deadlines) != len(want) {
+		t.Errorf("pieces %v with %d deadlines, want %v with one each", w.pieces, len(w.deadlines), want)
+	}
+	w = &slowWriter{ResponseRecorder: httptest.NewRecorder(), fail: io.ErrClosedPipe}
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
+	if written != piece+7 || !errors.Is(failure, io.ErrClosedPipe) {
+		t.Errorf("a reader that is gone: wrote %d, %v", written, failure)
+	}
+}
+
+// A deadline of HTTP/2 ends the answer whenever it passes, so that there is one
+// only while something is sent.
+func TestAnswersOfHTTP2MayPause(t *testing.T) {
+	w := &slowWriter{ResponseRecorder: httptest.NewRecorder()}
+	last := func() time.Time { return w.deadlines[len(w.deadlines)-1] }
+	request := httptest.NewRequest(http.MethodGet, "/", nil)
+	request.ProtoMajor = 2
+	NewAnswers(1<<20, nil).Handler(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		w.during = func() {
+			if last().IsZero() {
+				t.Error("a piece is written without a deadline")
+			}
+		}
+		io.WriteString(out, "a")
+		if !last().IsZero() {
+			t.Error("after a piece there is a deadline")
+		}
+		control := http.NewResponseController(out)
+		if control.Flush(); len(w.deadlines) != 4 || w.deadlines[2].IsZero() || !last().IsZero() {
+			t.Errorf("sending it off has the deadlines %v", w.deadlines)
+		}
+		if err := control.SetWriteDeadline(time.Now()); err != nil || !last().IsZero() {
+			t.Errorf("a handler sets a deadline: %v", err)
+		}
+	})).ServeHTTP(w, request)
+	if last().IsZero() {
+		t.Error("the end has no deadline")
+	}
+}

@@ -1,0 +1,93 @@
+package limits
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Bodies that do not arrive take nobody's place, and those of one connection
+// never keep those of others from arriving.
+func TestUnfinishedBodiesKeepNobodyOut(t *testing.T) {
+	const limit = 20
+	entered := make(chan struct{}, 2*limit)
+	handler := Requests(limit, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		entered <- struct{}{}
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
+	greedy := ConnContext(t.Context(), nil)
+	send := func(r *http.Request) int {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Code
+	}
+	hold, letGo := io.Pipe()
+	ended := make(chan int, limit)
+	for range limit {
+		go func() { ended <- send(httptest.NewRequest(http.MethodPost, "/", hold).WithContext(greedy)) }()
+		<-entered
+	}
+	whole := func() *http.Request {
+		return httptest.NewRequest(http.MethodPost, "/", strings.NewReader("whole"))
+	}
+	for name, c := range map[string]struct {
+		request *http.Request
+		want    int
+	}{
+		"one without a body":         {httptest.NewRequest(http.MethodGet, "/", nil), http.StatusOK},
+		"one of another connection":  {whole().WithContext(ConnContext(t.Context(), nil)), http.StatusOK},
+		"one more of the connection": {whole().WithContext(greedy), http.StatusServiceUnavailable},
+	} {
+		if got := send(c.request); got != c.want {
+			t.Errorf("%s: status %d, want %d", name, got, c.want)
+		}
+	}
+	letGo.Close()
+	for range limit {
+		if got := <-ended; got != http.StatusOK {
+			t.Errorf("once it has arrived: status %d", got)
+		}
+	}
+	if got := send(whole().WithContext(greedy)); got != http.StatusOK {
+		t.Errorf("once all is answered: status %d", got)
+	}
+}
+
+// A request whose body is there finds out whether there is room.
+func TestBodyThatArrivesWithoutRoomIsCutOff(t *testing.T) {
+	var handler http.Handler
+	depth, inner := 0, error(nil)
+	handler = Requests(1, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, err := io.ReadAll(r.Body)
+		switch depth++; depth {
+		case 1:
+			handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader("x")))
+		case 2:
+			inner = err
+		}
+	}))
+	ask(handler)
+	refused(t, inner)
+}
+
+// By HTTP/2 too the requests of one connection are known as such.
+func TestRequestsOfOneConnection(t *testing.T) {
+	s, trust := secureStand(t, 0, time.Minute)
+	seen := make(chan any, 2)
+	s.server.Handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen <- r.Context().Value(arrivalsKey{}) })
+	transport := &http.Transport{TLSClientConfig: trust, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	for range 2 {
+		response, err := (&http.Client{Transport: transport}).Get("https://" + s.doors.Addr().String())
+		if err != nil || response.ProtoMajor != 2 {
+			t.Fatal(response, err)
+		}
+		response.Body.Close()
+	}
+	if one, other := <-seen, <-seen; one == nil || one != other {
+		t.Errorf("%v and %v", one, other)
+	}
+}

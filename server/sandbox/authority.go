@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"time"
+)
+
+// authority gives certificates to the fakes. It lasts as long as the process.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+	pool        *x509.CertPool
+}
+
+// Between these a certificate is good, whatever a machine thinks the time is.
+var (
+	goodFrom  = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	goodUntil = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
+func newAuthority() (*authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "blueprintd sandbox"}, NotBefore: goodFrom, NotAfter: goodUntil,
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	encoded, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return nil, err
+	}
+	a := &authority{key: key, pool: x509.NewCertPool()}
+	if a.certificate, err = x509.ParseCertificate(encoded); err != nil {
+		return nil, err
+	}
+	a.pool.AddCert(a.certificate)
+	return a, nil
+}
+
+// config gives what is needed to speak TLS as a host.
+func (a *authority) config(host string) (*tls.Config, error) {
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "sandbox"}, NotBefore: goodFrom, NotAfter: goodUntil,
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{host}
+	}
+	encoded, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &a.key.PublicKey, a.key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{encoded}, PrivateKey: a.key}}, MinVersion: tls.VersionTLS12,
+		SessionTicketsDisabled: true, // over a pipe one would wait for a reader who is about to write
+	}, nil
+}

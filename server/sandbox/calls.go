@@ -1,0 +1,140 @@
+package sandbox
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/outbound"
+)
+
+// What is kept of calls: the latest so many, of at most so many bytes together.
+const (
+	MaxCalls     = 5_000
+	MaxCallBytes = 32 << 20
+	// callWeight stands for all of a call but its bodies, in bytes.
+	callWeight = 1 << 10
+)
+
+// calls is the list of what went out, oldest first.
+type calls struct {
+	now     func() time.Time
+	mu      sync.Mutex
+	list    []*call
+	weight  int
+	dropped int
+}
+
+// call is one entry; in guards it.
+type call struct {
+	in       *calls
+	exchange blueprint.Exchange
+	weight   int
+	gone     bool  // dropped, or cleared
+	veil     *veil // nil once it has its answer
+}
+
+// begin adds a call that has no answer yet.
+func (c *calls) begin(caller *outbound.Caller, request blueprint.ExchangeRequest, size int) *call {
+	entry := &call{in: c, weight: callWeight + min(size, outbound.MaxTaped), veil: newVeil(caller)}
+	entry.exchange = entry.veil.exchange(blueprint.Exchange{
+		At: blueprint.TimeOf(c.now()), ExecutionID: caller.ExecutionID, NodeID: caller.Address, NodeType: caller.NodeType, Attempt: caller.Attempt, Request: request,
+	})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, entry)
+	c.weight += entry.weight
+	c.trim()
+	return entry
+}
+
+// trim drops the oldest. c.mu is held.
+func (c *calls) trim() {
+	for len(c.list) > MaxCalls || c.weight > MaxCallBytes {
+		c.weight -= c.list[0].weight
+		c.list[0].gone = true
+		c.list[0] = nil
+		c.list = c.list[1:]
+		c.dropped++
+	}
+}
+
+func (c *call) answered(r *reply, cut bool) {
+	response, size := r.shown(cut)
+	response = c.veil.exchange(blueprint.Exchange{Response: response}).Response
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.exchange.Response, c.veil = response, nil
+	if !c.gone {
+		c.weight += size
+		c.in.weight += size
+		c.in.trim()
+	}
+}
+
+// failed notes why no answer came.
+func (c *call) failed(why string) {
+	why = c.veil.exchange(blueprint.Exchange{Error: why}).Error
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.exchange.Error, c.veil = why, nil
+}
+
+// mail notes what turned out to be sent over a connection.
+func (c *call) mail(request blueprint.ExchangeRequest, size int) {
+	request = c.veil.exchange(blueprint.Exchange{Request: request}).Request
+	c.in.mu.Lock()
+	defer c.in.mu.Unlock()
+	c.exchange.Request = request
+	if size = min(size, outbound.MaxTaped); !c.gone {
+		c.weight += size
+		c.in.weight += size
+		c.in.trim()
+	}
+}
+
+func (c *calls) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.list {
+		one.gone = true
+	}
+	c.list, c.weight, c.dropped = nil, 0, 0
+}
+
+// Filter chooses calls; empty fields choose all. Host may hold *.
+type Filter struct {
+	ExecutionID, NodeType, Host string
+	Limit                       int // the latest so many; 0 = all
+	// May tells of which runs calls are given; nil = of all, and of none.
+	May func(executionID string) bool
+}
+
+// Calls gives what went out, oldest first, and how many older ones are not kept
+// any more.
+func (s *Sandbox) Calls(f Filter) (list []blueprint.Exchange, dropped int) {
+	list, dropped = s.calls.find(f)
+	if f.May != nil { // it may take its time, and others wait for none of it
+		list = slices.DeleteFunc(list, func(x blueprint.Exchange) bool { return !f.May(x.ExecutionID) })
+	}
+	if f.Limit > 0 && len(list) > f.Limit {
+		list = list[len(list)-f.Limit:]
+	}
+	return list, dropped
+}
+
+// find is Calls without May and Limit.
+func (c *calls) find(f Filter) (list []blueprint.Exchange, dropped int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list = []blueprint.Exchange{}
+	for _, one := range c.list {
+		x := &one.exchange
+		if f.ExecutionID != "" && x.ExecutionID != f.ExecutionID || f.NodeType != "" && x.NodeType != f.NodeType || f.Host != "" && !hostFits(f.Host, hostOf(x.Request.URL)) {
+			continue
+		}
+		list = append(list, *x)
+	}
+	return list, c.dropped
+}

@@ -1,0 +1,123 @@
+package sandbox
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// mcpVersion is the protocol that is spoken with who names none.
+const mcpVersion = "2025-06-18"
+
+// The node type and the method that call a tool.
+const (
+	kindTool = "mcp-tool"
+	toolCall = "tools/call"
+)
+
+// isMCP tells whether a request is part of a talk with an MCP server.
+func isMCP(a *asked, object map[string]any) bool {
+	if object["jsonrpc"] == "2.0" && object["method"] != nil {
+		return true
+	}
+	return a.caller.NodeType == kindTool || a.header.Get("Mcp-Session-Id") != "" || a.header.Get("Mcp-Protocol-Version") != ""
+}
+
+// mcp answers one message of the streamable HTTP transport, without a session.
+// Every tool that is called is there.
+func (s *Sandbox) mcp(a *asked, message map[string]any) *reply {
+	switch {
+	case a.request.Method == http.MethodDelete:
+		return &reply{status: http.StatusNoContent}
+	case a.request.Method != http.MethodPost:
+		return &reply{status: http.StatusMethodNotAllowed, header: http.Header{"Allow": {"POST"}}}
+	case message == nil:
+		return &reply{status: http.StatusBadRequest, body: map[string]any{"error": "a JSON-RPC message is missing"}}
+	case message["id"] == nil:
+		return &reply{status: http.StatusAccepted}
+	}
+	result := func(value any) *reply {
+		return ok(map[string]any{"jsonrpc": "2.0", "id": message["id"], "result": value})
+	}
+	switch method, _ := message["method"].(string); method {
+	case "initialize":
+		version, _ := at(message, "params", "protocolVersion").(string)
+		if version == "" {
+			version = mcpVersion
+		}
+		return result(map[string]any{
+			"protocolVersion": version, "capabilities": map[string]any{"tools": map[string]any{}},
+			"serverInfo": map[string]any{"name": "sandbox", "version": "1.0.0"},
+		})
+	case "ping":
+		return result(map[string]any{})
+	case "tools/list":
+		return result(map[string]any{"tools": tools(a)})
+	case toolCall:
+		name, arguments := at(message, "params", "name"), at(message, "params", "arguments")
+		if arguments == nil {
+			arguments = map[string]any{}
+		}
+		return result(map[string]any{
+			"content":           []any{map[string]any{"type": "text", "text": "The sandbox called " + content(name) + "."}},
+			"structuredContent": map[string]any{"name": name, "arguments": arguments},
+		})
+	default:
+		return ok(map[string]any{"jsonrpc": "2.0", "id": message["id"], "error": map[string]any{"code": -32601, "message": "the sandbox does not know the method " + strings.ToValidUTF8(method, "")}})
+	}
+}
+
+// result gives what a rule says as the result of a message: what is a message by
+// itself goes as it is, with the id that was asked with where it names none.
+func (a *asked) result(body any) any {
+	object, isObject := body.(map[string]any)
+	if isObject && object["jsonrpc"] != nil {
+		if _, named := object["id"]; !named {
+			object = maps.Clone(object)
+			object["id"] = a.said["id"]
+		}
+		return object
+	}
+	if a.rpc == toolCall {
+		body = toolResult(body)
+	}
+	return map[string]any{"jsonrpc": "2.0", "id": a.said["id"], "result": body}
+}
+
+// toolResult gives a value as what a tool gave, unless it is that already.
+func toolResult(body any) any {
+	object, isObject := body.(map[string]any)
+	for _, name := range []string{"content", "structuredContent", "isError"} {
+		if _, given := object[name]; given {
+			if object["content"] == nil {
+				object = maps.Clone(object)
+				object["content"] = []any{}
+			}
+			return object
+		}
+	}
+	out := map[string]any{"content": []any{map[string]any{"type": "text", "text": string(blueprint.BodyBytes(body))}}}
+	if isObject {
+		out["structuredContent"] = body
+	}
+	return out
+}
+
+// tools lists one that everybody can try, and the one that the node wants.
+func tools(a *asked) []any {
+	names := []string{"echo"}
+	if a.tool != "" && !slices.Contains(names, a.tool) {
+		names = append(names, a.tool)
+	}
+	list := make([]any, len(names))
+	for i, name := range names {
+		list[i] = map[string]any{
+			"name": name, "description": "Answers its name and its arguments.",
+			"inputSchema": map[string]any{"type": "object", "additionalProperties": true},
+		}
+	}
+	return list
+}

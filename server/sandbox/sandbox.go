@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/clock"
+	"blueprintd/foundation/ids"
+	"blueprintd/foundation/outbound"
+)
+
+// Options say what a Sandbox is made of. All but Known are needed.
+type Options struct {
+	Clock clock.Clock
+	IDs   *ids.Source
+	// Parse reads a mail, to show its subject, text and attachments.
+	Parse func(raw []byte) (*blueprint.Mail, error)
+	Known Known
+}
+
+// Sandbox answers all that goes out; it is an outbound.Network. It is safe for
+// concurrent use.
+type Sandbox struct {
+	Options
+	authority    *authority
+	calls        calls
+	rules        rules
+	expectations expectations
+	slack        slack
+
+	mu      sync.Mutex
+	streams map[string]*ids.Source
+}
+
+// New makes a sandbox without rules. It fails only when no certificate can be
+// made.
+func New(options Options) (*Sandbox, error) {
+	authority, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
+	s := &Sandbox{Options: options, authority: authority, streams: map[string]*ids.Source{}}
+	s.calls.now = options.Clock.Now
+	return s, nil
+}
+
+// Authorities are what the certificates of the fakes are from, for
+// outbound.Options.RootCAs.
+func (s *Sandbox) Authorities() *x509.CertPool { return s.authority.pool }
+
+// maxStreams bounds what is remembered of who drew ids.
+const maxStreams = 10_000
+
+// stream gives the source of the ids for a purpose of whoever asks.
+func (s *Sandbox) stream(purpose string, caller *outbound.Caller) *ids.Source {
+	key := purpose + "\x00" + caller.ExecutionID + "\x00" + caller.Address
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams[key] == nil {
+		if len(s.streams) >= maxStreams {
+			clear(s.streams)
+		}
+		s.streams[key] = s.IDs.Stream("fakes", purpose, caller.ExecutionID, caller.Address)
+	}
+	return s.streams[key]
+}
+
+// Clear forgets the calls and the rules. Expectations stay.
+func (s *Sandbox) Clear() {
+	s.calls.clear()
+	s.rules.set(nil)
+}
+
+// RoundTrip answers one request.
+func (s *Sandbox) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx := request.Context()
+	a, err := askedOf(request)
+	if err != nil {
+		return nil, err
+	}
+	note := s.calls.begin(&a.caller, a.whole(), len(a.body))
+	s.expectations.saw(a)
+	rule := s.rules.take(a)
+	if err := s.unanswered(ctx, rule, a, note); err != nil {
+		return nil, err
+	}
+	sentOff(ctx)
+	if err := rule.wait(ctx); err != nil {
+		note.failed(err.Error())
+		return nil, err
+	}
+	answer := s.fake
+	if rule.answers() {
+		answer = rule.reply
+	}
+	r := answer(a)
+	if rule != nil && rule.script != nil {
+		object := a.object()
+		r = chatOf(a, object)(s, a, object, rule.script)
+		r.header = rule.header
+	}
+	response, err := r.response(request, rule != nil && rule.cut)
+	if err != nil {
+		note.failed("the connection is cut")
+		return nil, err
+	}
+	note.answered(r, rule != nil && rule.cut)
+	return response, nil
+}
+
+// sentOff tells whoever traces the request that it has left.
+func sentOff(ctx context.Context) {
+	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+}
+
+// unanswered is the error of a rule by which nothing is sent.
+func (s *Sandbox) unanswered(ctx context.Context, rule *answer, a *asked, note *call) error {
+	switch {
+	case rule == nil:
+		return nil
+	case rule.pause != nil:
+		note.failed("paused: " + rule.pause.Prompt)
+		return hold(ctx, rule.pause)
+	case rule.refuse != "":
+		note.failed(rule.refuse)
+		return &blueprint.Failure{Code: "connect_failed", Message: "cannot connect to " + a.host + ": " + rule.refuse, NotSent: true}
+	}
+	return nil
+}
+
+// wait lets the delay of an answer pass.
+func (a *answer) wait(ctx context.Context) error {
+	if a == nil || a.delay == 0 {
+		return nil
+	}
+	timer := time.NewTimer(a.delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
