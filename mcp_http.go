@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/engine/nodes/mcp"
 	"blueprintd/rpc"
+	"blueprintd/rpc/mcp"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )

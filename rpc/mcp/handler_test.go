@@ -7,11 +7,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"blueprintd/blueprint"
+	client "blueprintd/engine/nodes/mcp"
+	"blueprintd/foundation/outbound"
 )
 
 // desk is a Desk in memory: the triggers of each user, and what becomes of a
@@ -125,7 +128,7 @@ func TestListOfTools(t *testing.T) {
 	for i := range 1200 {
 		d.published["many"] = append(d.published["many"], Published{ID: "x", Name: fmt.Sprintf("t-%d", i+1), Title: "T"})
 	}
-	session, err := New(loopback, "1").Open(t.Context(), &blueprint.OpenConnection{
+	session, err := client.New(outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), "1").Open(t.Context(), &blueprint.OpenConnection{
 		Type: blueprint.ConnectionMCPServer, Config: map[string]any{"url": url},
 		Authorize: func(_ context.Context, r *http.Request) error { r.Header.Set("X-User", "many"); return nil },
 	})
@@ -134,7 +137,10 @@ func TestListOfTools(t *testing.T) {
 	}
 	defer session.Close()
 	_, err = session.Tools(t.Context()) // in three pages, of which our client takes no more than two
-	wantFailure(t, err, "too_large", true, "1000")
+	var failure *blueprint.Failure
+	if !errors.As(err, &failure) || failure.Code != "too_large" || !strings.Contains(failure.Message, "1000") {
+		t.Errorf("got %v, want too_large", err)
+	}
 	if got := ask(t, url, "many", "tools/list", `{"cursor":"1199"}`); !strings.Contains(got, `"name":"t-1200"`) || strings.Contains(got, "nextCursor") {
 		t.Errorf("got %s", got)
 	}
@@ -198,7 +204,7 @@ func TestCalls(t *testing.T) {
 // Our own client gets back what a run gave.
 func TestOurselves(t *testing.T) {
 	d := &desk{published: map[string][]Published{"": {{ID: "1", Name: "do-it", Title: "Do it"}}}, outcome: &Outcome{Status: blueprint.StatusCompleted, Output: jsonValue(t, `{"n":1.10}`)}}
-	session, err := New(loopback, "1").Open(t.Context(), &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"url": serve(t, d)}})
+	session, err := client.New(outbound.New(outbound.Options{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}}), "1").Open(t.Context(), &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"url": serve(t, d)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func (h *Handler) middleware(next sdk.MethodHandler) sdk.MethodHandler {
 		case "initialize", "notifications/initialized", "notifications/cancelled", "notifications/progress", "notifications/roots/list_changed", "ping", "server/discover":
 			return next(ctx, method, request)
 		}
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the method " + Shorten(method) + " is not offered here"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "the method " + shown(method) + " is not offered here"}
 	}
 }
 
@@ -135,3 +135,6 @@ func (h *Handler) internal(what string, err error) error {
 	h.logger.Error(what+" failed", "error", err)
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error"}
 }
+
+// shown returns a name that the caller sent as one line of at most 200 bytes.
+func shown(name string) string { return blueprint.OneLine(blueprint.Shorten(name, 200)) }

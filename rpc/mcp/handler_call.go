@@ -62,7 +62,7 @@ func unknownTool(name string, offers []offer) error {
 			there += ", ..."
 		}
 	}
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q; %s", Shorten(name), there)}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf("unknown tool %q; %s", shown(name), there)}
 }
 
 // refusedResult says why no run was started, in words that a model can act on.
