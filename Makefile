@@ -31,11 +31,11 @@ lint: ## gofmt, go vet, staticcheck, a tidy go.mod
 race: ## all tests in random order under the race detector
 	CGO_ENABLED=1 go test -race -shuffle=on -timeout 20m ./...
 
-bench: ## measure the server beside the limits of this machine; BENCH="-write BENCHMARKS.md" keeps the figures
-	go run ./bench $(BENCH)
+bench: ## measure the server beside the limits of this machine; BENCH="-write tests/bench/README.md" keeps the figures
+	go run ./tests/bench $(BENCH)
 
 bench-peers: ## the same webhook on Node-RED from npm, side by side (needs Node and npm)
-	go run ./bench -peers $(BENCH)
+	go run ./tests/bench -peers $(BENCH)
 
 bench-once: ## each Go benchmark once, so that none rots
 	go test -run '^$$' -bench . -benchtime 1x ./...
@@ -50,7 +50,7 @@ cross: ## the other platforms still build
 	GOOS=windows GOARCH=amd64 go build -o /dev/null .
 
 sim: ## let SEEDS simulated worlds happen, from SEED on: engine and scheduler under every fault that a seed draws
-	cd sim && go test -run '^TestSeeds$$' -timeout 24h -seeds $(SEEDS) -seed $(SEED)
+	cd tests/simulation && go test -run '^TestSeeds$$' -timeout 24h -seeds $(SEEDS) -seed $(SEED)
 
 sim-check: ## ten thousand simulated worlds
 	@$(MAKE) --no-print-directory sim SEEDS=10000
@@ -61,26 +61,26 @@ oracle: ## compare what is due in ten years, in every zone, with croniter (Debia
 		grep -v -e '^=== ' -e '^ *--- PASS.*/' $$log; rm -f $$log; exit $$status
 
 torture: ## kill the binary KILLS times under load and look what became of every run
-	go run ./torture -kills $(KILLS) -seed $(SEED)
+	go run ./tests/crash -kills $(KILLS) -seed $(SEED)
 
 sweep: ## let the disk fail at every point of a scenario: kill, EIO, ENOSPC, short write (Linux, as root; half an hour)
-	go run ./torture/sweep -seed $(SEED)
+	go run ./tests/faults -seed $(SEED)
 
 sweep-short: ## a part of the points and of the power cuts, in about a minute
-	go run ./torture/sweep -every 25 -seed $(SEED)
-	go run ./torture/sweep -cuts 30 -seed $(SEED)
+	go run ./tests/faults -every 25 -seed $(SEED)
+	go run ./tests/faults -cuts 30 -seed $(SEED)
 
 powercut: ## cut the power CUTS times under several clients
-	go run ./torture/sweep -cuts $(CUTS) -seed $(SEED)
+	go run ./tests/faults -cuts $(CUTS) -seed $(SEED)
 
 diskfull: ## fill up the disk and free it FILLS times under several clients: reads go on, nothing is lost
-	go run ./torture/sweep -full $(FILLS) -seed $(SEED)
+	go run ./tests/faults -full $(FILLS) -seed $(SEED)
 
 torture-selftest: ## put known bugs into the server and show that the torture finds each
-	go run ./torture -selftest -seed $(SEED)
+	go run ./tests/crash -selftest -seed $(SEED)
 
 overload: ## ask far more of the binary than it can do, and hold what it does against what is promised
-	go run ./torture/overload -seed $(SEED)
+	go run ./tests/overload -seed $(SEED)
 
 mutants: ## open 1,000 damaged databases, each as a server does
 	go test ./store -run TestMutatedDatabases -count 1 -v -mutants 1000
@@ -93,14 +93,14 @@ clients: ## the npm package of clients/typescript, as it is published, in dist/
 	cd clients/typescript && npm ci --loglevel=error && npm pack --loglevel=error --pack-destination ../../dist
 
 release: ## archives, checksums and an SBOM of VERSION for every platform in dist/
-	go run ./release -version "$(VERSION)"
+	go run ./packaging/release -version "$(VERSION)"
 
 image: ## what packaging/Containerfile makes an image of, in dist/image
 	packaging/image.sh dist/image
 
 release-check: ## a release built twice has the same checksums
 	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
-	for time in first second; do go run ./release -version "$(or $(VERSION),0.0.0)" -out "$$folder/$$time"; done; \
+	for time in first second; do go run ./packaging/release -version "$(or $(VERSION),0.0.0)" -out "$$folder/$$time"; done; \
 	diff "$$folder/first/SHA256SUMS" "$$folder/second/SHA256SUMS"; \
 	cd "$$folder/first" && sha256sum --check --quiet SHA256SUMS && echo "two builds, the same checksums"
 

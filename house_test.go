@@ -17,45 +17,46 @@ import (
 // the modules of go.mod are free for all but blueprint, which has only the
 // standard library.
 var rooms = map[string][]string{
-	"server/accounts":      {"blueprint", "small"},
-	"blueprint":            {},
-	"blueprint/expression": {"blueprint"},
-	"blueprint/document":   {"blueprint"},
-	"blueprint/jsonschema": {"blueprint"},
-	"blueprintdtest":       {}, // for the tests of other programs: it knows the program from outside only
-	"foundation/clock":     {},
-	"server/sandbox":       {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
-	"folder":               {"blueprint", "foundation/clock"},
-	"server/limits":        {"blueprint", "foundation/clock"},
-	"foundation/ids":       {},
-	"engine/nodes/llm":     {"blueprint", "foundation/clock", "foundation/outbound"},
-	"triggers/mail":        {"blueprint", "foundation/clock"},
-	"engine/nodes/mcp":     {"blueprint", "foundation/outbound"},
-	"foundation/metrics":   {},
-	"foundation/outbound":  {"blueprint", "foundation/clock", "foundation/secret"},
-	"foundation/mutant":    {},
-	"runfile":              {"blueprint", "blueprint/document", "foundation/secret"},
-	"engine/script":        {"blueprint"},
-	"foundation/secret":    {"blueprint"},
-	"foundation/smtpsink":  {},
-	"cassette":             {"blueprint", "foundation/outbound", "runfile", "foundation/smtpsink"},
-	"trial":                {"blueprint", "blueprint/document", "cassette", "foundation/outbound", "runfile", "foundation/secret", "foundation/smtpsink"},
-	"connections":          {"blueprint", "small"},
-	"engine":               {"blueprint", "small"},
-	"engine/nodes":         {"blueprint", "small"},
-	"rpc":                  {"blueprint", "small"},
-	"store":                {"blueprint", "small"},
-	"triggers":             {"blueprint", "small", "triggers/cron"},
-	"triggers/cron":        {},
-	"web":                  {"foundation/ids"},
-	"bench":                {"harness"},                                  // a tool: it measures the program from outside
-	"harness":              {},                                           // the tools' own: how they run and call the program
-	"release":              {},                                           // a tool: it builds the program
-	"sim":                  {"blueprint", "small", "engine", "triggers"}, // a tool: it wires rooms as main does
-	"torture":              {"harness", "foundation/mutant"},             // a tool: it knows the program from outside only
-	"torture/disk":         {},                                           // a tool's disk
-	"torture/sweep":        {"harness", "torture/disk"},                  // a tool: it knows the program from outside only
-	"torture/overload":     {"harness"},                                  // a tool: it knows the program from outside only
+	"server/accounts":           {"blueprint", "small"},
+	"blueprint":                 {},
+	"blueprint/expression":      {"blueprint"},
+	"blueprint/document":        {"blueprint"},
+	"blueprint/jsonschema":      {"blueprint"},
+	"clients/go/blueprintdtest": {}, // for the tests of other programs: it knows the program from outside only
+	"foundation/clock":          {},
+	"server/sandbox":            {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
+	"folder":                    {"blueprint", "foundation/clock"},
+	"server/limits":             {"blueprint", "foundation/clock"},
+	"foundation/ids":            {},
+	"engine/nodes/llm":          {"blueprint", "foundation/clock", "foundation/outbound"},
+	"triggers/mail":             {"blueprint", "foundation/clock"},
+	"engine/nodes/mcp":          {"blueprint", "foundation/outbound"},
+	"foundation/metrics":        {},
+	"foundation/outbound":       {"blueprint", "foundation/clock", "foundation/secret"},
+	"foundation/mutant":         {},
+	"runfile":                   {"blueprint", "blueprint/document", "foundation/secret"},
+	"engine/script":             {"blueprint"},
+	"foundation/secret":         {"blueprint"},
+	"foundation/smtpsink":       {},
+	"cassette":                  {"blueprint", "foundation/outbound", "runfile", "foundation/smtpsink"},
+	"trial":                     {"blueprint", "blueprint/document", "cassette", "foundation/outbound", "runfile", "foundation/secret", "foundation/smtpsink"},
+	"connections":               {"blueprint", "small"},
+	"engine":                    {"blueprint", "small"},
+	"engine/nodes":              {"blueprint", "small"},
+	"rpc":                       {"blueprint", "small"},
+	"rpc/mcp":                   {"blueprint"},
+	"store":                     {"blueprint", "small"},
+	"triggers":                  {"blueprint", "small", "triggers/cron"},
+	"triggers/cron":             {},
+	"web":                       {"foundation/ids"},
+	"tests/bench":               {"tests/process"},                            // a tool: it measures the program from outside
+	"tests/process":             {},                                           // the tools' own: how they run and call the program
+	"packaging/release":         {},                                           // a tool: it builds the program
+	"tests/simulation":          {"blueprint", "small", "engine", "triggers"}, // a tool: it wires rooms as main does
+	"tests/crash":               {"tests/process", "foundation/mutant"},       // a tool: it knows the program from outside only
+	"tests/faultfs":             {},                                           // a tool's disk
+	"tests/faults":              {"tests/process", "tests/faultfs"},           // a tool: it knows the program from outside only
+	"tests/overload":            {"tests/process"},                            // a tool: it knows the program from outside only
 }
 
 // small are the rooms that every big room may use.
@@ -162,7 +163,7 @@ func TestFilesAreShort(t *testing.T) {
 
 func TestSQLIsOnlyInTheStore(t *testing.T) {
 	sources(t, func(path string, _ []byte) {
-		if strings.HasPrefix(path, "store/") || strings.HasPrefix(path, "torture/") || path == "bench/database.go" || path == "bench/insert.go" || strings.HasSuffix(path, "_test.go") {
+		if strings.HasPrefix(path, "store/") || strings.HasPrefix(path, "tests/") || strings.HasSuffix(path, "_test.go") {
 			return
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -182,15 +183,12 @@ func TestSQLIsOnlyInTheStore(t *testing.T) {
 func TestTimeHasOneSource(t *testing.T) {
 	real := map[string]string{
 		"foundation/clock/clock.go":  "is the clock",
-		"bench/time.go":              "measures a real process",
 		"engine/flush.go":            "measures how long the disk is away, in real time",
-		"harness/time.go":            "runs a real process",
 		"foundation/metrics/time.go": "measures how long work takes, in real time",
-		"sim/world.go":               "lets time go by in the bubble of a simulated world",
 		"triggers/scheduler.go":      "looks at least once a minute of real time for what other processes changed",
 	}
 	sources(t, func(path string, data []byte) {
-		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "torture/") || real[path] != "" {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, "tests/") || real[path] != "" {
 			return
 		}
 		for _, call := range []string{"time.Now(", "time.Sleep("} {

@@ -20,7 +20,7 @@ func TestSchemas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		goldenDocument(t, "schemas/"+name+".schema.json", text)
+		goldenDocument(t, "clients/schemas/"+name+".schema.json", text)
 		compiledSchema(t, name)
 	}
 }

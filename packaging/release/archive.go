@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -20,7 +21,7 @@ type member struct {
 
 // documents are the schemas for editors.
 var documents = []string{
-	"schemas/blueprint.schema.json", "schemas/cassette.schema.json", "schemas/run.schema.json", "schemas/seed.schema.json", "schemas/test.schema.json",
+	"clients/schemas/blueprint.schema.json", "clients/schemas/cassette.schema.json", "clients/schemas/run.schema.json", "clients/schemas/seed.schema.json", "clients/schemas/test.schema.json",
 }
 
 // pack puts a program with what belongs to it into an archive, and gives its
@@ -31,7 +32,7 @@ func pack(p platform, version, program, out string, at time.Time) (string, error
 		{"LICENSE", "LICENSE", 0o644}, {"README.md", "README.md", 0o644}, {p.program(), program, 0o755},
 	}
 	for _, path := range documents {
-		members = append(members, member{path, path, 0o644})
+		members = append(members, member{strings.TrimPrefix(path, "clients/"), path, 0o644})
 	}
 	members = append(members, member{"openapi.json", "clients/openapi.json", 0o644})
 	if p.system == "linux" {

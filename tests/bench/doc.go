@@ -1,12 +1,12 @@
 // Bench measures the real program, and holds it against what the machine could
 // do at best.
 //
-//	go run ./bench                              the tables of BENCHMARKS.md
-//	go run ./bench -write BENCHMARKS.md         and puts them there
-//	go run ./bench -rows b,c -connections 32    some of it
-//	go run ./bench -profile c -connections 32   a CPU profile of the server
-//	go run ./bench -peers                       side by side with Node-RED
-//	go run ./bench -quick                       shows that all works, not how fast
+//	go run ./tests/bench                              the tables of README.md
+//	go run ./tests/bench -write tests/bench/README.md         and puts them there
+//	go run ./tests/bench -rows b,c -connections 32    some of it
+//	go run ./tests/bench -profile c -connections 32   a CPU profile of the server
+//	go run ./tests/bench -peers                       side by side with Node-RED
+//	go run ./tests/bench -quick                       shows that all works, not how fast
 //
 // It builds the server and starts it on a database file in a temporary folder.
 // Everything runs in a process of its own: the server, the load generator, the

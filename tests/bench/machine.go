@@ -30,7 +30,7 @@ type machine struct {
 func describeMachine(folder string) machine {
 	m := machine{
 		Date: now().UTC().Format("2006-01-02 15:04 UTC"), Commit: commit(), Cores: runtime.NumCPU(), Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-		Command: strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "),
+		Command: strings.Join(append([]string{"go run ./tests/bench"}, os.Args[1:]...), " "),
 		Kernel:  firstLine("/proc/sys/kernel/osrelease"), Load: firstLine("/proc/loadavg"),
 		Processor: field("/proc/cpuinfo", "model name"), Memory: field("/proc/meminfo", "MemTotal"), Disk: fileSystem(folder),
 	}

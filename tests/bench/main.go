@@ -45,7 +45,7 @@ func main() {
 	}
 	o, err := parse(os.Args[1:])
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %v\nhint: go run ./bench -help\n", err)
+		fmt.Fprintf(os.Stderr, "bench: %v\nhint: go run ./tests/bench -help\n", err)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -7,8 +7,8 @@
 // every effect that a run had. At the end the two memories are held against
 // what the server says.
 //
-//	go run ./torture -kills 100 -seed 1
-//	go run ./torture -selftest
+//	go run ./tests/crash -kills 100 -seed 1
+//	go run ./tests/crash -selftest
 //
 // The load: webhooks that answer at once and at the end, runs that are logged,
 // synchronous or fired, waits, questions to people and their answers,
@@ -82,7 +82,7 @@
 // there. With -selftest the server is built with bugs in it (see package
 // mutant), and each must be found, by an invariant that it breaks, within some
 // kills; a server without a bug must pass. One of them shows only at a power
-// cut, which torture/sweep makes.
+// cut, which tests/faults makes.
 //
 // Exit code 1 means that an invariant was violated; the database, the logs of
 // the server and the ledger are then kept, and the report says where.

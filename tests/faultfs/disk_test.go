@@ -1,4 +1,4 @@
-package disk
+package faultfs
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-// Package disk is a disk that can be made to fail on purpose, for one folder of
+// Package faultfs is a disk that can be made to fail on purpose, for one folder of
 // files. A Disk remembers of each file what was synced and, in order, what was
 // written since; and of the folder which names were synced and how they changed
 // since. So it can tell what a power cut would have left (Cut), which a kill
@@ -13,4 +13,4 @@
 // device /dev/fuse and the right to mount. Nothing is written behind a
 // program's back: each of its writes arrives as one write. Locks and shared
 // memory are the kernel's own.
-package disk
+package faultfs

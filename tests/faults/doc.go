@@ -1,17 +1,17 @@
 // Sweep proves on the real program that what was answered with success is on
 // the disk, whatever the disk does. It gives the server a folder on a disk that
-// fails on purpose (torture/disk), plays a scenario of about 200 operations
+// fails on purpose (tests/faultfs), plays a scenario of about 200 operations
 // through the interface, and lets something go wrong at one point of it: at one
 // write, sync, truncation, creation or change of a name, be it in a first
 // start, a checkpoint, an end or the recovery after a kill. Then it starts the
 // server again on what is left and compares what it says with every answer that
 // was given.
 //
-//	go run ./torture/sweep                      every point, in each of the modes
-//	go run ./torture/sweep -every 25            a part of them
-//	go run ./torture/sweep -cuts 500            power cuts under several clients
-//	go run ./torture/sweep -full 20             a disk that fills up and is freed
-//	go run ./torture/sweep -check               does the disk that fails work here?
+//	go run ./tests/faults                      every point, in each of the modes
+//	go run ./tests/faults -every 25            a part of them
+//	go run ./tests/faults -cuts 500            power cuts under several clients
+//	go run ./tests/faults -full 20             a disk that fills up and is freed
+//	go run ./tests/faults -check               does the disk that fails work here?
 //
 // The modes:
 //

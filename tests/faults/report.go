@@ -42,7 +42,7 @@ type violation struct {
 }
 
 func (v violation) String() string {
-	return fmt.Sprintf("%s at point %d (%s): %s\n  replay: go run ./torture/sweep %s\n  log: %s", v.Mode, v.Point, v.Where, v.Text, v.Replay, v.Log)
+	return fmt.Sprintf("%s at point %d (%s): %s\n  replay: go run ./tests/faults %s\n  log: %s", v.Mode, v.Point, v.Where, v.Text, v.Replay, v.Log)
 }
 
 func (r *report) finish() { r.Milliseconds = now().Sub(r.began).Milliseconds() }

@@ -4,8 +4,8 @@
 // meanwhile, and holds what the client and the kernel saw against what is
 // promised.
 //
-//	go run ./torture/overload
-//	go run ./torture/overload -connections 500 -seconds 2 -scenes idle,crowd,stop
+//	go run ./tests/overload
+//	go run ./tests/overload -connections 500 -seconds 2 -scenes idle,crowd,stop
 //
 // The well-behaved client has eight connections and makes 200 requests a second
 // in all, whether or not the last ones are answered: webhooks that wait for the

@@ -1,4 +1,4 @@
-// Package sim runs the real engine and the real scheduler in a world that one
+// Package simulation runs the real engine and the real scheduler in a world that one
 // seed decides: blueprints, what nodes do, what clients ask for, how long
 // everything takes, when the disk refuses and when the process dies.
 //
@@ -39,4 +39,4 @@
 //
 // The world needs a bubble of testing/synctest: in it time stands still while
 // anybody works, and Options.Quiet can tell when nobody does.
-package sim
+package simulation
