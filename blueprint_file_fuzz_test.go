@@ -30,9 +30,9 @@ func FuzzBlueprintFile(f *testing.F) {
 		}
 		b, issues, err := readBlueprint(&inputs{stdin: strings.NewReader(string(data))}, "-")
 		if asJSON {
-			var document *document.Document
-			if document, err = document.Parse(name, data); err == nil {
-				r := &fileReader{b: &blueprintFile{document: document}}
+			var doc *document.Document
+			if doc, err = document.Parse(name, data); err == nil {
+				r := &fileReader{b: &blueprintFile{document: doc}}
 				r.read()
 				b, issues = r.b, r.issues
 			}

@@ -26,7 +26,7 @@ func convertFile(c *cli.Context) error {
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	document, err := document.Parse(called, data)
+	doc, err := document.Parse(called, data)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return usage("mend the file", "%s", syntax.Error())
@@ -34,5 +34,5 @@ func convertFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(c, document.Value)
+	return printJSON(c, doc.Value)
 }

@@ -106,11 +106,11 @@ func TestImportIsAllOrNothing(t *testing.T) {
 	s := newService(t, func(o *options) { o.maxBlueprints = 1 })
 	var files []*blueprintFile
 	for i := range 2 {
-		document, err := document.Parse(fmt.Sprintf("%d.yaml", i), sample)
+		doc, err := document.Parse(fmt.Sprintf("%d.yaml", i), sample)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &fileReader{b: &blueprintFile{document: document}}
+		r := &fileReader{b: &blueprintFile{document: doc}}
 		r.read()
 		files = append(files, r.b)
 	}

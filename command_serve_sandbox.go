@@ -49,14 +49,14 @@ func chooseSandbox(c *cli.Context, o *options) error {
 		return usage("name a file that can be read", "%s %s: %s", given(c, "expect"), name, cause(err))
 	}
 	const hint = `write expect: [{match: {nodeType: send-slack}, times: 1}]`
-	document, err := document.Parse(name, data)
+	doc, err := document.Parse(name, data)
 	if err != nil {
 		return usage(hint, "%s", err)
 	}
 	var wrong *blueprint.Error
-	if err := sandbox.CheckExpectations(document.Value, ruledNames()); errors.As(err, &wrong) {
-		return usage(hint, "%s", document.Point(wrong.Issues[0]))
+	if err := sandbox.CheckExpectations(doc.Value, ruledNames()); errors.As(err, &wrong) {
+		return usage(hint, "%s", doc.Point(wrong.Issues[0]))
 	}
-	o.sandbox.expect = document.Value
+	o.sandbox.expect = doc.Value
 	return nil
 }

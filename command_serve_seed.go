@@ -23,7 +23,7 @@ func chooseSeed(c *cli.Context, o *options) error {
 	if err != nil {
 		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, cause(err))
 	}
-	seed, document, issues, err := readSeed(name, data, environment)
+	seed, doc, issues, err := readSeed(name, data, environment)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return usage("mend the file; nothing was written", "%s", syntax.Error())
@@ -33,7 +33,7 @@ func chooseSeed(c *cli.Context, o *options) error {
 	}
 	for _, issue := range issues {
 		if issue.Severity != blueprint.SeverityWarning {
-			return usage("mend the file; nothing was written", "%s", document.Point(issue))
+			return usage("mend the file; nothing was written", "%s", doc.Point(issue))
 		}
 	}
 	o.seed = seed

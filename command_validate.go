@@ -130,13 +130,13 @@ func (b *blueprintFile) documentOrNil() *document.Document {
 
 // problemsOf gives the issues of a document, in the order of its text, or what
 // keeps it from being parsed. Any other error is given back.
-func problemsOf(document *document.Document, issues []blueprint.Issue, err error) ([]problem, error) {
-	return problemsShown(document, issues, err, nil)
+func problemsOf(doc *document.Document, issues []blueprint.Issue, err error) ([]problem, error) {
+	return problemsShown(doc, issues, err, nil)
 }
 
 // problemsShown is problemsOf for a file with secrets in it, which excerpt hides:
 // nothing is shown of one that cannot be parsed. Without excerpt it is problemsOf.
-func problemsShown(document *document.Document, issues []blueprint.Issue, err error, excerpt func(*document.Document, blueprint.Issue, []blueprint.Issue) string) ([]problem, error) {
+func problemsShown(doc *document.Document, issues []blueprint.Issue, err error, excerpt func(*document.Document, blueprint.Issue, []blueprint.Issue) string) ([]problem, error) {
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		shown := syntax.Excerpt
@@ -153,16 +153,16 @@ func problemsShown(document *document.Document, issues []blueprint.Issue, err er
 	}
 	var found []problem
 	for _, issue := range issues {
-		span := document.SpanOf(issue)
+		span := doc.SpanOf(issue)
 		p := problem{
-			File: document.Name, Line: span.Start.Line, Column: span.Start.Column, EndColumn: span.End.Column, Path: issue.Path,
-			Message: issue.Message, Severity: blueprint.SeverityError, line: document.Point(issue),
+			File: doc.Name, Line: span.Start.Line, Column: span.Start.Column, EndColumn: span.End.Column, Path: issue.Path,
+			Message: issue.Message, Severity: blueprint.SeverityError, line: doc.Point(issue),
 		}
 		p.excerpt = func() string {
 			if excerpt != nil {
-				return excerpt(document, issue, issues)
+				return excerpt(doc, issue, issues)
 			}
-			return excerptOf(document, issue, issues)
+			return excerptOf(doc, issue, issues)
 		}
 		if issue.Severity == blueprint.SeverityWarning {
 			p.Severity = blueprint.SeverityWarning
@@ -224,11 +224,11 @@ func readBlueprint(in *inputs, name string) (*blueprintFile, []blueprint.Issue, 
 	if err != nil {
 		return nil, nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	document, err := document.Parse(called, data)
+	doc, err := document.Parse(called, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fileReader{b: &blueprintFile{document: document}}
+	r := &fileReader{b: &blueprintFile{document: doc}}
 	r.read()
 	return r.b, r.issues, nil
 }

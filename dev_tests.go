@@ -32,8 +32,8 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 	if err != nil {
 		return t
 	}
-	if document, err := document.Parse(name, data); err == nil {
-		object, _ := document.Value.(map[string]any)
+	if doc, err := document.Parse(name, data); err == nil {
+		object, _ := doc.Value.(map[string]any)
 		beside := func(value any) string {
 			if text, _ := value.(string); text != "" {
 				t.needs = append(t.needs, path.Join(path.Dir(name), filepath.ToSlash(text)))

@@ -113,11 +113,11 @@ func (s *server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcom
 
 // addSample stores the sample blueprint and gives the id of its webhook trigger.
 func (s *server) addSample(ctx context.Context, owner blueprint.User) (string, error) {
-	document, err := document.Parse("hello.blueprint.yaml", sample)
+	doc, err := document.Parse("hello.blueprint.yaml", sample)
 	if err != nil {
 		return "", err
 	}
-	r := &fileReader{b: &blueprintFile{document: document}}
+	r := &fileReader{b: &blueprintFile{document: doc}}
 	r.read()
 	principal := blueprint.Principal{UserID: owner.ID}
 	id, err := importBlueprint(ctx, s.store, principal, r.b)

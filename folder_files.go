@@ -76,11 +76,11 @@ func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 
 // parseBlueprint reads a file whose content is there already.
 func parseBlueprint(called string, data []byte) (*blueprintFile, []blueprint.Issue, error) {
-	document, err := document.Parse(called, data)
+	doc, err := document.Parse(called, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fileReader{b: &blueprintFile{document: document}}
+	r := &fileReader{b: &blueprintFile{document: doc}}
 	r.read()
 	return r.b, r.issues, nil
 }

@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"blueprintd/tests/process"
+	processes "blueprintd/tests/process"
 )
 
 // The ballast takes no memory, also where a part of the heap was used before.
@@ -18,12 +18,12 @@ func TestBallastIsNotTouched(t *testing.T) {
 	}
 	runtime.KeepAlive(used)
 	runtime.GC()
-	before, _, err := process.Memory(os.Getpid())
+	before, _, err := processes.Memory(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	pieces := ballast()
-	after, _, err := process.Memory(os.Getpid())
+	after, _, err := processes.Memory(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,13 +64,13 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*giv
 // readConnections reads the connections of a seed file. What else such a file has
 // is no concern of a run, but for who and what connections belong to.
 func readConnections(name string, data []byte, lookup func(string) (string, bool)) (*givenConnections, []blueprint.Issue, error) {
-	document, err := document.Parse(name, data)
+	doc, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := &givenConnections{name: name, document: document}
-	r := &seedReader{document: document, seed: &seedFile{name: name}, lookup: assumed}
-	top, ok := r.object(document.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
+	g := &givenConnections{name: name, document: doc}
+	r := &seedReader{document: doc, seed: &seedFile{name: name}, lookup: assumed}
+	top, ok := r.object(doc.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
 	if !ok {
 		return g, r.issues, nil
 	}

@@ -18,7 +18,7 @@ func TestNormalBuildHasNoPlantedBugs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	traces := []string{"planted", mutant.Variable}
+	traces := []string{"mutant", mutant.Variable}
 	for _, bug := range mutant.All() {
 		traces = append(traces, string(bug.Bug))
 	}

@@ -85,11 +85,11 @@ func TestPackagingImage(t *testing.T) {
 
 func yamlFile(t *testing.T, path string) object {
 	t.Helper()
-	document, err := document.Parse(path, []byte(readText(t, path)))
+	doc, err := document.Parse(path, []byte(readText(t, path)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return document.Value.(object)
+	return doc.Value.(object)
 }
 
 func readText(t *testing.T, path string) string {

@@ -63,11 +63,11 @@ func TestSchemaOfBlueprints(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		document, err := document.Parse(path, data)
+		doc, err := document.Parse(path, data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := schema.Validate(document.Value); err != nil {
+		if err := schema.Validate(doc.Value); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -125,11 +125,11 @@ func TestSchemasOfOtherFiles(t *testing.T) {
 		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: []}}\nrun: {id: a, status: completed}\ncassette: null\n", true},
 		{"run", "format: blueprintd-run/1\nblueprint: {title: x, blueprint_map: {nodes: [{}]}}\nrun: {id: a, status: completed}\n", false},
 	} {
-		document, err := document.Parse(c.schema+".yaml", []byte(c.text))
+		doc, err := document.Parse(c.schema+".yaml", []byte(c.text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := compiledSchema(t, c.schema).Validate(document.Value); (err == nil) != c.good {
+		if err := compiledSchema(t, c.schema).Validate(doc.Value); (err == nil) != c.good {
 			t.Errorf("%s %s: %v", c.schema, c.text, err)
 		}
 	}
@@ -186,7 +186,7 @@ func TestSchemaOfSeeds(t *testing.T) {
 		seedCase{"connection by number", "{$connection: shop}", "{$connection: 5}", "connectionId"},
 	) {
 		t.Run(c.name, func(t *testing.T) {
-			document, err := document.Parse("seed.yaml", []byte(c.text(t)))
+			doc, err := document.Parse("seed.yaml", []byte(c.text(t)))
 			if err != nil {
 				return
 			}
@@ -195,7 +195,7 @@ func TestSchemaOfSeeds(t *testing.T) {
 			if taken != (c.want == "") {
 				t.Errorf("the reader takes it: %t, %v", taken, issues)
 			}
-			if err := schema.Validate(document.Value); (err == nil) != (taken || beyond[c.name]) {
+			if err := schema.Validate(doc.Value); (err == nil) != (taken || beyond[c.name]) {
 				t.Errorf("the schema says %v", err)
 			}
 		})

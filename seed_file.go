@@ -55,13 +55,13 @@ type seedReader struct {
 // readSeed reads a seed file and checks it whole. Its issues point into the
 // document; a file that cannot be read at all is an error.
 func readSeed(name string, data []byte, lookup func(string) (string, bool)) (*seedFile, *document.Document, []blueprint.Issue, error) {
-	document, err := document.Parse(name, data)
+	doc, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	r := &seedReader{document: document, lookup: lookup, seed: &seedFile{name: name}}
+	r := &seedReader{document: doc, lookup: lookup, seed: &seedFile{name: name}}
 	r.read()
-	return r.seed, document, r.issues, nil
+	return r.seed, doc, r.issues, nil
 }
 
 func (r *seedReader) wrong(message string, path ...any) {

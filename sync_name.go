@@ -62,11 +62,11 @@ func nameInFile(dir string) (string, error) {
 	if err != nil {
 		return "", bad(cause(err).Error())
 	}
-	document, err := document.Parse(called, data)
+	doc, err := document.Parse(called, data)
 	if err != nil {
 		return "", usage("write into it: name: flows", "%s", blueprint.OneLine(err.Error()))
 	}
-	object, _ := document.Value.(map[string]any)
+	object, _ := doc.Value.(map[string]any)
 	name, _ := object["name"].(string)
 	if len(object) != 1 || name == "" {
 		return "", bad("must be an object with a name, and nothing else")

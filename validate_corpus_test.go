@@ -66,11 +66,11 @@ func TestCorpus(t *testing.T) {
 func checked(t *testing.T, text string) []blueprint.Issue {
 	t.Helper()
 	name := "x.blueprint.yaml"
-	document, err := document.Parse(name, []byte(text))
+	doc, err := document.Parse(name, []byte(text))
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	r := &fileReader{b: &blueprintFile{document: document}}
+	r := &fileReader{b: &blueprintFile{document: doc}}
 	r.read()
 	return r.issues
 }

@@ -136,17 +136,17 @@ func TestSecretsInPlainText(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := `{"title": "T", "blueprint_map": {"nodes": [{"id": "a", "type": "set", "title": "A", "config": {"values": {"` + c.key + `": ` + string(value) + `}}}]}}`
-		document, err := document.Parse("x.json", []byte(text))
+		doc, err := document.Parse("x.json", []byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &fileReader{b: &blueprintFile{document: document}}
+		r := &fileReader{b: &blueprintFile{document: doc}}
 		r.read()
 		told, secret := "", false
 		for _, issue := range r.issues {
 			if strings.Contains(issue.Message, "looks like ") {
 				told, secret = issue.Message, true
-				if shown := document.ExcerptOf(issue) + document.Point(issue); strings.Contains(shown, c.value) || strings.Contains(shown, "0123456789") || strings.Contains(shown, "012345") || !strings.Contains(shown, "****") {
+				if shown := doc.ExcerptOf(issue) + doc.Point(issue); strings.Contains(shown, c.value) || strings.Contains(shown, "0123456789") || strings.Contains(shown, "012345") || !strings.Contains(shown, "****") {
 					t.Errorf("%s is shown: %s", c.want, shown)
 				}
 			}

@@ -120,11 +120,11 @@ func TestTheTestOfARun(t *testing.T) {
 	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "stood in for: word.") {
 		t.Errorf("the comment: %s", files[1].Content)
 	}
-	document, err := document.Parse(names[1], []byte(files[1].Content))
+	doc, err := document.Parse(names[1], []byte(files[1].Content))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, _ := blueprint.Encode(document.Value)
+	got, _ := blueprint.Encode(doc.Value)
 	want := `{"blueprint":"bersicht-of-the-day.blueprint.yaml","tests":[{"cassette":"bersicht-of-the-day.cassette.json","clock":"2001-09-09T01:46:40.000Z",` +
 		`"expect":{"output":"Hello","status":"completed","steps":{"ask":{"output":{"name":"Ada"},"status":"completed"},` +
 		`"get":{"output":{"body":{"access_token":{"$any":true},"id":"7e3bb8a0-9f5f-4a83-8d6c-7ad3a4f8d111","n":7},"status":200},"status":"completed"},` +

@@ -70,7 +70,7 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	const query = "SELECT " + executionColumns + `, b.deleted_at IS NOT NULL
 		FROM executions e JOIN blueprints b ON b.id = e.blueprint_id WHERE e.end_time IS NULL ORDER BY e.created_at, e.seq`
 	if mutant.Possible {
-		if err := plantedRecovery(ctx, s); err != nil {
+		if err := mutantRecovery(ctx, s); err != nil {
 			return nil, err
 		}
 	}

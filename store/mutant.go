@@ -8,19 +8,19 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// What the harnesses must be able to find; see package planted. A normal build
+// What the harnesses must be able to find; see package mutant. A normal build
 // calls, and holds, none of it.
 
-// plantedSettings are the settings of a writer that does not sync.
-func plantedSettings(settings []string) []string {
+// mutantSettings are the settings of a writer that does not sync.
+func mutantSettings(settings []string) []string {
 	if mutant.Is(mutant.SynchronousOff) {
 		settings = strings.Split(strings.Replace(strings.Join(settings, "\n"), "_synchronous=FULL", "_synchronous=OFF", 1), "\n")
 	}
 	return settings
 }
 
-// plantedSchema takes from a schema what would keep a bug from doing harm.
-func plantedSchema(schema string) string {
+// mutantSchema takes from a schema what would keep a bug from doing harm.
+func mutantSchema(schema string) string {
 	if mutant.Is(mutant.NoFiringKey) {
 		schema = strings.Replace(schema, "CREATE UNIQUE INDEX firings_started", "CREATE INDEX firings_started", 1)
 	}
@@ -30,9 +30,9 @@ func plantedSchema(schema string) string {
 	return schema
 }
 
-// plantedRecovery calls the latest completed runs failed, as if they had been
+// mutantRecovery calls the latest completed runs failed, as if they had been
 // under way.
-func plantedRecovery(ctx context.Context, s *Store) error {
+func mutantRecovery(ctx context.Context, s *Store) error {
 	if !mutant.Is(mutant.StatusRewritten) {
 		return nil
 	}

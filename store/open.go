@@ -105,7 +105,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		settings = append(settings[:len(settings):len(settings)], toolPatience)
 	}
 	if mutant.Possible {
-		settings = plantedSettings(settings)
+		settings = mutantSettings(settings)
 	}
 	if s.pool, err = sql.Open("sqlite", fileURI(path, settings)); err != nil {
 		return err

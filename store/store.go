@@ -130,7 +130,7 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		options.syncFolder = syncFolder
 	}
 	if mutant.Possible {
-		options.Schema = plantedSchema(options.Schema)
+		options.Schema = mutantSchema(options.Schema)
 	}
 	s := &Store{
 		options:     options,

@@ -20,13 +20,13 @@ import (
 // that is an error the file must not be used. Errors are *document.SyntaxError. With
 // open, a test may have no expectation yet.
 func Read(name string, data []byte, open bool) (*File, []blueprint.Issue, error) {
-	document, err := document.Parse(name, data)
+	doc, err := document.Parse(name, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &reader{file: &File{Document: document}, open: open}
-	r.read(document.Value)
-	InOrder(document, r.issues)
+	r := &reader{file: &File{Document: doc}, open: open}
+	r.read(doc.Value)
+	InOrder(doc, r.issues)
 	return r.file, r.issues, nil
 }
 

@@ -48,16 +48,16 @@ func runScript(ctx context.Context, d Dependencies, task *blueprint.Task, c *cod
 	if err != nil {
 		return blueprint.Result{}, err
 	}
-	script := script.Script{
+	program := script.Script{
 		Owner: cmp.Or(task.BlueprintID, task.ExecutionID), Tenant: task.OrganizationID, Source: string(c.Source), Values: values, Now: task.Now, Still: virtual, Seed: task.Seed,
 	}
 	if c.TimeoutMs != nil {
-		script.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond
+		program.Timeout = time.Duration(*c.TimeoutMs) * time.Millisecond
 	}
 	if c.MemoryMb != nil {
-		script.Memory = *c.MemoryMb << 20
+		program.Memory = *c.MemoryMb << 20
 	}
-	outcome, err := d.Scripts.Do(ctx, script)
+	outcome, err := d.Scripts.Do(ctx, program)
 	for _, line := range outcome.Log {
 		task.Log(line.Level, line.Message, nil)
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package script
 
 import (
 	"reflect"

@@ -82,7 +82,7 @@ func selftest(o options) int {
 // selftestIn tries the server without a bug and with each.
 func selftestIn(ctx context.Context, o options, folder string) ([]*verdict, error) {
 	var err error
-	if o.binary, err = process.Build(ctx, folder, "blueprintd", "-tags", "planted"); err != nil {
+	if o.binary, err = process.Build(ctx, folder, "blueprintd", "-tags", "mutant"); err != nil {
 		return nil, err
 	}
 	o.first = true
@@ -166,7 +166,7 @@ const mostForCut = 5 * time.Second
 // cut has the sweep cut the power, which no kill can stand for: what a killed
 // process has written is still with the system.
 func (v *verdict) cut(ctx context.Context, o options, folder string) error {
-	sweep, err := process.Build(ctx, folder, "blueprintd/torture/sweep")
+	sweep, err := process.Build(ctx, folder, "blueprintd/tests/faults")
 	if err != nil {
 		return err
 	}

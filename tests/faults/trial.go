@@ -87,11 +87,11 @@ func (t *trial) strike() {
 	}
 }
 
-func (t *trial) know(process *process.Process) {
+func (t *trial) know(p *process.Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.process = process; t.early {
-		process.Signal(os.Kill)
+	if t.process = p; t.early {
+		p.Signal(os.Kill)
 	}
 }
 
