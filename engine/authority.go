@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 
 	"blueprintd/blueprint"
 )
@@ -46,6 +47,27 @@ func (a *attempt) mayUse(ctx context.Context, names []string) error {
 		return err // who may use one may use them all
 	}
 	return nil
+}
+
+// withoutSecrets returns the variables that a caller passed without the secret ones,
+// for a run of another user. One that has no default is a CodeBadRequest error: a
+// secret that a run may not use must not seem to be empty.
+func (p *program) withoutSecrets(given map[string]any) (map[string]any, error) {
+	out := maps.Clone(given)
+	var issues []blueprint.Issue
+	for _, variable := range p.definition.Variables {
+		if _, passed := given[variable.Name]; !passed || !variable.Secret {
+			continue
+		}
+		delete(out, variable.Name)
+		if !variable.HasDefault {
+			issues = append(issues, blueprint.Issue{Path: []any{variable.Name}, Message: "is a secret of the user who started the run, and has no default; start the blueprint with a value of your own"})
+		}
+	}
+	if len(issues) > 0 {
+		return nil, variableError(issues)
+	}
+	return out, nil
 }
 
 // collect returns what code may see of the run: all but the secret variables that

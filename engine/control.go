@@ -182,14 +182,15 @@ func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 }
 
 // Retry starts a new run of a finished one, on its version and with what its
-// caller passed, under the authority of principal. Nodes that are not
+// caller passed, under the authority of principal. Secret variables that another
+// user passed are not used: their defaults are. Nodes that are not
 // downstream of fromNodeID, or, when that is "", of a node that did not
 // complete, keep their results. The new run is one of the same trigger, whose
 // limit counts. Errors: CodeConflict when the run has not ended or that limit
 // leaves no room, CodeTooManyRequests and CodeUnavailable as with Start,
 // CodeForbidden for a run of other nodes than the stored ones by who cannot
-// manage the blueprint, CodeBadRequest when there is nothing to retry or no such
-// node.
+// manage the blueprint, CodeBadRequest when there is nothing to retry, no such
+// node, or no default for such a variable.
 func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, fromNodeID string, principal blueprint.Principal, canManage bool) (*Handle, error) {
 	if !stored.Row.Status.Terminal() {
 		return nil, blueprint.Errorf(blueprint.CodeConflict, "the execution has not ended")
@@ -219,6 +220,11 @@ func (e *Engine) Retry(ctx context.Context, stored *blueprint.StoredExecution, f
 	b.UserID, b.CanManage, b.RetryOf, b.Hidden = principal.UserID, canManage, stored.Row.ID, old.Hidden
 	b.Parent, b.Address, b.Root, b.Flow, b.Depth = "", "", "", "", 0 // nobody waits for it
 	b.Bounds = nil
+	if principal.UserID != old.Begin.UserID {
+		if b.Given, err = p.withoutSecrets(old.Begin.Given); err != nil {
+			return nil, err
+		}
+	}
 	if b.Reuse, err = old.reusable(p, fromNodeID); err != nil {
 		return nil, err
 	}
