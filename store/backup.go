@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"modernc.org/sqlite"
 
@@ -215,97 +216,6 @@ func leaveWAL(ctx context.Context, path string) error {
 	})
 }
 
-// mayReplace refuses a file that is there already.
-func mayReplace(path string, force bool) error {
-	switch info, err := os.Lstat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", path)
-	case !force:
-		return exists(path)
-	}
-	return nil
-}
-
-func exists(path string) error {
-	return &blueprint.Error{Code: blueprint.CodeConflict, Message: path + " exists already", Hint: "choose another name, or replace it with --force"}
-}
-
-// claimPartial makes the file that a backup is written to, for its owner alone,
-// and holds a lock on it. One that an earlier, killed backup left is removed,
-// never written to: it may be another name of a finished one.
-func claimPartial(path string) (*os.File, error) {
-	for range 10 {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-		fresh := err == nil
-		if errors.Is(err, fs.ErrExist) {
-			if file, err = os.OpenFile(path, os.O_RDWR, 0); errors.Is(err, fs.ErrNotExist) {
-				continue
-			}
-		}
-		if err != nil {
-			return nil, err
-		}
-		free, err := tryLock(file)
-		if err == nil && !free {
-			err = &blueprint.Error{Code: blueprint.CodeConflict, Message: "another backup is being written to " + path, Hint: "wait for it, or choose another name"}
-		}
-		if err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		if held(file, path) {
-			if fresh {
-				return file, nil
-			}
-			if err := mayRemove(path); err != nil {
-				return nil, errors.Join(err, file.Close())
-			}
-			removeDatabase(path)
-		}
-		if err := file.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return nil, fmt.Errorf("%s is made and removed over and over", path)
-}
-
-// held tells whether a name is still that of an open file.
-func held(file *os.File, path string) bool {
-	here, err := file.Stat()
-	there, otherErr := os.Lstat(path)
-	return err == nil && otherErr == nil && os.SameFile(here, there)
-}
-
-// removeDatabase removes a file of ours with what SQLite may have left beside it.
-func removeDatabase(path string) {
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		_ = os.Remove(path + suffix) // what is left over is removed by the next one
-	}
-}
-
-// publish gives a finished file its name, whole at once.
-func publish(partial, path string, force bool) error {
-	if force {
-		if err := os.Rename(partial, path); err != nil {
-			return err
-		}
-		return syncFolder(filepath.Dir(path))
-	}
-	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
-		return exists(path)
-	} else if err != nil { // a file system without links
-		if err := mayReplace(path, false); err != nil {
-			return err
-		}
-		return publish(partial, path, true)
-	}
-	_ = os.Remove(partial)
-	return syncFolder(filepath.Dir(path))
-}
-
 // undamaged says that a database is damaged when that is the reason why it
 // cannot be backed up.
 func undamaged(err error) error {
@@ -331,5 +241,22 @@ func noSpace(err error, path string) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeUnavailable, Message: "there is not enough room in " + filepath.Dir(path), Err: err,
 		Hint: "free some space, or choose another place; nothing was left behind",
+	}
+}
+
+// notWritable says that no file can be made where a backup is to be.
+func notWritable(err error, path string) error {
+	reason := ""
+	switch {
+	case errors.Is(err, syscall.EROFS):
+		reason = "its disk is mounted read-only"
+	case errors.Is(err, fs.ErrPermission):
+		reason = "this user may not write there"
+	default:
+		return noSpace(err, path)
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: fmt.Sprintf("no backup can be written into %s: %s", filepath.Dir(path), reason), Err: err,
+		Hint: "choose another place for the backup",
 	}
 }

@@ -5,9 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -219,21 +216,4 @@ func damagedContents(d *DamagedRuns) error {
 		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: what it holds of %d runs is not what was stored: %s", d.Count, d),
 		Hint: "blueprintd doctor --full tells more; keep your older backups; --allow-damaged makes the backup all the same",
 	}
-}
-
-// syncFolder brings the names in a folder onto the disk. Windows cannot be
-// asked to.
-func syncFolder(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	folder, err := os.Open(filepath.Clean(path))
-	if err != nil {
-		return err
-	}
-	err = folder.Sync()
-	if errors.Is(err, errors.ErrUnsupported) {
-		err = nil
-	}
-	return errors.Join(err, folder.Close())
 }

@@ -37,6 +37,29 @@ func (s *Store) inspect(ctx context.Context, path string) error {
 	return steadily(ctx, path, func() error { return s.inspectFile(ctx, path) })
 }
 
+// checkPlace refuses a place that cannot keep a database, and warns of one that
+// may not.
+func (s *Store) checkPlace(path string) error {
+	p, err := s.options.lookAt(path)
+	if err != nil {
+		return err
+	}
+	warning, err := p.concern(s.options.AllowNetworkFS)
+	if err != nil {
+		return err
+	}
+	if p.readOnly {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: "the disk of the database is mounted read-only",
+			Hint: "mount it writable, or choose another place with --db",
+		}
+	}
+	if warning != nil && s.options.Server {
+		s.options.Logger.Warn(warning.Message, "path", s.options.Path, "hint", warning.Hint)
+	}
+	return nil
+}
+
 func (s *Store) inspectFile(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {

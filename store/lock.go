@@ -152,15 +152,6 @@ func ServedAt(path string) string {
 	return ""
 }
 
-// ServedAt notes beside the database under which address its server is reached,
-// for commands that print links to it.
-func (s *Store) ServedAt(address string) error {
-	if s.lock == nil {
-		return nil
-	}
-	return s.lock.servedAt(address)
-}
-
 // holder tells which process holds a lock, if any does. It makes no file.
 func holder(path string) (number string, held bool, err error) {
 	file, err := os.Open(path)

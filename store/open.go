@@ -4,13 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -275,68 +273,4 @@ func (s *Store) readingMode(path string) (string, error) {
 func fileURI(path string, settings []string) string {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	return name.String() + "?mode=rw&" + strings.Join(settings, "&")
-}
-
-// realPath resolves symbolic links, so that two names of one file have one
-// lock.
-func realPath(path string) (string, error) {
-	if path == "" || strings.ContainsRune(path, 0) {
-		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is no name for a database file", path)
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(absolute)
-	if _, missing := os.Stat(absolute); err != nil && errors.Is(missing, syscall.ELOOP) {
-		return "", refusal("mend the link, or name the file itself with --db", "%s is a link that leads to itself", path)
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return real, err
-	}
-	folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", &blueprint.Error{
-			Code: blueprint.CodeBadRequest, Message: fmt.Sprintf("the folder %s does not exist", filepath.Dir(absolute)),
-			Hint: "create the folder, or choose another place for the database",
-		}
-	}
-	return filepath.Join(folder, filepath.Base(absolute)), err
-}
-
-// createFile makes an empty file that only its owner may read, so that SQLite,
-// which gives its other files the mode of the first, never makes a readable
-// one. A file that exists is not even opened: closing it would drop the locks
-// that another connection of this process has on it.
-func createFile(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		return file.Close()
-	}
-	info, statErr := os.Stat(path)
-	if statErr != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", path)
-	}
-	return nil
-}
-
-// tighten takes the rights of others away from a file of ours.
-func tighten(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil || info.Mode().Perm()&0o077 == 0 {
-		return err
-	}
-	if err := os.Chmod(path, 0o600); err != nil {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("other users may read %s", path),
-			Hint: "chmod 600 " + path, Err: err,
-		}
-	}
-	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -380,28 +379,6 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 		forget("-wal")
 	}
 	return before, nil
-}
-
-// copyFile copies a file whole, and onto the disk, before it gets its name.
-func copyFile(from, to string) (err error) {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	unfinished := to + ".copying"
-	target, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	if err = errors.Join(err, giveTo(target, from), target.Sync(), target.Close()); err == nil {
-		err = os.Rename(unfinished, to)
-	}
-	if err != nil {
-		_ = os.Remove(unfinished)
-	}
-	return err
 }
 
 // foldLog brings the log of the old database into it, so that it is one file,

@@ -161,6 +161,15 @@ func (o Options) name() string {
 // takes a database has a higher one than those before it.
 func (s *Store) Epoch() int64 { return s.epoch }
 
+// ServedAt notes beside the database under which address its server is reached,
+// for commands that print links to it.
+func (s *Store) ServedAt(address string) error {
+	if s.lock == nil {
+		return nil
+	}
+	return s.lock.servedAt(address)
+}
+
 // Close ends the store. It waits for calls under way; later ones are refused
 // with CodeUnavailable. Run must have returned.
 func (s *Store) Close() (err error) {

@@ -10,11 +10,17 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"blueprintd/blueprint"
 )
 
 // groundInterval is how often a running store looks whether its files are
 // still its own and how much room is left. It costs four system calls.
 const groundInterval = time.Second
+
+// lookAt asks the system about the file system of a path. It is a variable of
+// Options so that tests can put a database anywhere.
+type lookAt func(path string) (place, error)
 
 // ground is what a store on a disk stands on.
 type ground struct {
@@ -102,6 +108,12 @@ func (s *Store) measure() {
 	} else {
 		s.options.Logger.Info("there is room on the disk again: new runs are taken", "path", s.options.Path, "free", p.free)
 	}
+}
+
+// errNoRoom refuses a new run while the disk is nearly full.
+var errNoRoom = &blueprint.Error{
+	Code: blueprint.CodeUnavailable, Message: "the disk of the server is nearly full, and no new runs are taken", RetryAfter: retryAfter,
+	Hint: "free some space on the disk of the database; nothing has to be restarted",
 }
 
 // rescuedMark stands between the name of a database and the number of the

@@ -237,3 +237,41 @@ func TestRescuedTwice(t *testing.T) {
 	options.Path = first + ".2"
 	holdsRuns(t, options, runs)
 }
+
+// With little room left no run begins, those under way end, everything can be
+// read, and room alone makes it good again.
+func TestNarrowDisk(t *testing.T) {
+	ctx := context.Background()
+	options := testOptions(t)
+	free := int64(1 << 40)
+	options.lookAt = func(string) (place, error) {
+		return place{known: true, magic: 0xEF53, free: free, total: 1 << 40}, nil
+	}
+	s := open(t, options)
+	ann := user(t, s, "ann")
+	b := create(t, s, ann, "T")
+	begin := func() (*blueprint.JournalCommit, error) {
+		commit := &blueprint.JournalCommit{Row: row(s, b, ann), New: true, Entries: [][]byte{[]byte(`{}`)}}
+		return commit, s.Commit(ctx, commit)
+	}
+	under, err := begin()
+	check(t, err)
+	s.measure()
+	for range 2 {
+		free = 64<<20 - 1
+		s.measure()
+		_, err := begin()
+		var told *blueprint.Error
+		if !errors.As(err, &told) || told.Code != blueprint.CodeUnavailable || told.RetryAfter == 0 || told.Hint == "" {
+			t.Errorf("told %v", err)
+		}
+		wantCode(t, s.RecordFiring(ctx, blueprint.Firing{}), blueprint.CodeUnavailable)
+		under.New = false
+		check(t, s.Commit(ctx, under))
+		must(s.Load(ctx, under.Row.ID))(t)
+		free = 64 << 20
+		s.measure()
+		_, err = begin()
+		check(t, err)
+	}
+}

@@ -1,6 +1,8 @@
 package store
 
-import "syscall"
+import (
+	"syscall"
+)
 
 // kindOf gives the number by which Linux knows a kind of file system; macOS
 // has names for them.

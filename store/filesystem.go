@@ -14,10 +14,6 @@ type place struct {
 	free, total int64 // bytes; free are those that this process may use
 }
 
-// lookAt asks the system about the file system of a path. It is a variable of
-// Options so that tests can put a database anywhere.
-type lookAt func(path string) (place, error)
-
 // trust says how far a file system may be relied upon.
 type trust uint8
 
@@ -101,29 +97,6 @@ func (p place) concern(allowRemote bool) (warning *blueprint.Error, err error) {
 	return nil, nil
 }
 
-// checkPlace refuses a place that cannot keep a database, and warns of one that
-// may not.
-func (s *Store) checkPlace(path string) error {
-	p, err := s.options.lookAt(path)
-	if err != nil {
-		return err
-	}
-	warning, err := p.concern(s.options.AllowNetworkFS)
-	if err != nil {
-		return err
-	}
-	if p.readOnly {
-		return &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: "the disk of the database is mounted read-only",
-			Hint: "mount it writable, or choose another place with --db",
-		}
-	}
-	if warning != nil && s.options.Server {
-		s.options.Logger.Warn(warning.Message, "path", s.options.Path, "hint", warning.Hint)
-	}
-	return nil
-}
-
 // DefaultReserve is how much of a disk is kept free unless Options say
 // otherwise; a small disk keeps a twentieth.
 const DefaultReserve = 64 << 20
@@ -137,10 +110,4 @@ func (p place) reserve(minFree int64) int64 {
 		return min(DefaultReserve, p.total/20)
 	}
 	return minFree
-}
-
-// errNoRoom refuses a new run while the disk is nearly full.
-var errNoRoom = &blueprint.Error{
-	Code: blueprint.CodeUnavailable, Message: "the disk of the server is nearly full, and no new runs are taken", RetryAfter: retryAfter,
-	Hint: "free some space on the disk of the database; nothing has to be restarted",
 }

@@ -1,5 +1,7 @@
 package store
 
-import "syscall"
+import (
+	"syscall"
+)
 
 func kindOf(found *syscall.Statfs_t) uint32 { return uint32(found.Type) }

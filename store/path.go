@@ -1,0 +1,174 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"blueprintd/blueprint"
+)
+
+// realPath resolves symbolic links, so that two names of one file have one
+// lock.
+func realPath(path string) (string, error) {
+	if path == "" || strings.ContainsRune(path, 0) {
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is no name for a database file", path)
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(absolute)
+	if _, missing := os.Stat(absolute); err != nil && errors.Is(missing, syscall.ELOOP) {
+		return "", refusal("mend the link, or name the file itself with --db", "%s is a link that leads to itself", path)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return real, err
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(absolute))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", &blueprint.Error{
+			Code: blueprint.CodeBadRequest, Message: fmt.Sprintf("the folder %s does not exist", filepath.Dir(absolute)),
+			Hint: "create the folder, or choose another place for the database",
+		}
+	}
+	return filepath.Join(folder, filepath.Base(absolute)), err
+}
+
+// createFile makes an empty file that only its owner may read, so that SQLite,
+// which gives its other files the mode of the first, never makes a readable
+// one. A file that exists is not even opened: closing it would drop the locks
+// that another connection of this process has on it.
+func createFile(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		return file.Close()
+	}
+	info, statErr := os.Stat(path)
+	if statErr != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", path)
+	}
+	return nil
+}
+
+// tighten takes the rights of others away from a file of ours.
+func tighten(path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return &blueprint.Error{
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("other users may read %s", path),
+			Hint: "chmod 600 " + path, Err: err,
+		}
+	}
+	return nil
+}
+
+// GiveTo gives an open file, which takes the place of the one at path, the owner
+// of that one, as far as that is possible.
+func GiveTo(file *os.File, path string) error { return giveTo(file, path) }
+
+// syncFolder brings the names in a folder onto the disk. Windows cannot be
+// asked to.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	err = folder.Sync()
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, folder.Close())
+}
+
+// copyFile copies a file whole, and onto the disk, before it gets its name.
+func copyFile(from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	unfinished := to + ".copying"
+	target, err := os.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, giveTo(target, from), target.Sync(), target.Close()); err == nil {
+		err = os.Rename(unfinished, to)
+	}
+	if err != nil {
+		_ = os.Remove(unfinished)
+	}
+	return err
+}
+
+// beforeRestore stands between the name of a database and the time in the name
+// that it keeps when another one is restored in its place, and restoring behind
+// the name of the one that takes the place.
+const (
+	beforeRestore = ".before-restore-"
+	restoring     = ".restoring"
+)
+
+// checkNames refuses a database file that has a second name: each name has a
+// lock of its own, so that two servers could have it. The names that a killed
+// restore has left do not count; their lock is that of the database.
+func checkNames(path string, info os.FileInfo) error {
+	if names := namesOf(info); names < 2 || names <= 1+uint64(len(leftNames(path, info))) {
+		return nil
+	}
+	return refusal("remove the other names (find FOLDER -samefile "+path+" shows them), or make a file of its own: cp "+path+" "+path+".copy && mv "+path+".copy "+path+", with the server stopped",
+		"the database %s is a file with more than one name (hard link), and under each another server could open it", path)
+}
+
+// leftNames lists the other names that a killed restore has left of a database.
+func leftNames(path string, info os.FileInfo) (names []string) {
+	folder := filepath.Dir(path)
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		suffix, is := strings.CutPrefix(entry.Name(), filepath.Base(path))
+		if !is || suffix != restoring && !strings.HasPrefix(suffix, beforeRestore) {
+			continue
+		}
+		if other, err := entry.Info(); err == nil && os.SameFile(info, other) {
+			names = append(names, filepath.Join(folder, entry.Name()))
+		}
+	}
+	return names
+}
+
+// dropNames removes them: the file stays under its own. Only who has the lock
+// may, for a restore has it too.
+func dropNames(path string) {
+	info, err := os.Stat(path)
+	if err != nil || namesOf(info) < 2 {
+		return
+	}
+	for _, name := range leftNames(path, info) {
+		_ = os.Remove(name) // the next start tries again
+	}
+}

@@ -1,0 +1,274 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"blueprintd/blueprint"
+)
+
+// What a file is called while it is written.
+const (
+	partialSuffix   = ".partial"   // a backup
+	restoringSuffix = ".restoring" // a restored database
+)
+
+// targetPath resolves the name of a file that a backup is to be.
+func targetPath(path string) (string, error) {
+	refuse := func(hint, format string, args ...any) (string, error) {
+		return "", &blueprint.Error{Code: blueprint.CodeBadRequest, Message: fmt.Sprintf(format, args...), Hint: hint}
+	}
+	const other = "create the folder, or choose another name for the backup"
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return refuse("name a file in it, such as "+filepath.Join(path, "my.backup"), "%s is a folder", path)
+	}
+	folder := filepath.Dir(path)
+	switch info, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return refuse(other, "the folder %s does not exist", folder)
+	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
+		return refuse(other, "%s is not a folder", folder)
+	}
+	return realPath(path)
+}
+
+// mayReplaceBackup refuses a name that is taken: without force by anything, with
+// force by anything but a backup.
+func mayReplaceBackup(path string, force bool) error {
+	if strings.HasSuffix(strings.ToLower(path), partialSuffix) {
+		return refusal("choose another name", "%s cannot be the name of a backup: what ends in %s is one that is not finished", path, partialSuffix)
+	}
+	if err := mayReplace(path, force); err != nil {
+		return err
+	}
+	is, err := isBackup(path)
+	if is || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return &blueprint.Error{
+		Code: blueprint.CodeConflict, Message: path + " is no backup of blueprintd and is not replaced",
+		Hint: "choose another name, or move that file away yourself",
+	}
+}
+
+// mayReplace refuses a file that is there already.
+func mayReplace(path string, force bool) error {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", path)
+	case !force:
+		return exists(path)
+	}
+	return nil
+}
+
+func exists(path string) error {
+	return &blueprint.Error{Code: blueprint.CodeConflict, Message: path + " exists already", Hint: "choose another name, or replace it with --force"}
+}
+
+// claimPartial makes the file that a backup is written to, for its owner alone,
+// and holds a lock on it. One that an earlier, killed backup left is removed,
+// never written to: it may be another name of a finished one.
+func claimPartial(path string) (*os.File, error) {
+	for range 10 {
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		fresh := err == nil
+		if errors.Is(err, fs.ErrExist) {
+			if file, err = os.OpenFile(path, os.O_RDWR, 0); errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		free, err := tryLock(file)
+		if err == nil && !free {
+			err = &blueprint.Error{Code: blueprint.CodeConflict, Message: "another backup is being written to " + path, Hint: "wait for it, or choose another name"}
+		}
+		if err != nil {
+			return nil, errors.Join(err, file.Close())
+		}
+		if held(file, path) {
+			if fresh {
+				return file, nil
+			}
+			if err := mayRemove(path); err != nil {
+				return nil, errors.Join(err, file.Close())
+			}
+			removeDatabase(path)
+		}
+		if err := file.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return nil, fmt.Errorf("%s is made and removed over and over", path)
+}
+
+// held tells whether a name is still that of an open file.
+func held(file *os.File, path string) bool {
+	here, err := file.Stat()
+	there, otherErr := os.Lstat(path)
+	return err == nil && otherErr == nil && os.SameFile(here, there)
+}
+
+// mayRemove refuses to remove what has the name of an unfinished file but is
+// none that a killed backup or restore can have left: an empty file, or one that
+// begins as a database of ours and has no lock or key beside it, which one that
+// is in use has. A whole backup is a leftover only of a backup.
+func mayRemove(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	foreign := refusal("move that file away, or choose another name; nothing was changed", "%s is in the way, and it is not what a backup or restore that was cut off leaves", path)
+	if !info.Mode().IsRegular() {
+		return foreign
+	}
+	if info.Size() == 0 {
+		return nil
+	}
+	for _, suffix := range []string{".lock", ".key"} {
+		if _, err := os.Lstat(path + suffix); err == nil {
+			return foreign
+		}
+	}
+	header := make([]byte, headerSize)
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	_, err = file.ReadAt(header, 0)
+	whole, wholeErr := isBackup(path)
+	if err := errors.Join(wholeErr, file.Close()); err != nil {
+		return err
+	}
+	if err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) || binary.BigEndian.Uint32(header[68:]) != applicationID {
+		return foreign
+	}
+	if whole && !strings.HasSuffix(path, partialSuffix) {
+		return foreign
+	}
+	return nil
+}
+
+// headerSize is that of the header of an SQLite database, in bytes. From byte 68
+// on it has the mark of the program that made it.
+const headerSize = 100
+
+// isBackup tells whether a file ends as backups do. It need not be a good one.
+func isBackup(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || info.Size() < trailerSize {
+		return false, err
+	}
+	start := make([]byte, len(manifestStart))
+	if _, err := file.ReadAt(start, info.Size()-trailerSize); err != nil {
+		return false, err
+	}
+	return string(start) == manifestStart, nil
+}
+
+// removeDatabase removes a file of ours with what SQLite may have left beside it.
+func removeDatabase(path string) {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		_ = os.Remove(path + suffix) // what is left over is removed by the next one
+	}
+}
+
+// publish gives a finished file its name, whole at once.
+func publish(partial, path string, force bool) error {
+	if force {
+		if err := os.Rename(partial, path); err != nil {
+			return err
+		}
+		return syncFolder(filepath.Dir(path))
+	}
+	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
+		return exists(path)
+	} else if err != nil { // a file system without links
+		if err := mayReplace(path, false); err != nil {
+			return err
+		}
+		return publish(partial, path, true)
+	}
+	_ = os.Remove(partial)
+	return syncFolder(filepath.Dir(path))
+}
+
+// belongings names a database and all that belongs to it.
+func belongings(database, keyFile string) []string {
+	names := []string{database}
+	for _, suffix := range sideFiles {
+		names = append(names, database+suffix)
+	}
+	if keyFile != "" {
+		names = append(names, keyFile)
+	}
+	return names
+}
+
+// sideFiles are what the names of the files beside a database end in: those of
+// SQLite, the lock and the master key.
+var sideFiles = []string{"-wal", "-shm", "-journal", ".lock", ".key"}
+
+// withSides names a file and those that SQLite may make beside it.
+func withSides(path string) []string {
+	return []string{path, path + "-wal", path + "-shm", path + "-journal"}
+}
+
+// untouched refuses to write to, or remove, any of some names when it is one of
+// those that are to be kept, or another name of the same file.
+func untouched(names, kept []string) error {
+	for _, name := range names {
+		for _, keep := range kept {
+			if same(name, keep) {
+				return &blueprint.Error{
+					Code: blueprint.CodeBadRequest, Message: name + " cannot be written: it is " + keep + ", which is needed",
+					Hint: "choose another name; nothing was changed",
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// same tells whether two names are those of one file, or would be.
+func same(a, b string) bool {
+	if resolved(a) == resolved(b) {
+		return true
+	}
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
+}
+
+// resolved gives the name of a file without links on the way, as far as there
+// is one.
+func resolved(path string) string {
+	if real, err := realPath(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
