@@ -76,23 +76,23 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	if path, err = targetPath(path); err != nil {
+	if path, err = BackupPath(path); err != nil {
 		return r, err
 	}
-	partial := path + partialSuffix
-	if err := untouched(append(withSides(partial), path), belongings(s.options.Path, o.KeyFile)); err != nil {
+	partial := path + PartialSuffix
+	if err := CheckDistinct(append(WithSides(partial), path), Belongings(s.options.Path, o.KeyFile)); err != nil {
 		return r, err
 	}
-	if err := mayReplaceBackup(path, o.Force); err != nil {
+	if err := MayReplaceBackup(path, o.Force); err != nil {
 		return r, err
 	}
-	file, err := claimPartial(partial)
+	file, err := ClaimPartial(partial)
 	if err != nil {
 		return r, notWritable(err, path)
 	}
 	defer func() {
 		if err != nil {
-			removeDatabase(partial)
+			Remove(partial)
 		}
 		err = errors.Join(undamaged(noSpace(err, path)), file.Close())
 	}()
@@ -101,18 +101,18 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	}
 	r.Path = path
 	o.Progress("writing the checksum", 0, 0)
-	if r.Size, r.Digest, err = appendTrailer(file, r.Manifest, s.options.Sealer); err != nil {
+	if r.Size, r.Digest, err = AppendTrailer(file, r.Manifest, s.options.Sealer.Sign); err != nil {
 		return r, err
 	}
-	if _, _, err := readBackup(file, nil); err != nil {
+	if _, _, err := ReadBackup(file, nil, schemaVersion); err != nil {
 		return r, err
 	}
-	return r, publish(partial, path, o.Force)
+	return r, Publish(partial, path, o.Force)
 }
 
 // copyTo copies the database and checks the copy.
 func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o BackupOptions) (r BackupReport, err error) {
-	r.Manifest = Manifest{Kind: backupKind, Form: backupForm, Schema: schemaVersion, Version: o.Version, At: blueprint.TimeOf(s.options.Clock.Now())}
+	r.Manifest = NewManifest(schemaVersion, o.Version, blueprint.TimeOf(s.options.Clock.Now()))
 	if err := s.copyPages(ctx, file, partial, &r, o.Progress); err != nil {
 		return r, err
 	}
@@ -197,7 +197,7 @@ func mark(source *session, partial string) error {
 		return err
 	}
 	return withDatabase(context.Background(), partial, []string{"_synchronous=OFF", "_pragma=journal_mode(OFF)"}, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, applicationID))
+		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, ApplicationID))
 		return err
 	})
 }

@@ -118,7 +118,7 @@ func TestBackupPartial(t *testing.T) {
 	if got := must(os.ReadFile(path + ".kept"))(t); !bytes.Equal(got, want) {
 		t.Error("a finished backup was written to")
 	}
-	other := must(claimPartial(path + ".partial"))(t)
+	other := must(ClaimPartial(path + ".partial"))(t)
 	_, err := s.Backup(t.Context(), path, BackupOptions{Force: true})
 	wantRefused(t, err, "another backup")
 	check(t, other.Close())

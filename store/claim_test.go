@@ -303,8 +303,8 @@ func TestIsServed(t *testing.T) {
 	if _, err := os.Stat(path + ".lock"); err == nil {
 		t.Error("it made a file")
 	}
-	lock := must(lockFile(path + ".lock"))(t)
+	lock := must(AcquireLock(path + ".lock"))(t)
 	expect(true)
-	check(t, lock.release())
+	check(t, lock.Release())
 	expect(false)
 }

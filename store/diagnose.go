@@ -47,11 +47,11 @@ type diagnosis struct {
 // AllowNetworkFS and MinFree. With full every page, index and reference is
 // checked, which reads the whole file.
 func Diagnose(ctx context.Context, options Options, full bool) []Finding {
-	if options.lookAt == nil {
-		options.lookAt = lookAround
+	if options.fileSystem == nil {
+		options.fileSystem = Stat
 	}
 	d := &diagnosis{ctx: ctx, options: options, full: full}
-	path, err := realPath(options.Path)
+	path, err := RealPath(options.Path)
 	if err != nil {
 		d.add("file", Broken, hintOf(err, "name the database with --db"), "%s", messageOf(err))
 		return d.list
@@ -100,12 +100,12 @@ func (d *diagnosis) file() bool {
 			d.add("file", Dubious, "start blueprintd serve, which makes it a database", "%s is empty", d.path)
 		}
 		return false
-	case checkNames(d.path, info) != nil:
-		err := checkNames(d.path, info)
+	case CheckLinks(d.path, info) != nil:
+		err := CheckLinks(d.path, info)
 		d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
 		return true
-	case writable(d.path) != nil && !d.options.readOnly(d.path):
-		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, ownerOf(info))
+	case Writable(d.path) != nil && !d.options.readOnly(d.path):
+		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, OwnerName(info))
 		return false
 	}
 	d.add("file", Fine, "", "%s, %s", d.path, inUnits(info.Size()))
@@ -120,7 +120,7 @@ func (d *diagnosis) rights() {
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		d.add("rights", Dubious, "chmod go-w "+folder, "other users may replace files in %s", folder)
 	}
-	if writable(folder) != nil && !d.options.readOnly(d.path) {
+	if Writable(folder) != nil && !d.options.readOnly(d.path) {
 		d.add("rights", Broken, "make the folder writable for the user that runs blueprintd", "the folder %s is not writable, and the database needs files beside it", folder)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
@@ -136,42 +136,42 @@ func (d *diagnosis) rights() {
 
 // disk looks at the file system: its kind and the room on it.
 func (d *diagnosis) disk() {
-	p, err := d.options.lookAt(filepath.Dir(d.path))
+	p, err := d.options.fileSystem(filepath.Dir(d.path))
 	if err != nil {
 		d.add("disk", Broken, "check the owner and the mode of the folder", "%s", err)
 		return
 	}
-	if !p.known {
+	if !p.Known {
 		d.add("disk", Dubious, "see to it that the database is on a local disk with room", "this system does not tell what the disk is and how much is free")
 		return
 	}
-	kind := p.fileSystem()
-	switch warning, err := p.concern(d.options.AllowNetworkFS); {
+	kind := p.Kind()
+	switch warning, err := p.Concern(d.options.AllowNetworkFS); {
 	case err != nil:
 		d.add("file system", Broken, hintOf(err, ""), "%s", messageOf(err))
-	case p.readOnly:
+	case p.ReadOnly:
 		d.add("file system", Broken, "mount it writable", "the disk is mounted read-only")
 	case warning != nil:
 		d.add("file system", Dubious, warning.Hint, "%s", warning.Message)
-	case kind.name == "overlay":
+	case kind.Name == "overlay":
 		d.add("file system", Dubious, "keep the database on a volume of the container", "the database is in a container's own layer (overlay) and is gone with the container")
 	default:
-		d.add("file system", Fine, "", "%s", kind.name)
+		d.add("file system", Fine, "", "%s", kind.Name)
 	}
-	reserve := p.reserve(d.options.MinFree)
+	reserve := p.Reserve(d.options.MinFree)
 	switch {
-	case p.free < reserve:
-		d.add("disk", Broken, "free some space; the server then takes new runs by itself", "%s are free, and with less than %s new runs are refused", inUnits(p.free), inUnits(reserve))
-	case p.free < 4*reserve:
-		d.add("disk", Dubious, "free some space", "%s are free; with less than %s new runs are refused", inUnits(p.free), inUnits(reserve))
+	case p.Free < reserve:
+		d.add("disk", Broken, "free some space; the server then takes new runs by itself", "%s are free, and with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
+	case p.Free < 4*reserve:
+		d.add("disk", Dubious, "free some space", "%s are free; with less than %s new runs are refused", inUnits(p.Free), inUnits(reserve))
 	default:
-		d.add("disk", Fine, "", "%s of %s are free", inUnits(p.free), inUnits(p.total))
+		d.add("disk", Fine, "", "%s of %s are free", inUnits(p.Free), inUnits(p.Total))
 	}
 }
 
 // server looks who holds the lock.
 func (d *diagnosis) server() {
-	switch number, held, err := holder(d.path + ".lock"); {
+	switch number, held, err := LockHolder(d.path + ".lock"); {
 	case err != nil:
 		d.add("server", Dubious, "check the owner and the mode of the file", "%s", err)
 	case held:

@@ -143,8 +143,8 @@ func (o *Options) fullAtStart(err error) error {
 	code := resultCode(err) & 0xff
 	full := code == sqliteFull || errors.Is(err, errNoSpace)
 	if !full && !o.Ephemeral && (code == sqliteIOError || code == sqliteCannotOpen) {
-		p, lookErr := o.lookAt(filepath.Dir(o.Path))
-		full = lookErr == nil && p.known && p.free < leastRoom
+		p, lookErr := o.fileSystem(filepath.Dir(o.Path))
+		full = lookErr == nil && p.Known && p.Free < leastRoom
 	}
 	if !full {
 		return err

@@ -83,9 +83,9 @@ func TestBackupOfADamagedDatabase(t *testing.T) {
 // A start that fails because the disk is full says so, whatever it failed in.
 func TestFullAtStart(t *testing.T) {
 	full := testOptions(t)
-	full.lookAt = func(string) (place, error) { return place{known: true, total: 1 << 30}, nil }
+	full.fileSystem = func(string) (FileSystem, error) { return FileSystem{Known: true, Total: 1 << 30}, nil }
 	roomy := full
-	roomy.lookAt = func(string) (place, error) { return place{known: true, free: 1 << 30, total: 1 << 30}, nil }
+	roomy.fileSystem = func(string) (FileSystem, error) { return FileSystem{Known: true, Free: 1 << 30, Total: 1 << 30}, nil }
 	for _, test := range []struct {
 		options Options
 		err     error

@@ -6,12 +6,12 @@ import (
 	"blueprintd/blueprint"
 )
 
-// place is what is known of the file system that a database lies on.
-type place struct {
-	known       bool   // the system tells at all
-	magic       uint32 // which kind it is
-	readOnly    bool
-	free, total int64 // bytes; free are those that this process may use
+// FileSystem is what is known of the file system that a database lies on.
+type FileSystem struct {
+	Known       bool   // the system tells at all
+	Magic       uint32 // which kind it is
+	ReadOnly    bool
+	Free, Total int64 // bytes; free are those that this process may use
 }
 
 // trust says how far a file system may be relied upon.
@@ -24,15 +24,15 @@ const (
 	remote          // locks and shared memory do not reach other machines
 )
 
-// fileSystem is a kind of file system. Name is what people call it.
-type fileSystem struct {
-	name  string
+// Kind is a kind of file system. Name is what people call it.
+type Kind struct {
+	Name  string
 	trust trust
 }
 
-// fileSystems are those that Linux knows by these numbers. A kind that is not
+// kinds are those that Linux knows by these numbers. A kind that is not
 // here is a local disk as far as anybody can tell.
-var fileSystems = map[uint32]fileSystem{
+var kinds = map[uint32]Kind{
 	0x00006969: {"NFS", remote},
 	0x0000517B: {"SMB", remote},
 	0xFE534D42: {"SMB", remote},
@@ -63,36 +63,36 @@ var fileSystems = map[uint32]fileSystem{
 	0xF2F52010: {"F2FS", trusted},
 }
 
-func (p place) fileSystem() fileSystem {
-	if kind, listed := fileSystems[p.magic]; listed {
+func (p FileSystem) Kind() Kind {
+	if kind, listed := kinds[p.Magic]; listed {
 		return kind
 	}
-	return fileSystem{name: fmt.Sprintf("%#x", p.magic)}
+	return Kind{Name: fmt.Sprintf("%#x", p.Magic)}
 }
 
-// concern tells what is wrong with keeping a database in a place: an error
+// Concern tells what is wrong with keeping a database in a place: an error
 // that refuses it, or a warning, each with what to do.
-func (p place) concern(allowRemote bool) (warning *blueprint.Error, err error) {
-	if !p.known {
+func (p FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err error) {
+	if !p.Known {
 		return nil, nil
 	}
-	kind := p.fileSystem()
+	kind := p.Kind()
 	say := func(hint, format string, args ...any) *blueprint.Error {
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
 	}
 	switch {
 	case kind.trust == remote && !allowRemote:
 		return nil, say("put the database on a local disk with --db; --allow-network-fs opens it where it is, which may destroy it when another machine opens it too",
-			"the database is on a network file system (%s), where its locks cannot be relied upon", kind.name)
+			"the database is on a network file system (%s), where its locks cannot be relied upon", kind.Name)
 	case kind.trust == remote:
 		return say("put it on a local disk, and let no other machine open it",
-			"the database is on a network file system (%s), where a failing network or a second machine may destroy it", kind.name), nil
+			"the database is on a network file system (%s), where a failing network or a second machine may destroy it", kind.Name), nil
 	case kind.trust == doubtful:
 		return say("make sure that a local disk is behind it: sshfs and its like lose what they said was stored",
-			"the database is on a %s file system, which may be a network's", kind.name), nil
+			"the database is on a %s file system, which may be a network's", kind.Name), nil
 	case kind.trust == vanishing:
 		return say("put it on a disk with --db; --ephemeral says that nothing has to be kept",
-			"the database is in memory (%s) and is gone at the next start of the machine", kind.name), nil
+			"the database is in memory (%s) and is gone at the next start of the machine", kind.Name), nil
 	}
 	return nil, nil
 }
@@ -101,13 +101,13 @@ func (p place) concern(allowRemote bool) (warning *blueprint.Error, err error) {
 // otherwise; a small disk keeps a twentieth.
 const DefaultReserve = 64 << 20
 
-// reserve is how much of a place stays free for the runs under way.
-func (p place) reserve(minFree int64) int64 {
+// Reserve is how much of a place stays free for the runs under way.
+func (p FileSystem) Reserve(minFree int64) int64 {
 	switch {
-	case !p.known || minFree < 0:
+	case !p.Known || minFree < 0:
 		return 0
 	case minFree == 0:
-		return min(DefaultReserve, p.total/20)
+		return min(DefaultReserve, p.Total/20)
 	}
 	return minFree
 }

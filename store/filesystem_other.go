@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// lookAround finds out nothing on this system.
-func lookAround(string) (place, error) { return place{}, nil }
+// Stat finds out nothing on this system.
+func Stat(string) (FileSystem, error) { return FileSystem{}, nil }
 
-// writable leaves it to the first write to find out.
-func writable(string) error { return nil }
+// Writable leaves it to the first write to find out.
+func Writable(string) error { return nil }
 
-func ownerOf(os.FileInfo) string { return "somebody" }
+func OwnerName(os.FileInfo) string { return "somebody" }
 
 // giveTo leaves the owner as the system chose it.
 func giveTo(*os.File, string) error { return nil }
 
-// namesOf cannot be told here.
-func namesOf(os.FileInfo) uint64 { return 1 }
+// links cannot be told here.
+func links(os.FileInfo) uint64 { return 1 }

@@ -11,20 +11,20 @@ import (
 	"syscall"
 )
 
-// lookAround asks the system about the file system of a path.
-func lookAround(path string) (place, error) {
+// Stat asks the system about the file system of a path.
+func Stat(path string) (FileSystem, error) {
 	var found syscall.Statfs_t
 	if err := syscall.Statfs(path, &found); err != nil {
-		return place{}, &os.PathError{Op: "statfs", Path: path, Err: err}
+		return FileSystem{}, &os.PathError{Op: "statfs", Path: path, Err: err}
 	}
 	size := int64(found.Bsize)
-	p := place{known: true, readOnly: found.Flags&1 != 0, free: int64(found.Bavail) * size, total: int64(found.Blocks) * size}
-	p.magic = kindOf(&found)
+	p := FileSystem{Known: true, ReadOnly: found.Flags&1 != 0, Free: int64(found.Bavail) * size, Total: int64(found.Blocks) * size}
+	p.Magic = kindOf(&found)
 	return p, nil
 }
 
-// writable tells whether this process may read and write what is at a path.
-func writable(path string) error {
+// Writable tells whether this process may read and write what is at a path.
+func Writable(path string) error {
 	const readAndWrite = 4 | 2
 	if err := syscall.Access(path, readAndWrite); err != nil {
 		return &os.PathError{Op: "open", Path: path, Err: err}
@@ -32,8 +32,8 @@ func writable(path string) error {
 	return nil
 }
 
-// ownerOf names the user that a file belongs to, by number.
-func ownerOf(info os.FileInfo) string {
+// OwnerName names the user that a file belongs to, by number.
+func OwnerName(info os.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("user %d", stat.Uid)
 	}
@@ -68,8 +68,8 @@ func giveTo(file *os.File, path string) error {
 	return nil
 }
 
-// namesOf tells how many names a file has.
-func namesOf(info os.FileInfo) uint64 {
+// links tells how many names a file has.
+func links(info os.FileInfo) uint64 {
 	if stat, known := info.Sys().(*syscall.Stat_t); known {
 		return uint64(stat.Nlink)
 	}

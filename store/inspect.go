@@ -23,32 +23,32 @@ func (s *Store) inspect(ctx context.Context, path string) error {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		refused := refusal("name a file with --db", "%s is not a file", path)
+		refused := Refusal("name a file with --db", "%s is not a file", path)
 		refused.Code = blueprint.CodeBadRequest
 		return refused
 	}
-	if err := s.checkPlace(folder); err != nil {
+	if err := s.checkFileSystem(folder); err != nil {
 		return err
 	}
-	if writable(folder) != nil {
-		return refusal("make the folder writable for the user that runs blueprintd, or choose another place with --db",
+	if Writable(folder) != nil {
+		return Refusal("make the folder writable for the user that runs blueprintd, or choose another place with --db",
 			"the folder %s of the database is not writable", folder)
 	}
 	return steadily(ctx, path, func() error { return s.inspectFile(ctx, path) })
 }
 
-// checkPlace refuses a place that cannot keep a database, and warns of one that
+// checkFileSystem refuses a place that cannot keep a database, and warns of one that
 // may not.
-func (s *Store) checkPlace(path string) error {
-	p, err := s.options.lookAt(path)
+func (s *Store) checkFileSystem(path string) error {
+	p, err := s.options.fileSystem(path)
 	if err != nil {
 		return err
 	}
-	warning, err := p.concern(s.options.AllowNetworkFS)
+	warning, err := p.Concern(s.options.AllowNetworkFS)
 	if err != nil {
 		return err
 	}
-	if p.readOnly {
+	if p.ReadOnly {
 		return &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: "the disk of the database is mounted read-only",
 			Hint: "mount it writable, or choose another place with --db",
@@ -67,10 +67,10 @@ func (s *Store) inspectFile(ctx context.Context, path string) error {
 		return inspectMissing(path)
 	case err != nil:
 		return err
-	case writable(path) != nil:
-		return refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, ownerOf(info))
+	case Writable(path) != nil:
+		return Refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, OwnerName(info))
 	}
-	if err := checkNames(path, info); err != nil {
+	if err := CheckLinks(path, info); err != nil {
 		return err
 	}
 	if info.Size() == 0 {
@@ -121,23 +121,23 @@ func snapshot(path string) (state [4]string) {
 // inspectMissing makes sure that a database which is not there never was.
 func inspectMissing(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
+		return Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
 	}
 	if file := rescued(path); file != "" {
 		hint := goOn(path, file) + "; to begin anew move the rescued file to another folder"
 		if size(path+"-wal") > 0 {
 			hint = fmt.Sprintf("mv %s-wal %s%s, then %s", path, file, oldLog, hint)
 		}
-		return refusal(hint, "the database %s is missing, and what a server saved when it was taken away is %s", path, file)
+		return Refusal(hint, "the database %s is missing, and what a server saved when it was taken away is %s", path, file)
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if size(path+suffix) > 0 {
-			return refusal("put the database back beside it, or restore a backup with blueprintd restore; to begin anew move "+path+suffix+" away",
+			return Refusal("put the database back beside it, or restore a backup with blueprintd restore; to begin anew move "+path+suffix+" away",
 				"the database %s is missing, but what was last written to it is there in %s", path, path+suffix)
 		}
 	}
-	if used(path + ".lock") {
-		return refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to begin anew remove "+path+".lock",
+	if WasUsed(path + ".lock") {
+		return Refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to begin anew remove "+path+".lock",
 			"the database %s is missing, though a server has had it: %s is there", path, path+".lock")
 	}
 	return nil
@@ -146,10 +146,10 @@ func inspectMissing(path string) error {
 // inspectEmpty tells a file that somebody made for a new database, or whose
 // first start was cut off, from a database that has lost its content.
 func inspectEmpty(path string) error {
-	if size(path+"-wal") == 0 && !used(path+".lock") {
+	if size(path+"-wal") == 0 && !WasUsed(path+".lock") {
 		return nil
 	}
-	return refusal("restore a backup with blueprintd restore; to begin anew move "+path+" and the files beside it away",
+	return Refusal("restore a backup with blueprintd restore; to begin anew move "+path+" and the files beside it away",
 		"the database %s is empty, but it was not when a server had it", path)
 }
 
@@ -207,15 +207,10 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 		return nil // a checkpoint was cut off in it: the log alone tells
 	}
 	if here != there {
-		return refusal("put back the log that belongs to it, or restore a backup with blueprintd restore",
+		return Refusal("put back the log that belongs to it, or restore a backup with blueprintd restore",
 			"the write-ahead log %s is that of another database", path+"-wal")
 	}
 	return nil
-}
-
-// refusal is what stands in the way of opening a database.
-func refusal(hint, format string, args ...any) *blueprint.Error {
-	return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
 // quietSettings are those of a connection that looks at a database without

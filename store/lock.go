@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// fileLock says that a server has the database. The system drops it when the
+// Lock says that a server has the database. The system drops it when the
 // process ends, however it ends. The file itself stays: removing it would let
 // two servers hold locks on two files of one name.
-type fileLock struct {
+type Lock struct {
 	file *os.File
 
 	mu      sync.Mutex // guards the rest, which stands in the file
@@ -27,18 +27,18 @@ const (
 	heirTries    = 150
 )
 
-// lockFile takes the lock, or names the process that holds it.
+// AcquireLock takes the lock, or names the process that holds it.
 //
 // A server that is killed while it starts another program leaves its lock for a
 // moment to what is to become that: it has all files of its parent until then,
 // for some hundred milliseconds on a busy machine. So where the process that
 // signed the file is dead, its heirs are waited for.
-func lockFile(path string) (*fileLock, error) {
+func AcquireLock(path string) (*Lock, error) {
 	return lockAfter(path, func() { <-time.NewTimer(heirInterval).C })
 }
 
-// lockAfter is lockFile with another pause between two tries.
-func lockAfter(path string, pause func()) (*fileLock, error) {
+// lockAfter is AcquireLock with another pause between two tries.
+func lockAfter(path string, pause func()) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -57,11 +57,11 @@ func lockAfter(path string, pause func()) (*fileLock, error) {
 		if number := signer(file); number != "" {
 			holder = "process " + number
 		}
-		return nil, lockedBy(holder, path)
+		return nil, LockedBy(holder, path)
 	}
-	lock := &fileLock{file: file}
+	lock := &Lock{file: file}
 	if err := lock.sign(); err != nil {
-		return nil, errors.Join(err, lock.release())
+		return nil, errors.Join(err, lock.Release())
 	}
 	return lock, nil
 }
@@ -75,14 +75,14 @@ func signer(file *os.File) string {
 	return number
 }
 
-// lockedBy says that another process has a database.
-func lockedBy(holder, path string) error {
-	return refusal("stop that server, or give this one a database of its own with --db", "a server has this database already: %s holds %s", holder, path)
+// LockedBy says that another process has a database.
+func LockedBy(holder, path string) error {
+	return Refusal("stop that server, or give this one a database of its own with --db", "a server has this database already: %s holds %s", holder, path)
 }
 
 // sign writes this process's number into the file, for people, and keeps the
 // mark of use that stands behind it.
-func (l *fileLock) sign() error {
+func (l *Lock) sign() error {
 	if err := l.file.Chmod(0o600); err != nil {
 		return err
 	}
@@ -100,16 +100,16 @@ const usedMark = "used\n"
 // maxSigned is the most that a lock file holds, in bytes.
 const maxSigned = 4096
 
-// markUsed notes that the database is more than an empty file.
-func (l *fileLock) markUsed() error {
+// MarkUsed notes that the database is more than an empty file.
+func (l *Lock) MarkUsed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used = true
 	return l.write()
 }
 
-// servedAt notes the address of the server.
-func (l *fileLock) servedAt(address string) error {
+// SetAddress notes the address of the server.
+func (l *Lock) SetAddress(address string) error {
 	if len(address) > maxSigned/2 || strings.ContainsAny(address, "\r\n") {
 		return nil // the commands then say that they do not know it
 	}
@@ -120,7 +120,7 @@ func (l *fileLock) servedAt(address string) error {
 }
 
 // write writes what is known. l.mu is held.
-func (l *fileLock) write() error {
+func (l *Lock) write() error {
 	text := fmt.Appendf(nil, "%d\n", os.Getpid())
 	if l.address != "" {
 		text = fmt.Appendf(text, "%s\n", l.address)
@@ -137,7 +137,7 @@ func (l *fileLock) write() error {
 // ServedAt returns the address that the server of a database noted with
 // Store.ServedAt, "" when no server runs or it noted none.
 func ServedAt(path string) string {
-	if _, held, err := holder(path + ".lock"); err != nil || !held {
+	if _, held, err := LockHolder(path + ".lock"); err != nil || !held {
 		return ""
 	}
 	text, err := os.ReadFile(path + ".lock")
@@ -152,8 +152,8 @@ func ServedAt(path string) string {
 	return ""
 }
 
-// holder tells which process holds a lock, if any does. It makes no file.
-func holder(path string) (number string, held bool, err error) {
+// LockHolder tells which process holds a lock, if any does. It makes no file.
+func LockHolder(path string) (number string, held bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", false, nil
@@ -169,18 +169,36 @@ func holder(path string) (number string, held bool, err error) {
 	return signer(file), true, nil
 }
 
+// ShareLock opens a lock file, if there is one, and keeps servers out until it is
+// released. It reports whether a server holds the lock already.
+func ShareLock(path string) (lock *Lock, held bool, err error) {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	free, err := tryShared(file)
+	return &Lock{file: file}, !free && err == nil, err
+}
+
 // IsServed tells whether a server has the database, or another process that writes
 // to it alone. It waits for nobody and changes nothing; false when that cannot be
 // known.
 func IsServed(path string) (served, known bool) {
-	_, held, err := holder(path + ".lock")
+	_, held, err := LockHolder(path + ".lock")
 	return held, err == nil
 }
 
-// used tells whether a server that held this lock has used its database.
-func used(path string) bool {
+// WasUsed tells whether a server that held this lock has used its database.
+func WasUsed(path string) bool {
 	text, err := os.ReadFile(path)
 	return err == nil && strings.HasSuffix(string(text), "\n"+usedMark)
 }
 
-func (l *fileLock) release() error { return l.file.Close() }
+// GiveTo gives the lock file the owner of another file.
+func (l *Lock) GiveTo(path string) error { return GiveTo(l.file, path) }
+
+// Release drops the lock.
+func (l *Lock) Release() error { return l.file.Close() }

@@ -51,7 +51,7 @@ func TestLockOfTheDead(t *testing.T) {
 			t.Errorf("%s: %d pauses, %v", c.name, pauses, err)
 		}
 		if lock != nil {
-			lock.release()
+			lock.Release()
 		}
 		heir.Close()
 	}

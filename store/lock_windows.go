@@ -20,8 +20,8 @@ func tryShared(file *os.File) (free bool, err error) { return lockRange(file, 0)
 // lockRange locks one byte far behind the end: what is locked here nobody else
 // can read, and the number of the process is for everybody.
 func lockRange(file *os.File, how uint32) (free bool, err error) {
-	place := &windows.Overlapped{OffsetHigh: 1 << 30}
-	err = windows.LockFileEx(windows.Handle(file.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, place)
+	FileSystem := &windows.Overlapped{OffsetHigh: 1 << 30}
+	err = windows.LockFileEx(windows.Handle(file.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, FileSystem)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
 		return false, nil
 	}

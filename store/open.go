@@ -79,7 +79,7 @@ func (s *Store) openMemory(ctx context.Context) (err error) {
 }
 
 func (s *Store) openFile(ctx context.Context) (err error) {
-	if s.options.Path, err = realPath(s.options.Path); err != nil {
+	if s.options.Path, err = RealPath(s.options.Path); err != nil {
 		return err
 	}
 	path := s.options.Path
@@ -90,12 +90,12 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	if s.options.Server {
-		if s.lock, err = lockFile(path + ".lock"); err != nil {
+		if s.lock, err = AcquireLock(path + ".lock"); err != nil {
 			return err
 		}
-		dropNames(path)
+		DropLinks(path)
 	}
-	if err := createFile(path); err != nil {
+	if err := Create(path); err != nil {
 		return err
 	}
 	settings := writerSettings
@@ -123,7 +123,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := tighten(path + suffix); err != nil {
+		if err := Restrict(path + suffix); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	}
 	s.measure()
 	s.tellRescued()
-	return errors.Join(s.lock.markUsed(), s.ground.stand(path))
+	return errors.Join(s.lock.MarkUsed(), s.ground.stand(path))
 }
 
 // keepNames brings the names of the database and of its log onto the disk: what
@@ -199,11 +199,11 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 		if err := inspectMissing(path); err != nil {
 			return err
 		}
-		return refusal("name it with --db FILE", "there is no database %s", path)
+		return Refusal("name it with --db FILE", "there is no database %s", path)
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular() || info.Size() == 0 || size(path+"-journal") > 0:
-		return refusal("mount the disk writable and start the server once", "%s is no finished database, and its disk is mounted read-only", path)
+		return Refusal("mount the disk writable and start the server once", "%s is no finished database, and its disk is mounted read-only", path)
 	}
 	if err := checkLog(path + "-wal"); err != nil {
 		return err
@@ -227,7 +227,7 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 	if blank, err := marks(session); err != nil {
 		return err
 	} else if blank {
-		return refusal("name another file with --db", "there is nothing in the database %s", path)
+		return Refusal("name another file with --db", "there is nothing in the database %s", path)
 	}
 	pool, err := sql.Open("sqlite", uri)
 	if err != nil {
@@ -239,30 +239,26 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 
 // readOnly tells whether the disk of a database is mounted read-only.
 func (o *Options) readOnly(path string) bool {
-	p, err := o.lookAt(filepath.Dir(path))
-	return err == nil && p.known && p.readOnly
+	p, err := o.fileSystem(filepath.Dir(path))
+	return err == nil && p.Known && p.ReadOnly
 }
 
 // readingMode says how SQLite is to open a database that cannot be written to.
 func (s *Store) readingMode(path string) (string, error) {
 	const shared, alone = "mode=ro&readonly_shm=1", "mode=ro&immutable=1"
-	file, err := os.Open(path + ".lock")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	lock, held, err := ShareLock(path + ".lock")
+	s.lock = lock
+	if err != nil {
 		return "", err
 	}
-	if err == nil {
-		s.lock = &fileLock{file: file}
-		if free, err := tryShared(file); err != nil {
-			return "", err
-		} else if !free {
-			return shared, nil // a server has it, and so there is an index
-		}
+	if held {
+		return shared, nil // a server has it, and so there is an index
 	}
 	if size(path+"-wal") <= logHeader {
 		return alone, nil
 	}
 	if _, err := os.Stat(path + "-shm"); err != nil {
-		return "", refusal("copy the database and its log to a writable disk and back up that copy, or mount the disk writable and start the server once",
+		return "", Refusal("copy the database and its log to a writable disk and back up that copy, or mount the disk writable and start the server once",
 			"the log %s-wal cannot be read on a disk that is mounted read-only: its index %s-shm is missing", path, path)
 	}
 	return shared, nil

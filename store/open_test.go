@@ -115,10 +115,10 @@ func TestForeignFiles(t *testing.T) {
 		{"another program's", "PRAGMA application_id = 7; CREATE TABLE theirs (x)", "belongs to another program"},
 		{"an anonymous one", "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "belongs to another program"},
 		{"only a version", "PRAGMA user_version = 3", "belongs to another program"},
-		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", applicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
-		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", applicationID), "form 0"},
-		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", applicationID), fmt.Sprintf("form 1, which this program cannot bring up to form %d", schemaVersion)},
-		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", applicationID, schemaVersion), "tables"},
+		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", ApplicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
+		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", ApplicationID), "form 0"},
+		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", ApplicationID), fmt.Sprintf("form 1, which this program cannot bring up to form %d", schemaVersion)},
+		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", ApplicationID, schemaVersion), "tables"},
 		{"text", "", "not an SQLite database"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -320,8 +320,8 @@ func TestOpenNeedsDurableNames(t *testing.T) {
 // still looks at the real folder, in which nothing may change.
 func readOnlyDisk(options Options) Options {
 	options.Server, options.ReadOnly = false, true
-	options.lookAt = func(string) (place, error) {
-		return place{known: true, magic: 0xEF53, readOnly: true, free: 1 << 30, total: 1 << 40}, nil
+	options.fileSystem = func(string) (FileSystem, error) {
+		return FileSystem{Known: true, Magic: 0xEF53, ReadOnly: true, Free: 1 << 30, Total: 1 << 40}, nil
 	}
 	return options
 }

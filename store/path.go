@@ -16,9 +16,15 @@ import (
 	"blueprintd/blueprint"
 )
 
-// realPath resolves symbolic links, so that two names of one file have one
+// Refusal returns the error for a file that cannot be opened or written as asked,
+// with what to do.
+func Refusal(hint, format string, args ...any) *blueprint.Error {
+	return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// RealPath resolves symbolic links, so that two names of one file have one
 // lock.
-func realPath(path string) (string, error) {
+func RealPath(path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is no name for a database file", path)
 	}
@@ -28,7 +34,7 @@ func realPath(path string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(absolute)
 	if _, missing := os.Stat(absolute); err != nil && errors.Is(missing, syscall.ELOOP) {
-		return "", refusal("mend the link, or name the file itself with --db", "%s is a link that leads to itself", path)
+		return "", Refusal("mend the link, or name the file itself with --db", "%s is a link that leads to itself", path)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return real, err
@@ -43,11 +49,11 @@ func realPath(path string) (string, error) {
 	return filepath.Join(folder, filepath.Base(absolute)), err
 }
 
-// createFile makes an empty file that only its owner may read, so that SQLite,
+// Create makes an empty file that only its owner may read, so that SQLite,
 // which gives its other files the mode of the first, never makes a readable
 // one. A file that exists is not even opened: closing it would drop the locks
 // that another connection of this process has on it.
-func createFile(path string) error {
+func Create(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
 		return file.Close()
@@ -62,8 +68,8 @@ func createFile(path string) error {
 	return nil
 }
 
-// tighten takes the rights of others away from a file of ours.
-func tighten(path string) error {
+// Restrict takes the rights of others away from a file of ours.
+func Restrict(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -84,9 +90,9 @@ func tighten(path string) error {
 // of that one, as far as that is possible.
 func GiveTo(file *os.File, path string) error { return giveTo(file, path) }
 
-// syncFolder brings the names in a folder onto the disk. Windows cannot be
+// SyncFolder brings the names in a folder onto the disk. Windows cannot be
 // asked to.
-func syncFolder(path string) error {
+func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -101,8 +107,8 @@ func syncFolder(path string) error {
 	return errors.Join(err, folder.Close())
 }
 
-// copyFile copies a file whole, and onto the disk, before it gets its name.
-func copyFile(from, to string) (err error) {
+// CopyFile copies a file whole, and onto the disk, before it gets its name.
+func CopyFile(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {
 		return err
@@ -114,7 +120,7 @@ func copyFile(from, to string) (err error) {
 		return err
 	}
 	_, err = io.Copy(target, source)
-	if err = errors.Join(err, giveTo(target, from), target.Sync(), target.Close()); err == nil {
+	if err = errors.Join(err, GiveTo(target, from), target.Sync(), target.Close()); err == nil {
 		err = os.Rename(unfinished, to)
 	}
 	if err != nil {
@@ -123,27 +129,23 @@ func copyFile(from, to string) (err error) {
 	return err
 }
 
-// beforeRestore stands between the name of a database and the time in the name
-// that it keeps when another one is restored in its place, and restoring behind
-// the name of the one that takes the place.
-const (
-	beforeRestore = ".before-restore-"
-	restoring     = ".restoring"
-)
+// BeforeRestore stands between the name of a database and the time in the name
+// that it keeps when another one is restored in its place.
+const BeforeRestore = ".before-restore-"
 
-// checkNames refuses a database file that has a second name: each name has a
+// CheckLinks refuses a database file that has a second name: each name has a
 // lock of its own, so that two servers could have it. The names that a killed
 // restore has left do not count; their lock is that of the database.
-func checkNames(path string, info os.FileInfo) error {
-	if names := namesOf(info); names < 2 || names <= 1+uint64(len(leftNames(path, info))) {
+func CheckLinks(path string, info os.FileInfo) error {
+	if names := links(info); names < 2 || names <= 1+uint64(len(leftLinks(path, info))) {
 		return nil
 	}
-	return refusal("remove the other names (find FOLDER -samefile "+path+" shows them), or make a file of its own: cp "+path+" "+path+".copy && mv "+path+".copy "+path+", with the server stopped",
+	return Refusal("remove the other names (find FOLDER -samefile "+path+" shows them), or make a file of its own: cp "+path+" "+path+".copy && mv "+path+".copy "+path+", with the server stopped",
 		"the database %s is a file with more than one name (hard link), and under each another server could open it", path)
 }
 
-// leftNames lists the other names that a killed restore has left of a database.
-func leftNames(path string, info os.FileInfo) (names []string) {
+// leftLinks lists the other names that a killed restore has left of a database.
+func leftLinks(path string, info os.FileInfo) (names []string) {
 	folder := filepath.Dir(path)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -151,7 +153,7 @@ func leftNames(path string, info os.FileInfo) (names []string) {
 	}
 	for _, entry := range entries {
 		suffix, is := strings.CutPrefix(entry.Name(), filepath.Base(path))
-		if !is || suffix != restoring && !strings.HasPrefix(suffix, beforeRestore) {
+		if !is || suffix != RestoringSuffix && !strings.HasPrefix(suffix, BeforeRestore) {
 			continue
 		}
 		if other, err := entry.Info(); err == nil && os.SameFile(info, other) {
@@ -161,14 +163,14 @@ func leftNames(path string, info os.FileInfo) (names []string) {
 	return names
 }
 
-// dropNames removes them: the file stays under its own. Only who has the lock
+// DropLinks removes them: the file stays under its own. Only who has the lock
 // may, for a restore has it too.
-func dropNames(path string) {
+func DropLinks(path string) {
 	info, err := os.Stat(path)
-	if err != nil || namesOf(info) < 2 {
+	if err != nil || links(info) < 2 {
 		return
 	}
-	for _, name := range leftNames(path, info) {
+	for _, name := range leftLinks(path, info) {
 		_ = os.Remove(name) // the next start tries again
 	}
 }

@@ -58,11 +58,11 @@ func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 
 // verify reports whether a key at hand signed a backup. CodeConflict when none
 // did and that is not to be accepted.
-func (o RestoreOptions) verify(name string, seal backupSeal, options Options) (bool, error) {
+func (o RestoreOptions) verify(name string, seal Trailer, options Options) (bool, error) {
 	const meaning = "--unverified restores it all the same: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"
 	keys := o.keys(options)
 	switch {
-	case slices.ContainsFunc(keys, func(key *secret.Sealer) bool { return key.Signed(seal.content, seal.mac) }):
+	case slices.ContainsFunc(keys, func(key *secret.Sealer) bool { return key.Signed(seal.Content, seal.MAC) }):
 		return true, nil
 	case o.Unverified:
 		return false, nil
@@ -106,54 +106,54 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 		return r, err // before the backup is read, which may take long
 	}
 	o.Progress("checking the backup", 0, 0)
-	var seal backupSeal
-	if r.Manifest, seal, err = readBackup(file, nil); err != nil {
+	var seal Trailer
+	if r.Manifest, seal, err = ReadBackup(file, nil, schemaVersion); err != nil {
 		return r, err
 	}
 	if r.Verified, err = o.verify(from, seal, options); err != nil {
 		return r, err
 	}
-	r.Digest = seal.digest
-	r.Path, r.Size = from, r.PageSize*r.Pages+trailerSize
-	path, err := realPath(options.Path)
+	r.Digest = seal.Digest
+	r.Path, r.Size = from, r.PageSize*r.Pages+TrailerSize
+	path, err := RealPath(options.Path)
 	if err != nil {
 		return r, err
 	}
 	r.Database = path
-	if held(file, path) {
+	if HasName(file, path) {
 		return r, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: from + " is the database itself", Hint: "name another database with --db"}
 	}
-	temporary := path + restoringSuffix
+	temporary := path + RestoringSuffix
 	kept := []string{from, path + ".key"}
 	if o.KeyFile != "" {
 		kept = append(kept, o.KeyFile)
 	}
-	if err := untouched(append(append(withSides(path), path+".lock"), withSides(temporary)...), kept); err != nil {
+	if err := CheckDistinct(append(append(WithSides(path), path+".lock"), WithSides(temporary)...), kept); err != nil {
 		return r, err
 	}
-	if err := untouched(withSides(temporary), belongings(path, "")); err != nil {
+	if err := CheckDistinct(WithSides(temporary), Belongings(path, "")); err != nil {
 		return r, err
 	}
-	if err := mayRemove(temporary); err != nil {
+	if err := MayRemove(temporary); err != nil {
 		return r, err
 	}
 	if err := mayRestoreOver(path, o.Force); err != nil {
 		return r, err
 	}
-	lock, err := lockFile(path + ".lock")
+	lock, err := AcquireLock(path + ".lock")
 	if err != nil {
 		return r, inUse(err)
 	}
-	defer func() { err = errors.Join(err, lock.release()) }()
+	defer func() { err = errors.Join(err, lock.Release()) }()
 	// From here on no server starts on the database.
-	if err := giveTo(lock.file, path); err != nil {
+	if err := lock.GiveTo(path); err != nil {
 		return r, err
 	}
-	dropNames(path)
-	removeDatabase(temporary)
+	DropLinks(path)
+	Remove(temporary)
 	defer func() {
 		if err != nil {
-			removeDatabase(temporary)
+			Remove(temporary)
 			err = noSpace(err, path)
 		}
 	}()
@@ -169,10 +169,10 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 func mayRestoreOver(path string, force bool) error {
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		var refused *blueprint.Error
-		if err := mayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
+		if err := MayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
 			return &blueprint.Error{
 				Code: blueprint.CodeConflict, Message: path + suffix + " exists already",
-				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + beforeRestore + "...",
+				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + BeforeRestore + "...",
 			}
 		} else if err != nil {
 			return err
@@ -183,12 +183,12 @@ func mayRestoreOver(path string, force bool) error {
 
 // unheld refuses a database that a server has.
 func unheld(path string) error {
-	path, err := realPath(path)
+	path, err := RealPath(path)
 	if err != nil {
 		return err
 	}
-	if number, held, err := holder(path + ".lock"); err == nil && held {
-		return inUse(lockedBy("process "+number, path+".lock"))
+	if number, held, err := LockHolder(path + ".lock"); err == nil && held {
+		return inUse(LockedBy("process "+number, path+".lock"))
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	}
 	for table, rows := range r.Rows {
 		if found.rows[table] != rows {
-			return damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
+			return Damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
 		}
 	}
 	old, err := opens(options, o.keys(options), found)
@@ -264,11 +264,11 @@ func copyDatabase(file *os.File, temporary, path, digest string) error {
 	if err != nil {
 		return err
 	}
-	_, again, err := readBackup(file, to)
-	if err == nil && again.digest != digest {
-		err = damaged(file.Name(), "it changed while it was read")
+	_, again, err := ReadBackup(file, to, schemaVersion)
+	if err == nil && again.Digest != digest {
+		err = Damaged(file.Name(), "it changed while it was read")
 	}
-	return errors.Join(err, giveTo(to, path), to.Sync(), to.Close())
+	return errors.Join(err, GiveTo(to, path), to.Sync(), to.Close())
 }
 
 // opens returns the old key that a backup is sealed with, nil when it is sealed
@@ -317,12 +317,12 @@ func resealFile(ctx context.Context, path string, old *secret.Sealer, options Op
 // content under another name.
 func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
 	if force {
-		aside := path + beforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")
+		aside := path + BeforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")
 		if before, err = setAside(ctx, path, aside, os.Link); err != nil {
 			return "", err
 		}
 	}
-	if err := syncFolder(filepath.Dir(path)); err != nil {
+	if err := SyncFolder(filepath.Dir(path)); err != nil {
 		return before, err
 	}
 	// A log that is still there belongs to a database too damaged to be opened,
@@ -332,7 +332,7 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 			return before, err
 		}
 	}
-	return before, publish(temporary, path, force)
+	return before, Publish(temporary, path, force)
 }
 
 // setAside gives the files of the old database a second name, under which they
@@ -352,7 +352,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 			if later = later || suffix == ""; suffix == "" {
 				continue
 			}
-			err = copyFile(path+suffix, aside+suffix)
+			err = CopyFile(path+suffix, aside+suffix)
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -365,7 +365,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 	}
 	folded, err := foldLog(ctx, path)
 	if err == nil && later {
-		if err = copyFile(path, aside); err == nil {
+		if err = CopyFile(path, aside); err == nil {
 			before = aside
 		} else if errors.Is(err, fs.ErrNotExist) {
 			err = nil

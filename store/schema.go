@@ -10,11 +10,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// What marks a file as a database of this program, and of which form.
-const (
-	applicationID = 0x62706431 // "bpd1"
-	schemaVersion = 7
-)
+// schemaVersion is the form of the database, which its header has beside
+// ApplicationID.
+const schemaVersion = 7
 
 // recognise makes sure that the file is a database of ours, or empty, in which
 // case it becomes one. Nothing is written to any other.
@@ -40,7 +38,7 @@ func marks(q *session) (blank bool, err error) {
 		return false, err
 	case application == 0 && version == 0 && objects == 0:
 		return true, nil
-	case application != applicationID:
+	case application != ApplicationID:
 		return false, foreign("it belongs to another program")
 	case version > schemaVersion:
 		return false, &blueprint.Error{
@@ -90,7 +88,7 @@ func (s *Store) create(ctx context.Context) error {
 	if _, err := conn.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at) VALUES (1, 0, 0, ?)", now); err != nil {
 		return err
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, schemaVersion)
+	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", ApplicationID, schemaVersion)
 	_, err := conn.ExecContext(ctx, marks)
 	return err
 }

@@ -73,14 +73,15 @@ type Options struct {
 	// store. Nil = nobody waits for them.
 	OnEvents func()
 
-	lookAt     lookAt             // nil = lookAround
-	syncFolder func(string) error // nil = syncFolder
+	// Tests replace these to put a database on any disk.
+	fileSystem func(path string) (FileSystem, error) // nil = Stat
+	syncFolder func(path string) error               // nil = SyncFolder
 }
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	options Options
-	lock    *fileLock // of a server with a file
+	lock    *Lock // of a server with a file
 	epoch   int64
 	taken   bool    // the master key was compared
 	sandbox bool    // fakes answer what its runs send
@@ -123,11 +124,11 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	if options.Logger == nil {
 		options.Logger = slog.Default()
 	}
-	if options.lookAt == nil {
-		options.lookAt = lookAround
+	if options.fileSystem == nil {
+		options.fileSystem = Stat
 	}
 	if options.syncFolder == nil {
-		options.syncFolder = syncFolder
+		options.syncFolder = SyncFolder
 	}
 	if mutant.Possible {
 		options.Schema = mutantSchema(options.Schema)
@@ -167,7 +168,7 @@ func (s *Store) ServedAt(address string) error {
 	if s.lock == nil {
 		return nil
 	}
-	return s.lock.servedAt(address)
+	return s.lock.SetAddress(address)
 }
 
 // Close ends the store. It waits for calls under way; later ones are refused
@@ -208,7 +209,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.pool.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.release())
+		errs = append(errs, s.lock.Release())
 	}
 	return errors.Join(errs...)
 }
@@ -351,8 +352,8 @@ func (s *Store) Stats() Stats {
 		return stats
 	}
 	stats.Database, stats.Log = size(s.options.Path), size(s.options.Path+"-wal")
-	if p, err := s.options.lookAt(s.options.Path); err == nil && p.known {
-		stats.Free, stats.Reserve = p.free, p.reserve(s.options.MinFree)
+	if p, err := s.options.fileSystem(s.options.Path); err == nil && p.Known {
+		stats.Free, stats.Reserve = p.Free, p.Reserve(s.options.MinFree)
 	}
 	return stats
 }

@@ -11,7 +11,6 @@ import (
 	"os"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/secret"
 )
 
 // A backup is one file: the pages of an SQLite database, and behind them a
@@ -30,8 +29,8 @@ import (
 const (
 	digestSize    = 72
 	signatureSize = 77
-	trailerSize   = 2048
-	manifestSize  = trailerSize - signatureSize - digestSize
+	TrailerSize   = 2048
+	manifestSize  = TrailerSize - signatureSize - digestSize
 
 	backupKind = "blueprintd backup"
 	// manifestStart is how every manifest begins.
@@ -51,8 +50,13 @@ type Manifest struct {
 	Rows     map[string]int64 `json:"rows"` // of each table
 }
 
-// encode gives the first part of the trailer.
-func (m Manifest) encode() ([]byte, error) {
+// NewManifest returns the manifest of a backup that is begun.
+func NewManifest(schema int, version string, at blueprint.Time) Manifest {
+	return Manifest{Kind: backupKind, Form: backupForm, Schema: schema, Version: version, At: at}
+}
+
+// Encode gives the first part of the trailer.
+func (m Manifest) Encode() ([]byte, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
 		return nil, err
@@ -66,28 +70,28 @@ func (m Manifest) encode() ([]byte, error) {
 	return line, nil
 }
 
-// digestLine is the end of a file whose other bytes have this sum.
-func digestLine(sum []byte) string { return "sha256 " + hex.EncodeToString(sum) + "\n" }
+// DigestLine is the end of a file whose other bytes have this sum.
+func DigestLine(sum []byte) string { return "sha256 " + hex.EncodeToString(sum) + "\n" }
 
-// signatureLine stands before the digest.
-func signatureLine(mac []byte) string { return "hmac-sha256 " + hex.EncodeToString(mac) + "\n" }
+// SignatureLine stands before the digest.
+func SignatureLine(mac []byte) string { return "hmac-sha256 " + hex.EncodeToString(mac) + "\n" }
 
-// backupSeal is what the trailer of a backup says of all before it.
-type backupSeal struct {
-	digest  string // of the file
-	content []byte // the SHA-256 of pages and manifest
-	mac     []byte // of content
+// Trailer is what the trailer of a backup says of all before it.
+type Trailer struct {
+	Digest  string // of the file
+	Content []byte // the SHA-256 of pages and manifest
+	MAC     []byte // of content
 }
 
-// appendTrailer completes a backup whose pages are in file, signs it, and gives
+// AppendTrailer completes a backup whose pages are in file, signs it, and gives
 // its size and digest. What it hashes is what the file gives back, not what was
 // written.
-func appendTrailer(file *os.File, m Manifest, sealer *secret.Sealer) (size int64, digest string, err error) {
+func AppendTrailer(file *os.File, m Manifest, sign func(digest []byte) []byte) (size int64, digest string, err error) {
 	pages := m.PageSize * m.Pages
 	if info, err := file.Stat(); err != nil || info.Size() != pages {
 		return 0, "", errors.Join(err, fmt.Errorf("the copy is not of %d pages", m.Pages))
 	}
-	line, err := m.encode()
+	line, err := m.Encode()
 	if err != nil {
 		return 0, "", err
 	}
@@ -96,20 +100,20 @@ func appendTrailer(file *os.File, m Manifest, sealer *secret.Sealer) (size int64
 		return 0, "", err
 	}
 	hash.Write(line)
-	signature := signatureLine(sealer.Sign(hash.Sum(nil)))
+	signature := SignatureLine(sign(hash.Sum(nil)))
 	io.WriteString(hash, signature)
 	sum := hash.Sum(nil)
-	if _, err := file.WriteAt(append(line, signature+digestLine(sum)...), pages); err != nil {
+	if _, err := file.WriteAt(append(line, signature+DigestLine(sum)...), pages); err != nil {
 		return 0, "", err
 	}
-	return pages + trailerSize, hex.EncodeToString(sum), file.Sync()
+	return pages + TrailerSize, hex.EncodeToString(sum), file.Sync()
 }
 
-// readBackup checks every byte of a backup against its digest, not its
+// ReadBackup checks every byte of a backup against its digest, not its
 // signature, and returns what it says of itself. With pages not nil, the pages are written there on the way; they are
 // good for nothing when there is an error. An error that the file causes is a
 // *blueprint.Error with a hint.
-func readBackup(file *os.File, pages io.Writer) (m Manifest, seal backupSeal, err error) {
+func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, seal Trailer, err error) {
 	info, err := file.Stat()
 	if err != nil {
 		return m, seal, err
@@ -118,8 +122,8 @@ func readBackup(file *os.File, pages io.Writer) (m Manifest, seal backupSeal, er
 	if !info.Mode().IsRegular() {
 		return m, seal, blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", name)
 	}
-	trailer := make([]byte, trailerSize)
-	body := info.Size() - trailerSize
+	trailer := make([]byte, TrailerSize)
+	body := info.Size() - TrailerSize
 	if body < 0 {
 		return m, seal, notBackup(name)
 	}
@@ -139,35 +143,35 @@ func readBackup(file *os.File, pages io.Writer) (m Manifest, seal backupSeal, er
 		return m, seal, errors.Join(err, fmt.Errorf("%d of %d bytes were read", n, body))
 	}
 	hash.Write(line)
-	seal.content = hash.Sum(nil)
+	seal.Content = hash.Sum(nil)
 	hash.Write(signature)
 	sum := hash.Sum(nil)
-	if digestLine(sum) != given {
-		return m, seal, damaged(name, "its checksum does not fit its content")
+	if DigestLine(sum) != given {
+		return m, seal, Damaged(name, "its checksum does not fit its content")
 	}
-	if seal.mac, err = hex.DecodeString(string(bytes.TrimSpace(bytes.TrimPrefix(signature, []byte("hmac-sha256 "))))); err != nil {
-		return m, seal, damaged(name, "its signature cannot be read")
+	if seal.MAC, err = hex.DecodeString(string(bytes.TrimSpace(bytes.TrimPrefix(signature, []byte("hmac-sha256 "))))); err != nil {
+		return m, seal, Damaged(name, "its signature cannot be read")
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		return m, seal, damaged(name, "it does not say what it holds")
+		return m, seal, Damaged(name, "it does not say what it holds")
 	}
 	switch {
 	case m.Kind != backupKind:
 		return m, seal, notBackup(name)
-	case m.Form > backupForm || m.Schema > schemaVersion:
+	case m.Form > backupForm || m.Schema > schema:
 		return m, seal, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schemaVersion),
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schema),
 			Hint: "restore it with blueprintd " + m.Version + " or newer",
 		}
-	case m.Schema < schemaVersion:
+	case m.Schema < schema:
 		return m, seal, &blueprint.Error{
-			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schemaVersion),
+			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schema),
 			Hint: "restore it with that blueprintd, export its blueprints with it, and import them here",
 		}
 	case m.PageSize*m.Pages != body:
-		return m, seal, damaged(name, "it does not have the size that it names")
+		return m, seal, Damaged(name, "it does not have the size that it names")
 	}
-	seal.digest = hex.EncodeToString(sum)
+	seal.Digest = hex.EncodeToString(sum)
 	return m, seal, nil
 }
 
@@ -178,7 +182,7 @@ func notBackup(name string) error {
 	}
 }
 
-func damaged(name, reason string) error {
+func Damaged(name, reason string) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeConflict, Message: name + " is damaged: " + reason,
 		Hint: "copy the file again from where it was made, or take another backup; nothing was changed",

@@ -16,12 +16,12 @@ import (
 
 // What a file is called while it is written.
 const (
-	partialSuffix   = ".partial"   // a backup
-	restoringSuffix = ".restoring" // a restored database
+	PartialSuffix   = ".partial"   // a backup
+	RestoringSuffix = ".restoring" // a restored database
 )
 
-// targetPath resolves the name of a file that a backup is to be.
-func targetPath(path string) (string, error) {
+// BackupPath resolves the name of a file that a backup is to be.
+func BackupPath(path string) (string, error) {
 	refuse := func(hint, format string, args ...any) (string, error) {
 		return "", &blueprint.Error{Code: blueprint.CodeBadRequest, Message: fmt.Sprintf(format, args...), Hint: hint}
 	}
@@ -36,16 +36,16 @@ func targetPath(path string) (string, error) {
 	case err == nil && !info.IsDir(), errors.Is(err, syscall.ENOTDIR):
 		return refuse(other, "%s is not a folder", folder)
 	}
-	return realPath(path)
+	return RealPath(path)
 }
 
-// mayReplaceBackup refuses a name that is taken: without force by anything, with
+// MayReplaceBackup refuses a name that is taken: without force by anything, with
 // force by anything but a backup.
-func mayReplaceBackup(path string, force bool) error {
-	if strings.HasSuffix(strings.ToLower(path), partialSuffix) {
-		return refusal("choose another name", "%s cannot be the name of a backup: what ends in %s is one that is not finished", path, partialSuffix)
+func MayReplaceBackup(path string, force bool) error {
+	if strings.HasSuffix(strings.ToLower(path), PartialSuffix) {
+		return Refusal("choose another name", "%s cannot be the name of a backup: what ends in %s is one that is not finished", path, PartialSuffix)
 	}
-	if err := mayReplace(path, force); err != nil {
+	if err := MayReplace(path, force); err != nil {
 		return err
 	}
 	is, err := isBackup(path)
@@ -61,8 +61,8 @@ func mayReplaceBackup(path string, force bool) error {
 	}
 }
 
-// mayReplace refuses a file that is there already.
-func mayReplace(path string, force bool) error {
+// MayReplace refuses a file that is there already.
+func MayReplace(path string, force bool) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -80,10 +80,10 @@ func exists(path string) error {
 	return &blueprint.Error{Code: blueprint.CodeConflict, Message: path + " exists already", Hint: "choose another name, or replace it with --force"}
 }
 
-// claimPartial makes the file that a backup is written to, for its owner alone,
+// ClaimPartial makes the file that a backup is written to, for its owner alone,
 // and holds a lock on it. One that an earlier, killed backup left is removed,
 // never written to: it may be another name of a finished one.
-func claimPartial(path string) (*os.File, error) {
+func ClaimPartial(path string) (*os.File, error) {
 	for range 10 {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		fresh := err == nil
@@ -102,14 +102,14 @@ func claimPartial(path string) (*os.File, error) {
 		if err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		if held(file, path) {
+		if HasName(file, path) {
 			if fresh {
 				return file, nil
 			}
-			if err := mayRemove(path); err != nil {
+			if err := MayRemove(path); err != nil {
 				return nil, errors.Join(err, file.Close())
 			}
-			removeDatabase(path)
+			Remove(path)
 		}
 		if err := file.Close(); err != nil {
 			return nil, err
@@ -118,18 +118,18 @@ func claimPartial(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s is made and removed over and over", path)
 }
 
-// held tells whether a name is still that of an open file.
-func held(file *os.File, path string) bool {
+// HasName tells whether a name is still that of an open file.
+func HasName(file *os.File, path string) bool {
 	here, err := file.Stat()
 	there, otherErr := os.Lstat(path)
 	return err == nil && otherErr == nil && os.SameFile(here, there)
 }
 
-// mayRemove refuses to remove what has the name of an unfinished file but is
+// MayRemove refuses to remove what has the name of an unfinished file but is
 // none that a killed backup or restore can have left: an empty file, or one that
 // begins as a database of ours and has no lock or key beside it, which one that
 // is in use has. A whole backup is a leftover only of a backup.
-func mayRemove(path string) error {
+func MayRemove(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -137,7 +137,7 @@ func mayRemove(path string) error {
 	if err != nil {
 		return err
 	}
-	foreign := refusal("move that file away, or choose another name; nothing was changed", "%s is in the way, and it is not what a backup or restore that was cut off leaves", path)
+	foreign := Refusal("move that file away, or choose another name; nothing was changed", "%s is in the way, and it is not what a backup or restore that was cut off leaves", path)
 	if !info.Mode().IsRegular() {
 		return foreign
 	}
@@ -159,18 +159,22 @@ func mayRemove(path string) error {
 	if err := errors.Join(wholeErr, file.Close()); err != nil {
 		return err
 	}
-	if err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) || binary.BigEndian.Uint32(header[68:]) != applicationID {
+	if err != nil || !bytes.HasPrefix(header, []byte("SQLite format 3\x00")) || binary.BigEndian.Uint32(header[68:]) != ApplicationID {
 		return foreign
 	}
-	if whole && !strings.HasSuffix(path, partialSuffix) {
+	if whole && !strings.HasSuffix(path, PartialSuffix) {
 		return foreign
 	}
 	return nil
 }
 
-// headerSize is that of the header of an SQLite database, in bytes. From byte 68
-// on it has the mark of the program that made it.
-const headerSize = 100
+const (
+	// headerSize is that of the header of an SQLite database, in bytes. From byte
+	// 68 on it has the mark of the program that made it.
+	headerSize = 100
+	// ApplicationID is that mark for a database of this program.
+	ApplicationID = 0x62706431 // "bpd1"
+)
 
 // isBackup tells whether a file ends as backups do. It need not be a good one.
 func isBackup(path string) (bool, error) {
@@ -180,45 +184,45 @@ func isBackup(path string) (bool, error) {
 	}
 	defer file.Close()
 	info, err := file.Stat()
-	if err != nil || info.Size() < trailerSize {
+	if err != nil || info.Size() < TrailerSize {
 		return false, err
 	}
 	start := make([]byte, len(manifestStart))
-	if _, err := file.ReadAt(start, info.Size()-trailerSize); err != nil {
+	if _, err := file.ReadAt(start, info.Size()-TrailerSize); err != nil {
 		return false, err
 	}
 	return string(start) == manifestStart, nil
 }
 
-// removeDatabase removes a file of ours with what SQLite may have left beside it.
-func removeDatabase(path string) {
+// Remove removes a file of ours with what SQLite may have left beside it.
+func Remove(path string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
 		_ = os.Remove(path + suffix) // what is left over is removed by the next one
 	}
 }
 
-// publish gives a finished file its name, whole at once.
-func publish(partial, path string, force bool) error {
+// Publish gives a finished file its name, whole at once.
+func Publish(partial, path string, force bool) error {
 	if force {
 		if err := os.Rename(partial, path); err != nil {
 			return err
 		}
-		return syncFolder(filepath.Dir(path))
+		return SyncFolder(filepath.Dir(path))
 	}
 	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
 		return exists(path)
 	} else if err != nil { // a file system without links
-		if err := mayReplace(path, false); err != nil {
+		if err := MayReplace(path, false); err != nil {
 			return err
 		}
-		return publish(partial, path, true)
+		return Publish(partial, path, true)
 	}
 	_ = os.Remove(partial)
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
-// belongings names a database and all that belongs to it.
-func belongings(database, keyFile string) []string {
+// Belongings names a database and all that belongs to it.
+func Belongings(database, keyFile string) []string {
 	names := []string{database}
 	for _, suffix := range sideFiles {
 		names = append(names, database+suffix)
@@ -233,14 +237,14 @@ func belongings(database, keyFile string) []string {
 // SQLite, the lock and the master key.
 var sideFiles = []string{"-wal", "-shm", "-journal", ".lock", ".key"}
 
-// withSides names a file and those that SQLite may make beside it.
-func withSides(path string) []string {
+// WithSides names a file and those that SQLite may make beside it.
+func WithSides(path string) []string {
 	return []string{path, path + "-wal", path + "-shm", path + "-journal"}
 }
 
-// untouched refuses to write to, or remove, any of some names when it is one of
+// CheckDistinct refuses to write to, or remove, any of some names when it is one of
 // those that are to be kept, or another name of the same file.
-func untouched(names, kept []string) error {
+func CheckDistinct(names, kept []string) error {
 	for _, name := range names {
 		for _, keep := range kept {
 			if same(name, keep) {
@@ -267,7 +271,7 @@ func same(a, b string) bool {
 // resolved gives the name of a file without links on the way, as far as there
 // is one.
 func resolved(path string) string {
-	if real, err := realPath(path); err == nil {
+	if real, err := RealPath(path); err == nil {
 		return real
 	}
 	return filepath.Clean(path)

@@ -18,10 +18,6 @@ import (
 // still its own and how much room is left. It costs four system calls.
 const groundInterval = time.Second
 
-// lookAt asks the system about the file system of a path. It is a variable of
-// Options so that tests can put a database anywhere.
-type lookAt func(path string) (place, error)
-
 // ground is what a store on a disk stands on.
 type ground struct {
 	files  map[string]os.FileInfo // by suffix, as they were at the start
@@ -93,20 +89,20 @@ func (e *lostError) Error() string {
 
 // measure looks how much room there is, and tells of each change.
 func (s *Store) measure() {
-	p, err := s.options.lookAt(s.options.Path)
+	p, err := s.options.fileSystem(s.options.Path)
 	if err != nil {
 		return // the next look may tell
 	}
-	reserve := p.reserve(s.options.MinFree)
-	narrow := p.free < reserve
+	reserve := p.Reserve(s.options.MinFree)
+	narrow := p.Free < reserve
 	if s.ground.narrow.Swap(narrow) == narrow {
 		return
 	}
 	if narrow {
 		s.options.Logger.Error("the disk is nearly full: new runs are refused until there is room, those under way go on",
-			"path", s.options.Path, "free", p.free, "wanted", reserve, "hint", errNoRoom.Hint)
+			"path", s.options.Path, "free", p.Free, "wanted", reserve, "hint", errNoRoom.Hint)
 	} else {
-		s.options.Logger.Info("there is room on the disk again: new runs are taken", "path", s.options.Path, "free", p.free)
+		s.options.Logger.Info("there is room on the disk again: new runs are taken", "path", s.options.Path, "free", p.Free)
 	}
 }
 
@@ -201,7 +197,7 @@ func (g *ground) setLogAside(path, rescued string) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, syncFolder(filepath.Dir(path)))...)
+	return errors.Join(append(errs, SyncFolder(filepath.Dir(path)))...)
 }
 
 // copyInto writes all that the database holds into a new file, for its owner
@@ -220,7 +216,7 @@ func (s *Store) copyInto(path string) error {
 	if file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return err
 	}
-	return errors.Join(file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+	return errors.Join(file.Sync(), file.Close(), SyncFolder(filepath.Dir(path)))
 }
 
 // rescued names the newest file that was rescued of a database and lies beside

@@ -244,8 +244,8 @@ func TestNarrowDisk(t *testing.T) {
 	ctx := context.Background()
 	options := testOptions(t)
 	free := int64(1 << 40)
-	options.lookAt = func(string) (place, error) {
-		return place{known: true, magic: 0xEF53, free: free, total: 1 << 40}, nil
+	options.fileSystem = func(string) (FileSystem, error) {
+		return FileSystem{Known: true, Magic: 0xEF53, Free: free, Total: 1 << 40}, nil
 	}
 	s := open(t, options)
 	ann := user(t, s, "ann")
