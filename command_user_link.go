@@ -12,6 +12,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/server/accounts"
 	"blueprintd/store"
+	"blueprintd/store/dbfile"
 )
 
 // dashboardFlag says where the link leads.
@@ -28,7 +29,7 @@ func linkHost(c *cli.Context) (string, error) {
 	if c.String("url") != "" {
 		return dashboardURL(c)
 	}
-	if address := store.ServedAt(c.String("db")); address != "" {
+	if address := dbfile.ServedAt(c.String("db")); address != "" {
 		return address, nil
 	}
 	fmt.Fprintf(c.App.ErrWriter, "note: no server runs on %s, so the link leads to the default address; if yours has another one, use --url\n", c.String("db"))

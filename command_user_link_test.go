@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/store"
+	"blueprintd/store/dbfile"
 )
 
 // The links of user add and user link lead to the server that has the database,
@@ -37,7 +37,7 @@ func TestLinksLeadToTheRunningServer(t *testing.T) {
 	}
 	s = startServer(t, "--db", database, "--public-url", "https://flows.example.org/")
 	defer s.stop()
-	if got := store.ServedAt(database); got != "https://flows.example.org" {
+	if got := dbfile.ServedAt(database); got != "https://flows.example.org" {
 		t.Errorf("with an address of its own: %q", got)
 	}
 }

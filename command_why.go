@@ -17,6 +17,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/store/dbfile"
 	"blueprintd/triggers"
 )
 
@@ -53,7 +54,7 @@ func whyTrigger(c *cli.Context) error {
 		if err != nil {
 			return hinted(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
 		}
-		served, known := store.IsServed(c.String("db"))
+		served, known := dbfile.IsServed(c.String("db"))
 		told, err := answerWhy(c, s, sealer, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
 		if err != nil {
 			return err

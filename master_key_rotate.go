@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/store/dbfile"
 )
 
 // rotation gives a database a new master key. Its steps are such that after a
@@ -123,5 +124,5 @@ func writeKeys(path, like string, lines []string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(store.GiveTo(file, like), file.Close())
+	return errors.Join(dbfile.GiveTo(file, like), file.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"modernc.org/sqlite"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // BackupOptions say how a backup is made.
@@ -31,7 +32,7 @@ type BackupOptions struct {
 
 // BackupReport says what a backup or a restored database holds.
 type BackupReport struct {
-	Manifest
+	dbfile.Manifest
 	Path string `json:"path"`
 	// Size is in bytes, Digest the SHA-256 in hexadecimal of all but itself.
 	Size   int64  `json:"size"`
@@ -76,23 +77,23 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	if o.Progress == nil {
 		o.Progress = func(string, int64, int64) {}
 	}
-	if path, err = BackupPath(path); err != nil {
+	if path, err = dbfile.BackupPath(path); err != nil {
 		return r, err
 	}
-	partial := path + PartialSuffix
-	if err := CheckDistinct(append(WithSides(partial), path), Belongings(s.options.Path, o.KeyFile)); err != nil {
+	partial := path + dbfile.PartialSuffix
+	if err := dbfile.CheckDistinct(append(dbfile.WithSides(partial), path), dbfile.Belongings(s.options.Path, o.KeyFile)); err != nil {
 		return r, err
 	}
-	if err := MayReplaceBackup(path, o.Force); err != nil {
+	if err := dbfile.MayReplaceBackup(path, o.Force); err != nil {
 		return r, err
 	}
-	file, err := ClaimPartial(partial)
+	file, err := dbfile.ClaimPartial(partial)
 	if err != nil {
 		return r, notWritable(err, path)
 	}
 	defer func() {
 		if err != nil {
-			Remove(partial)
+			dbfile.Remove(partial)
 		}
 		err = errors.Join(undamaged(noSpace(err, path)), file.Close())
 	}()
@@ -101,18 +102,18 @@ func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r Bac
 	}
 	r.Path = path
 	o.Progress("writing the checksum", 0, 0)
-	if r.Size, r.Digest, err = AppendTrailer(file, r.Manifest, s.options.Sealer.Sign); err != nil {
+	if r.Size, r.Digest, err = dbfile.AppendTrailer(file, r.Manifest, s.options.Sealer.Sign); err != nil {
 		return r, err
 	}
-	if _, _, err := ReadBackup(file, nil, schemaVersion); err != nil {
+	if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion); err != nil {
 		return r, err
 	}
-	return r, Publish(partial, path, o.Force)
+	return r, dbfile.Publish(partial, path, o.Force)
 }
 
 // copyTo copies the database and checks the copy.
 func (s *Store) copyTo(ctx context.Context, file *os.File, partial string, o BackupOptions) (r BackupReport, err error) {
-	r.Manifest = NewManifest(schemaVersion, o.Version, blueprint.TimeOf(s.options.Clock.Now()))
+	r.Manifest = dbfile.NewManifest(schemaVersion, o.Version, blueprint.TimeOf(s.options.Clock.Now()))
 	if err := s.copyPages(ctx, file, partial, &r, o.Progress); err != nil {
 		return r, err
 	}
@@ -197,7 +198,7 @@ func mark(source *session, partial string) error {
 		return err
 	}
 	return withDatabase(context.Background(), partial, []string{"_synchronous=OFF", "_pragma=journal_mode(OFF)"}, func(conn *sql.Conn) error {
-		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, ApplicationID))
+		_, err := conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA page_size = %d; PRAGMA application_id = %d", pageSize, dbfile.ApplicationID))
 		return err
 	})
 }

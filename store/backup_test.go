@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // saved makes a backup with the name copy.backup in a folder of its own.
@@ -118,7 +119,7 @@ func TestBackupPartial(t *testing.T) {
 	if got := must(os.ReadFile(path + ".kept"))(t); !bytes.Equal(got, want) {
 		t.Error("a finished backup was written to")
 	}
-	other := must(ClaimPartial(path + ".partial"))(t)
+	other := must(dbfile.ClaimPartial(path + ".partial"))(t)
 	_, err := s.Backup(t.Context(), path, BackupOptions{Force: true})
 	wantRefused(t, err, "another backup")
 	check(t, other.Close())

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // take checks the master key and, for a server, makes the database its own.
@@ -79,7 +80,7 @@ func (s *Store) sameKey() error {
 		return err
 	}
 	if !bytes.Equal(known, s.options.Sealer.Check()) {
-		return Refusal("run the command again", "the master key was changed meanwhile")
+		return dbfile.Refusal("run the command again", "the master key was changed meanwhile")
 	}
 	return nil
 }
@@ -155,15 +156,15 @@ func (o *Options) settlePurpose(t *transaction) error {
 	}
 	switch {
 	case o.Sandbox && !sandbox:
-		return Refusal("leave --sandbox out (BLUEPRINTD_SANDBOX is the same), or take a new database for the sandbox: --db sandbox.db, or --ephemeral",
+		return dbfile.Refusal("leave --sandbox out (BLUEPRINTD_SANDBOX is the same), or take a new database for the sandbox: --db sandbox.db, or --ephemeral",
 			"the database is in earnest: in a sandbox its runs would go on with fakes, and its connections keep tokens of fakes")
 	case sandbox && !o.Sandbox:
-		return Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: fakes made the tokens and answers in it")
+		return dbfile.Refusal("add --sandbox, or name another database with --db", "the database is a sandbox's: fakes made the tokens and answers in it")
 	case o.VirtualClock && !virtual:
 		o.Logger.Warn("the clock is virtual, and the database has kept real time: no history is pruned for its age", "hint", "leave --clock out to go on in real time; work on a copy to try things")
 		o.KeepExecutions.Age, o.KeepFirings.Age, o.KeepAudit.Age = 0, 0, 0
 	case virtual && !o.VirtualClock:
-		return Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
+		return dbfile.Refusal("add --clock virtual=RFC3339, or name another database with --db", "the times in the database are those of a virtual clock")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // beside opens a tool on the database of a server.
@@ -295,7 +296,7 @@ func TestIsServed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "my.db")
 	expect := func(want bool) {
 		t.Helper()
-		if served, known := IsServed(path); served != want || !known {
+		if served, known := dbfile.IsServed(path); served != want || !known {
 			t.Errorf("%v %v, want %v", served, known, want)
 		}
 	}
@@ -303,7 +304,7 @@ func TestIsServed(t *testing.T) {
 	if _, err := os.Stat(path + ".lock"); err == nil {
 		t.Error("it made a file")
 	}
-	lock := must(AcquireLock(path + ".lock"))(t)
+	lock := must(dbfile.AcquireLock(path + ".lock"))(t)
 	expect(true)
 	check(t, lock.Release())
 	expect(false)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // Health is what a check came to.
@@ -48,10 +49,10 @@ type diagnosis struct {
 // checked, which reads the whole file.
 func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 	if options.fileSystem == nil {
-		options.fileSystem = Stat
+		options.fileSystem = dbfile.Stat
 	}
 	d := &diagnosis{ctx: ctx, options: options, full: full}
-	path, err := RealPath(options.Path)
+	path, err := dbfile.RealPath(options.Path)
 	if err != nil {
 		d.add("file", Broken, hintOf(err, "name the database with --db"), "%s", messageOf(err))
 		return d.list
@@ -100,12 +101,12 @@ func (d *diagnosis) file() bool {
 			d.add("file", Dubious, "start blueprintd serve, which makes it a database", "%s is empty", d.path)
 		}
 		return false
-	case CheckLinks(d.path, info) != nil:
-		err := CheckLinks(d.path, info)
+	case dbfile.CheckLinks(d.path, info) != nil:
+		err := dbfile.CheckLinks(d.path, info)
 		d.add("file", Broken, hintOf(err, ""), "%s", messageOf(err))
 		return true
-	case Writable(d.path) != nil && !d.options.readOnly(d.path):
-		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, OwnerName(info))
+	case dbfile.Writable(d.path) != nil && !d.options.readOnly(d.path):
+		d.add("file", Broken, "run blueprintd as that user, or give it the file with chown", "%s belongs to %s and cannot be opened for writing", d.path, dbfile.OwnerName(info))
 		return false
 	}
 	d.add("file", Fine, "", "%s, %s", d.path, inUnits(info.Size()))
@@ -120,7 +121,7 @@ func (d *diagnosis) rights() {
 	if info, err := os.Stat(folder); err == nil && info.Mode().Perm()&0o022 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		d.add("rights", Dubious, "chmod go-w "+folder, "other users may replace files in %s", folder)
 	}
-	if Writable(folder) != nil && !d.options.readOnly(d.path) {
+	if dbfile.Writable(folder) != nil && !d.options.readOnly(d.path) {
 		d.add("rights", Broken, "make the folder writable for the user that runs blueprintd", "the folder %s is not writable, and the database needs files beside it", folder)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", ".lock"} {
@@ -171,7 +172,7 @@ func (d *diagnosis) disk() {
 
 // server looks who holds the lock.
 func (d *diagnosis) server() {
-	switch number, held, err := LockHolder(d.path + ".lock"); {
+	switch number, held, err := dbfile.LockHolder(d.path + ".lock"); {
 	case err != nil:
 		d.add("server", Dubious, "check the owner and the mode of the file", "%s", err)
 	case held:

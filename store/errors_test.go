@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // codedError is an error as the driver gives it.
@@ -83,9 +84,11 @@ func TestBackupOfADamagedDatabase(t *testing.T) {
 // A start that fails because the disk is full says so, whatever it failed in.
 func TestFullAtStart(t *testing.T) {
 	full := testOptions(t)
-	full.fileSystem = func(string) (FileSystem, error) { return FileSystem{Known: true, Total: 1 << 30}, nil }
+	full.fileSystem = func(string) (dbfile.FileSystem, error) { return dbfile.FileSystem{Known: true, Total: 1 << 30}, nil }
 	roomy := full
-	roomy.fileSystem = func(string) (FileSystem, error) { return FileSystem{Known: true, Free: 1 << 30, Total: 1 << 30}, nil }
+	roomy.fileSystem = func(string) (dbfile.FileSystem, error) {
+		return dbfile.FileSystem{Known: true, Free: 1 << 30, Total: 1 << 30}, nil
+	}
 	for _, test := range []struct {
 		options Options
 		err     error

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // inspect looks at what is at a path before anything there is touched, and
@@ -23,15 +24,15 @@ func (s *Store) inspect(ctx context.Context, path string) error {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
-		refused := Refusal("name a file with --db", "%s is not a file", path)
+		refused := dbfile.Refusal("name a file with --db", "%s is not a file", path)
 		refused.Code = blueprint.CodeBadRequest
 		return refused
 	}
 	if err := s.checkFileSystem(folder); err != nil {
 		return err
 	}
-	if Writable(folder) != nil {
-		return Refusal("make the folder writable for the user that runs blueprintd, or choose another place with --db",
+	if dbfile.Writable(folder) != nil {
+		return dbfile.Refusal("make the folder writable for the user that runs blueprintd, or choose another place with --db",
 			"the folder %s of the database is not writable", folder)
 	}
 	return steadily(ctx, path, func() error { return s.inspectFile(ctx, path) })
@@ -67,10 +68,10 @@ func (s *Store) inspectFile(ctx context.Context, path string) error {
 		return inspectMissing(path)
 	case err != nil:
 		return err
-	case Writable(path) != nil:
-		return Refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, OwnerName(info))
+	case dbfile.Writable(path) != nil:
+		return dbfile.Refusal("run blueprintd as that user, or give it the file with chown", "the database %s belongs to %s and cannot be opened for writing", path, dbfile.OwnerName(info))
 	}
-	if err := CheckLinks(path, info); err != nil {
+	if err := dbfile.CheckLinks(path, info); err != nil {
 		return err
 	}
 	if info.Size() == 0 {
@@ -121,23 +122,23 @@ func snapshot(path string) (state [4]string) {
 // inspectMissing makes sure that a database which is not there never was.
 func inspectMissing(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
+		return dbfile.Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
 	}
 	if file := rescued(path); file != "" {
 		hint := goOn(path, file) + "; to begin anew move the rescued file to another folder"
 		if size(path+"-wal") > 0 {
 			hint = fmt.Sprintf("mv %s-wal %s%s, then %s", path, file, oldLog, hint)
 		}
-		return Refusal(hint, "the database %s is missing, and what a server saved when it was taken away is %s", path, file)
+		return dbfile.Refusal(hint, "the database %s is missing, and what a server saved when it was taken away is %s", path, file)
 	}
 	for _, suffix := range []string{"-wal", "-journal"} {
 		if size(path+suffix) > 0 {
-			return Refusal("put the database back beside it, or restore a backup with blueprintd restore; to begin anew move "+path+suffix+" away",
+			return dbfile.Refusal("put the database back beside it, or restore a backup with blueprintd restore; to begin anew move "+path+suffix+" away",
 				"the database %s is missing, but what was last written to it is there in %s", path, path+suffix)
 		}
 	}
-	if WasUsed(path + ".lock") {
-		return Refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to begin anew remove "+path+".lock",
+	if dbfile.WasUsed(path + ".lock") {
+		return dbfile.Refusal("put the database back or mount the disk that it is on, or restore a backup with blueprintd restore; to begin anew remove "+path+".lock",
 			"the database %s is missing, though a server has had it: %s is there", path, path+".lock")
 	}
 	return nil
@@ -146,10 +147,10 @@ func inspectMissing(path string) error {
 // inspectEmpty tells a file that somebody made for a new database, or whose
 // first start was cut off, from a database that has lost its content.
 func inspectEmpty(path string) error {
-	if size(path+"-wal") == 0 && !WasUsed(path+".lock") {
+	if size(path+"-wal") == 0 && !dbfile.WasUsed(path+".lock") {
 		return nil
 	}
-	return Refusal("restore a backup with blueprintd restore; to begin anew move "+path+" and the files beside it away",
+	return dbfile.Refusal("restore a backup with blueprintd restore; to begin anew move "+path+" and the files beside it away",
 		"the database %s is empty, but it was not when a server had it", path)
 }
 
@@ -207,7 +208,7 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 		return nil // a checkpoint was cut off in it: the log alone tells
 	}
 	if here != there {
-		return Refusal("put back the log that belongs to it, or restore a backup with blueprintd restore",
+		return dbfile.Refusal("put back the log that belongs to it, or restore a backup with blueprintd restore",
 			"the write-ahead log %s is that of another database", path+"-wal")
 	}
 	return nil

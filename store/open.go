@@ -16,6 +16,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/mutant"
+	"blueprintd/store/dbfile"
 )
 
 // maxReaders is how many reads of a file may go on at once.
@@ -79,7 +80,7 @@ func (s *Store) openMemory(ctx context.Context) (err error) {
 }
 
 func (s *Store) openFile(ctx context.Context) (err error) {
-	if s.options.Path, err = RealPath(s.options.Path); err != nil {
+	if s.options.Path, err = dbfile.RealPath(s.options.Path); err != nil {
 		return err
 	}
 	path := s.options.Path
@@ -90,12 +91,12 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	if s.options.Server {
-		if s.lock, err = AcquireLock(path + ".lock"); err != nil {
+		if s.lock, err = dbfile.AcquireLock(path + ".lock"); err != nil {
 			return err
 		}
-		DropLinks(path)
+		dbfile.DropLinks(path)
 	}
-	if err := Create(path); err != nil {
+	if err := dbfile.Create(path); err != nil {
 		return err
 	}
 	settings := writerSettings
@@ -123,7 +124,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if err := Restrict(path + suffix); err != nil {
+		if err := dbfile.Restrict(path + suffix); err != nil {
 			return err
 		}
 	}
@@ -199,11 +200,11 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 		if err := inspectMissing(path); err != nil {
 			return err
 		}
-		return Refusal("name it with --db FILE", "there is no database %s", path)
+		return dbfile.Refusal("name it with --db FILE", "there is no database %s", path)
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular() || info.Size() == 0 || size(path+"-journal") > 0:
-		return Refusal("mount the disk writable and start the server once", "%s is no finished database, and its disk is mounted read-only", path)
+		return dbfile.Refusal("mount the disk writable and start the server once", "%s is no finished database, and its disk is mounted read-only", path)
 	}
 	if err := checkLog(path + "-wal"); err != nil {
 		return err
@@ -227,7 +228,7 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 	if blank, err := marks(session); err != nil {
 		return err
 	} else if blank {
-		return Refusal("name another file with --db", "there is nothing in the database %s", path)
+		return dbfile.Refusal("name another file with --db", "there is nothing in the database %s", path)
 	}
 	pool, err := sql.Open("sqlite", uri)
 	if err != nil {
@@ -246,7 +247,7 @@ func (o *Options) readOnly(path string) bool {
 // readingMode says how SQLite is to open a database that cannot be written to.
 func (s *Store) readingMode(path string) (string, error) {
 	const shared, alone = "mode=ro&readonly_shm=1", "mode=ro&immutable=1"
-	lock, held, err := ShareLock(path + ".lock")
+	lock, held, err := dbfile.ShareLock(path + ".lock")
 	s.lock = lock
 	if err != nil {
 		return "", err
@@ -258,7 +259,7 @@ func (s *Store) readingMode(path string) (string, error) {
 		return alone, nil
 	}
 	if _, err := os.Stat(path + "-shm"); err != nil {
-		return "", Refusal("copy the database and its log to a writable disk and back up that copy, or mount the disk writable and start the server once",
+		return "", dbfile.Refusal("copy the database and its log to a writable disk and back up that copy, or mount the disk writable and start the server once",
 			"the log %s-wal cannot be read on a disk that is mounted read-only: its index %s-shm is missing", path, path)
 	}
 	return shared, nil

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // files lists the database's files with their modes.
@@ -115,10 +116,10 @@ func TestForeignFiles(t *testing.T) {
 		{"another program's", "PRAGMA application_id = 7; CREATE TABLE theirs (x)", "belongs to another program"},
 		{"an anonymous one", "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)", "belongs to another program"},
 		{"only a version", "PRAGMA user_version = 3", "belongs to another program"},
-		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", ApplicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
-		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", ApplicationID), "form 0"},
-		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", ApplicationID), fmt.Sprintf("form 1, which this program cannot bring up to form %d", schemaVersion)},
-		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", ApplicationID, schemaVersion), "tables"},
+		{"newer", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE new (x)", dbfile.ApplicationID, schemaVersion+1), fmt.Sprintf("form %d, and this program knows forms up to %d", schemaVersion+1, schemaVersion)},
+		{"older", fmt.Sprintf("PRAGMA application_id = %d; CREATE TABLE old (x)", dbfile.ApplicationID), "form 0"},
+		{"of an earlier form", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = 1; CREATE TABLE old (x)", dbfile.ApplicationID), fmt.Sprintf("form 1, which this program cannot bring up to form %d", schemaVersion)},
+		{"other tables", fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; CREATE TABLE x (x)", dbfile.ApplicationID, schemaVersion), "tables"},
 		{"text", "", "not an SQLite database"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -320,8 +321,8 @@ func TestOpenNeedsDurableNames(t *testing.T) {
 // still looks at the real folder, in which nothing may change.
 func readOnlyDisk(options Options) Options {
 	options.Server, options.ReadOnly = false, true
-	options.fileSystem = func(string) (FileSystem, error) {
-		return FileSystem{Known: true, Magic: 0xEF53, ReadOnly: true, Free: 1 << 30, Total: 1 << 40}, nil
+	options.fileSystem = func(string) (dbfile.FileSystem, error) {
+		return dbfile.FileSystem{Known: true, Magic: 0xEF53, ReadOnly: true, Free: 1 << 30, Total: 1 << 40}, nil
 	}
 	return options
 }

@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
+	"blueprintd/store/dbfile"
 )
 
 // RestoreReport says what was restored.
@@ -58,7 +59,7 @@ func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 
 // verify reports whether a key at hand signed a backup. CodeConflict when none
 // did and that is not to be accepted.
-func (o RestoreOptions) verify(name string, seal Trailer, options Options) (bool, error) {
+func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options) (bool, error) {
 	const meaning = "--unverified restores it all the same: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"
 	keys := o.keys(options)
 	switch {
@@ -106,41 +107,41 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 		return r, err // before the backup is read, which may take long
 	}
 	o.Progress("checking the backup", 0, 0)
-	var seal Trailer
-	if r.Manifest, seal, err = ReadBackup(file, nil, schemaVersion); err != nil {
+	var seal dbfile.Trailer
+	if r.Manifest, seal, err = dbfile.ReadBackup(file, nil, schemaVersion); err != nil {
 		return r, err
 	}
 	if r.Verified, err = o.verify(from, seal, options); err != nil {
 		return r, err
 	}
 	r.Digest = seal.Digest
-	r.Path, r.Size = from, r.PageSize*r.Pages+TrailerSize
-	path, err := RealPath(options.Path)
+	r.Path, r.Size = from, r.PageSize*r.Pages+dbfile.TrailerSize
+	path, err := dbfile.RealPath(options.Path)
 	if err != nil {
 		return r, err
 	}
 	r.Database = path
-	if HasName(file, path) {
+	if dbfile.HasName(file, path) {
 		return r, &blueprint.Error{Code: blueprint.CodeBadRequest, Message: from + " is the database itself", Hint: "name another database with --db"}
 	}
-	temporary := path + RestoringSuffix
+	temporary := path + dbfile.RestoringSuffix
 	kept := []string{from, path + ".key"}
 	if o.KeyFile != "" {
 		kept = append(kept, o.KeyFile)
 	}
-	if err := CheckDistinct(append(append(WithSides(path), path+".lock"), WithSides(temporary)...), kept); err != nil {
+	if err := dbfile.CheckDistinct(append(append(dbfile.WithSides(path), path+".lock"), dbfile.WithSides(temporary)...), kept); err != nil {
 		return r, err
 	}
-	if err := CheckDistinct(WithSides(temporary), Belongings(path, "")); err != nil {
+	if err := dbfile.CheckDistinct(dbfile.WithSides(temporary), dbfile.Belongings(path, "")); err != nil {
 		return r, err
 	}
-	if err := MayRemove(temporary); err != nil {
+	if err := dbfile.MayRemove(temporary); err != nil {
 		return r, err
 	}
 	if err := mayRestoreOver(path, o.Force); err != nil {
 		return r, err
 	}
-	lock, err := AcquireLock(path + ".lock")
+	lock, err := dbfile.AcquireLock(path + ".lock")
 	if err != nil {
 		return r, inUse(err)
 	}
@@ -149,11 +150,11 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	if err := lock.GiveTo(path); err != nil {
 		return r, err
 	}
-	DropLinks(path)
-	Remove(temporary)
+	dbfile.DropLinks(path)
+	dbfile.Remove(temporary)
 	defer func() {
 		if err != nil {
-			Remove(temporary)
+			dbfile.Remove(temporary)
 			err = noSpace(err, path)
 		}
 	}()
@@ -169,10 +170,10 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 func mayRestoreOver(path string, force bool) error {
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		var refused *blueprint.Error
-		if err := MayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
+		if err := dbfile.MayReplace(path+suffix, force); errors.As(err, &refused) && refused.Code == blueprint.CodeConflict {
 			return &blueprint.Error{
 				Code: blueprint.CodeConflict, Message: path + suffix + " exists already",
-				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + BeforeRestore + "...",
+				Hint: "restore under another name with --db, or with --force, which keeps the old one as " + path + dbfile.BeforeRestore + "...",
 			}
 		} else if err != nil {
 			return err
@@ -183,12 +184,12 @@ func mayRestoreOver(path string, force bool) error {
 
 // unheld refuses a database that a server has.
 func unheld(path string) error {
-	path, err := RealPath(path)
+	path, err := dbfile.RealPath(path)
 	if err != nil {
 		return err
 	}
-	if number, held, err := LockHolder(path + ".lock"); err == nil && held {
-		return inUse(LockedBy("process "+number, path+".lock"))
+	if number, held, err := dbfile.LockHolder(path + ".lock"); err == nil && held {
+		return inUse(dbfile.LockedBy("process "+number, path+".lock"))
 	}
 	return nil
 }
@@ -214,7 +215,7 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	}
 	for table, rows := range r.Rows {
 		if found.rows[table] != rows {
-			return Damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
+			return dbfile.Damaged(file.Name(), fmt.Sprintf("it has %d rows of %s, not %d", found.rows[table], table, rows))
 		}
 	}
 	old, err := opens(options, o.keys(options), found)
@@ -264,11 +265,11 @@ func copyDatabase(file *os.File, temporary, path, digest string) error {
 	if err != nil {
 		return err
 	}
-	_, again, err := ReadBackup(file, to, schemaVersion)
+	_, again, err := dbfile.ReadBackup(file, to, schemaVersion)
 	if err == nil && again.Digest != digest {
-		err = Damaged(file.Name(), "it changed while it was read")
+		err = dbfile.Damaged(file.Name(), "it changed while it was read")
 	}
-	return errors.Join(err, GiveTo(to, path), to.Sync(), to.Close())
+	return errors.Join(err, dbfile.GiveTo(to, path), to.Sync(), to.Close())
 }
 
 // opens returns the old key that a backup is sealed with, nil when it is sealed
@@ -317,12 +318,12 @@ func resealFile(ctx context.Context, path string, old *secret.Sealer, options Op
 // content under another name.
 func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
 	if force {
-		aside := path + BeforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")
+		aside := path + dbfile.BeforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")
 		if before, err = setAside(ctx, path, aside, os.Link); err != nil {
 			return "", err
 		}
 	}
-	if err := SyncFolder(filepath.Dir(path)); err != nil {
+	if err := dbfile.SyncFolder(filepath.Dir(path)); err != nil {
 		return before, err
 	}
 	// A log that is still there belongs to a database too damaged to be opened,
@@ -332,7 +333,7 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 			return before, err
 		}
 	}
-	return before, Publish(temporary, path, force)
+	return before, dbfile.Publish(temporary, path, force)
 }
 
 // setAside gives the files of the old database a second name, under which they
@@ -352,7 +353,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 			if later = later || suffix == ""; suffix == "" {
 				continue
 			}
-			err = CopyFile(path+suffix, aside+suffix)
+			err = dbfile.CopyFile(path+suffix, aside+suffix)
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -365,7 +366,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 	}
 	folded, err := foldLog(ctx, path)
 	if err == nil && later {
-		if err = CopyFile(path, aside); err == nil {
+		if err = dbfile.CopyFile(path, aside); err == nil {
 			before = aside
 		} else if errors.Is(err, fs.ErrNotExist) {
 			err = nil

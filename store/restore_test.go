@@ -15,6 +15,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
+	"blueprintd/store/dbfile"
 )
 
 // smallBackup is the content of a backup of a database with some rows.
@@ -32,19 +33,19 @@ func smallBackup(t testing.TB) ([]byte, Options) {
 }
 
 // resigned gives a backup another manifest and the digest that belongs to it.
-func resigned(t testing.TB, backup []byte, change func(*Manifest)) []byte {
+func resigned(t testing.TB, backup []byte, change func(*dbfile.Manifest)) []byte {
 	t.Helper()
 	file := fileWith(t, backup)
-	m, seal, err := ReadBackup(file, nil, schemaVersion)
+	m, seal, err := dbfile.ReadBackup(file, nil, schemaVersion)
 	check(t, err)
 	change(&m)
-	return withDigest(append(append(bytes.Clone(backup[:len(backup)-TrailerSize]), must(m.Encode())(t)...), SignatureLine(seal.MAC)...))
+	return withDigest(append(append(bytes.Clone(backup[:len(backup)-dbfile.TrailerSize]), must(m.Encode())(t)...), dbfile.SignatureLine(seal.MAC)...))
 }
 
 // withDigest completes a backup with the digest that belongs to it.
 func withDigest(data []byte) []byte {
 	sum := sha256.Sum256(data)
-	return append(data, DigestLine(sum[:])...)
+	return append(data, dbfile.DigestLine(sum[:])...)
 }
 
 // fileWith is an open file with some content.
@@ -69,11 +70,11 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 	for i := range 100 {
 		offsets = append(offsets, i)
 	}
-	for i := range TrailerSize {
+	for i := range dbfile.TrailerSize {
 		offsets = append(offsets, len(good)-1-i)
 	}
 	file := fileWith(t, good)
-	if _, _, err := ReadBackup(file, nil, schemaVersion); err != nil {
+	if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion); err != nil {
 		t.Fatal(err)
 	}
 	write := func(offset int, value byte) {
@@ -86,7 +87,7 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 			changed = good[offset] ^ 0x20 // another case of a letter
 		}
 		write(offset, changed)
-		if _, _, err := ReadBackup(file, nil, schemaVersion); err == nil {
+		if _, _, err := dbfile.ReadBackup(file, nil, schemaVersion); err == nil {
 			t.Errorf("a backup whose byte %d is %#x instead of %#x is taken for good", offset, changed, good[offset])
 		}
 		if i%500 == 0 {
@@ -95,13 +96,13 @@ func TestRestoreNoticesEveryByte(t *testing.T) {
 		}
 		write(offset, good[offset])
 	}
-	for _, length := range append(random.Perm(len(good))[:300], 0, 1, TrailerSize-1, TrailerSize, len(good)-1, len(good)-TrailerSize) {
-		if _, _, err := ReadBackup(fileWith(t, good[:length]), nil, schemaVersion); err == nil {
+	for _, length := range append(random.Perm(len(good))[:300], 0, 1, dbfile.TrailerSize-1, dbfile.TrailerSize, len(good)-1, len(good)-dbfile.TrailerSize) {
+		if _, _, err := dbfile.ReadBackup(fileWith(t, good[:length]), nil, schemaVersion); err == nil {
 			t.Errorf("the first %d of %d bytes are taken for good", length, len(good))
 		}
 	}
-	for _, more := range [][]byte{{0}, {'\n'}, make([]byte, 4096), good[len(good)-TrailerSize:], good} {
-		if _, _, err := ReadBackup(fileWith(t, slices.Concat(good, more)), nil, schemaVersion); err == nil {
+	for _, more := range [][]byte{{0}, {'\n'}, make([]byte, 4096), good[len(good)-dbfile.TrailerSize:], good} {
+		if _, _, err := dbfile.ReadBackup(fileWith(t, slices.Concat(good, more)), nil, schemaVersion); err == nil {
 			t.Errorf("%d bytes more are taken for good", len(more))
 		}
 	}
@@ -118,17 +119,17 @@ func TestRestoreRefusesForgeries(t *testing.T) {
 	user(t, s, "ann")
 	good := must(os.ReadFile(saved(t, s).Path))(t)
 	file := fileWith(t, good)
-	m, seal, err := ReadBackup(file, nil, schemaVersion)
+	m, seal, err := dbfile.ReadBackup(file, nil, schemaVersion)
 	check(t, err)
 	forged := bytes.Replace(good, []byte("ann@example.com"), []byte("eve@example.com"), -1)
 	if bytes.Equal(forged, good) {
 		t.Fatal("nothing was forged")
 	}
-	pages := forged[:len(forged)-TrailerSize]
+	pages := forged[:len(forged)-dbfile.TrailerSize]
 	sign := func(data []byte, key *secret.Sealer) []byte {
 		data = append(bytes.Clone(data), must(m.Encode())(t)...)
 		sum := sha256.Sum256(data)
-		return withDigest(append(data, SignatureLine(key.Sign(sum[:]))...))
+		return withDigest(append(data, dbfile.SignatureLine(key.Sign(sum[:]))...))
 	}
 	restore := func(data []byte, o RestoreOptions) (RestoreReport, error) {
 		options := s.options
@@ -139,14 +140,14 @@ func TestRestoreRefusesForgeries(t *testing.T) {
 		}
 		return report, err
 	}
-	if report, err := restore(sign(good[:len(good)-TrailerSize], s.options.Sealer), RestoreOptions{}); err != nil || !report.Verified {
+	if report, err := restore(sign(good[:len(good)-dbfile.TrailerSize], s.options.Sealer), RestoreOptions{}); err != nil || !report.Verified {
 		t.Errorf("signed here, it is %v, %v", report.Verified, err)
 	}
 	for name, data := range map[string][]byte{
-		"another page and the signature of before": withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), SignatureLine(seal.MAC)...)),
+		"another page and the signature of before": withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), dbfile.SignatureLine(seal.MAC)...)),
 		"another page, signed with another key":    sign(pages, sealer(t, 2)),
-		"the bare digest as its signature":         withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), SignatureLine(seal.Content)...)),
-		"no signature":                             withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), bytes.Repeat([]byte(" "), len(SignatureLine(seal.MAC)))...)),
+		"the bare digest as its signature":         withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), dbfile.SignatureLine(seal.Content)...)),
+		"no signature":                             withDigest(append(append(bytes.Clone(pages), must(m.Encode())(t)...), bytes.Repeat([]byte(" "), len(dbfile.SignatureLine(seal.MAC)))...)),
 	} {
 		_, err := restore(data, RestoreOptions{OldKeys: []*secret.Sealer{sealer(t, 3)}})
 		wantRefused(t, err, "does not verify")
@@ -196,16 +197,16 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 	foreign := filepath.Join(t.TempDir(), "foreign.db")
 	foreignDatabase(t, foreign, "CREATE TABLE theirs (x)")
 	theirs := must(os.ReadFile(foreign))(t)
-	crafted := func(pages []byte, change func(*Manifest)) []byte {
-		m := NewManifest(schemaVersion, "1.2.3", 0)
+	crafted := func(pages []byte, change func(*dbfile.Manifest)) []byte {
+		m := dbfile.NewManifest(schemaVersion, "1.2.3", 0)
 		m.PageSize, m.Pages = 4096, int64(len(pages)/4096)
 		if change != nil {
 			change(&m)
 		}
-		data := append(append(bytes.Clone(pages), must(m.Encode())(t)...), SignatureLine(make([]byte, sha256.Size))...)
+		data := append(append(bytes.Clone(pages), must(m.Encode())(t)...), dbfile.SignatureLine(make([]byte, sha256.Size))...)
 		return withDigest(data)
 	}
-	spoiled := bytes.Clone(good[:len(good)-TrailerSize])
+	spoiled := bytes.Clone(good[:len(good)-dbfile.TrailerSize])
 	for page := 2; page < len(spoiled)/4096; page++ { // the heads of all pages but the schema's
 		for i := range 12 {
 			spoiled[page*4096+i] ^= 0x5a
@@ -218,13 +219,13 @@ func TestRestoreRefusesOtherFiles(t *testing.T) {
 		{"nothing", "no whole backup", nil},
 		{"text", "no whole backup", []byte(strings.Repeat("text ", 1000))},
 		{"a database of another program", "no whole backup", theirs},
-		{"a copied database", "no whole backup", good[:len(good)-TrailerSize]},
-		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *Manifest) { m.Version, m.Schema = "9.0.0", schemaVersion+1 })},
-		{"an older database", "written by the older blueprintd 0.1.0", resigned(t, good, func(m *Manifest) { m.Version, m.Schema = "0.1.0", schemaVersion-1 })},
-		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *Manifest) { m.Version, m.Form = "9.0.0", m.Form+1 })},
-		{"another kind", "no whole backup", resigned(t, good, func(m *Manifest) { m.Kind = "something else" })},
-		{"other rows", "rows of users, not 7", resigned(t, good, func(m *Manifest) { m.Rows["users"] = 7 })},
-		{"another size", "the size that it names", resigned(t, good, func(m *Manifest) { m.Pages++ })},
+		{"a copied database", "no whole backup", good[:len(good)-dbfile.TrailerSize]},
+		{"a newer database", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "9.0.0", schemaVersion+1 })},
+		{"an older database", "written by the older blueprintd 0.1.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Schema = "0.1.0", schemaVersion-1 })},
+		{"a newer form", "written by the newer blueprintd 9.0.0", resigned(t, good, func(m *dbfile.Manifest) { m.Version, m.Form = "9.0.0", m.Form+1 })},
+		{"another kind", "no whole backup", resigned(t, good, func(m *dbfile.Manifest) { m.Kind = "something else" })},
+		{"other rows", "rows of users, not 7", resigned(t, good, func(m *dbfile.Manifest) { m.Rows["users"] = 7 })},
+		{"another size", "the size that it names", resigned(t, good, func(m *dbfile.Manifest) { m.Pages++ })},
 		{"a signed database of another program", "no database of blueprintd", crafted(theirs, nil)},
 		{"a damaged database under a good checksum", "damaged", crafted(spoiled, nil)},
 		{"no database under a good checksum", "", crafted(bytes.Repeat([]byte("text"), 4096), nil)},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // schemaVersion is the form of the database, which its header has beside
@@ -38,7 +39,7 @@ func marks(q *session) (blank bool, err error) {
 		return false, err
 	case application == 0 && version == 0 && objects == 0:
 		return true, nil
-	case application != ApplicationID:
+	case application != dbfile.ApplicationID:
 		return false, foreign("it belongs to another program")
 	case version > schemaVersion:
 		return false, &blueprint.Error{
@@ -88,7 +89,7 @@ func (s *Store) create(ctx context.Context) error {
 	if _, err := conn.ExecContext(ctx, "INSERT INTO meta (id, epoch, generation, created_at) VALUES (1, 0, 0, ?)", now); err != nil {
 		return err
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", ApplicationID, schemaVersion)
+	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", dbfile.ApplicationID, schemaVersion)
 	_, err := conn.ExecContext(ctx, marks)
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/mutant"
 	"blueprintd/foundation/secret"
+	"blueprintd/store/dbfile"
 )
 
 // Options say which database to open, and how.
@@ -74,14 +75,14 @@ type Options struct {
 	OnEvents func()
 
 	// Tests replace these to put a database on any disk.
-	fileSystem func(path string) (FileSystem, error) // nil = Stat
-	syncFolder func(path string) error               // nil = SyncFolder
+	fileSystem func(path string) (dbfile.FileSystem, error) // nil = Stat
+	syncFolder func(path string) error                      // nil = SyncFolder
 }
 
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	options Options
-	lock    *Lock // of a server with a file
+	lock    *dbfile.Lock // of a server with a file
 	epoch   int64
 	taken   bool    // the master key was compared
 	sandbox bool    // fakes answer what its runs send
@@ -125,10 +126,10 @@ func Open(ctx context.Context, options Options) (_ *Store, err error) {
 		options.Logger = slog.Default()
 	}
 	if options.fileSystem == nil {
-		options.fileSystem = Stat
+		options.fileSystem = dbfile.Stat
 	}
 	if options.syncFolder == nil {
-		options.syncFolder = SyncFolder
+		options.syncFolder = dbfile.SyncFolder
 	}
 	if mutant.Possible {
 		options.Schema = mutantSchema(options.Schema)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // groundInterval is how often a running store looks whether its files are
@@ -197,7 +198,7 @@ func (g *ground) setLogAside(path, rescued string) error {
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(append(errs, SyncFolder(filepath.Dir(path)))...)
+	return errors.Join(append(errs, dbfile.SyncFolder(filepath.Dir(path)))...)
 }
 
 // copyInto writes all that the database holds into a new file, for its owner
@@ -216,7 +217,7 @@ func (s *Store) copyInto(path string) error {
 	if file, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
 		return err
 	}
-	return errors.Join(file.Sync(), file.Close(), SyncFolder(filepath.Dir(path)))
+	return errors.Join(file.Sync(), file.Close(), dbfile.SyncFolder(filepath.Dir(path)))
 }
 
 // rescued names the newest file that was rescued of a database and lies beside

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/store/dbfile"
 )
 
 // TestFilesTakenAway removes and replaces files under a running store: it must
@@ -244,8 +245,8 @@ func TestNarrowDisk(t *testing.T) {
 	ctx := context.Background()
 	options := testOptions(t)
 	free := int64(1 << 40)
-	options.fileSystem = func(string) (FileSystem, error) {
-		return FileSystem{Known: true, Magic: 0xEF53, Free: free, Total: 1 << 40}, nil
+	options.fileSystem = func(string) (dbfile.FileSystem, error) {
+		return dbfile.FileSystem{Known: true, Magic: 0xEF53, Free: free, Total: 1 << 40}, nil
 	}
 	s := open(t, options)
 	ann := user(t, s, "ann")
