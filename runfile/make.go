@@ -29,7 +29,7 @@ func Make(s Source) *File {
 	}
 	if x.Failure != nil {
 		failure := *x.Failure
-		failure.Message = secret.RedactText(failure.Message)
+		failure.Message, failure.Hint, failure.Grant = secret.RedactText(failure.Message), secret.RedactText(failure.Hint), grant(failure.Grant, secret.RedactText)
 		f.Run.Error = &failure
 	}
 	f.Run.Telemetry.ErrorSummary = secret.RedactText(x.Telemetry.ErrorSummary)
@@ -64,7 +64,7 @@ func (f *File) mask(m *secret.Masker) {
 	x := &f.Run
 	x.Output = m.Value(x.Output)
 	if x.Error != nil {
-		x.Error.Message = m.Text(x.Error.Message)
+		x.Error.Message, x.Error.Hint, x.Error.Grant = m.Text(x.Error.Message), m.Text(x.Error.Hint), grant(x.Error.Grant, m.Text)
 	}
 	x.Telemetry.ErrorSummary = m.Text(x.Telemetry.ErrorSummary)
 	for i := range x.Steps {
@@ -72,6 +72,7 @@ func (f *File) mask(m *secret.Masker) {
 		at.Input, at.Output = m.Value(at.Input), m.Value(at.Output)
 		if at.Error != nil {
 			at.Error.Message, at.Error.Exchange = m.Text(at.Error.Message), m.StepExchange(at.Error.Exchange)
+			at.Error.Hint, at.Error.Grant = m.Text(at.Error.Hint), grant(at.Error.Grant, m.Text)
 		}
 	}
 	for i := range x.Logs {
@@ -103,7 +104,9 @@ func redactStatus(x *blueprint.ExecutionStatus) {
 		at := &x.Steps[i]
 		at.Input, at.Output = secret.Redact(at.Input), secret.Redact(at.Output)
 		if at.Error != nil {
-			at.Error = &blueprint.StepError{Message: secret.RedactText(at.Error.Message), Code: at.Error.Code, Exchange: at.Error.Exchange}
+			failure := *at.Error
+			failure.Message, failure.Hint, failure.Grant = secret.RedactText(failure.Message), secret.RedactText(failure.Hint), grant(failure.Grant, secret.RedactText)
+			at.Error = &failure
 		}
 	}
 	x.Logs = slices.Clone(x.Logs)
@@ -120,6 +123,18 @@ func redactStatus(x *blueprint.ExecutionStatus) {
 	if x.AwaitingInput = nil; len(x.AwaitingInputs) > 0 {
 		x.AwaitingInput = x.AwaitingInputs[0]
 	}
+}
+
+// grant returns what a failed step lacks with its texts masked.
+func grant(missing *blueprint.MissingGrant, masked func(string) string) *blueprint.MissingGrant {
+	if missing == nil {
+		return nil
+	}
+	out := *missing
+	for _, text := range []*string{&out.Author.Name, &out.Author.Email, &out.Resource.Name} {
+		*text = masked(*text)
+	}
+	return &out
 }
 
 // variables leaves out the secrets of declarations, and masks what is named like

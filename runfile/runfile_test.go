@@ -98,6 +98,31 @@ func TestAFileHoldsTheRunAndNoSecret(t *testing.T) {
 	}
 }
 
+// An error keeps what tells how to help it, without secrets.
+func TestErrorsKeepHintAndGrant(t *testing.T) {
+	s := source(t, true)
+	grant := &blueprint.MissingGrant{BlueprintID: "b", Version: "1.2.0", Author: blueprint.Author{ID: "u", Name: "Ada", Email: "planted"}, Resource: blueprint.Resource{Kind: blueprint.ResourceConnection, ID: "c1", Name: "token=planted"}}
+	hint := "grant 1.2.0 at https://a.example/?token=planted, or say planted"
+	s.Recording.Execution.Steps[0].Error = &blueprint.StepError{Message: "m", Code: blueprint.CodeNeedsGrant, Hint: hint, Grant: grant}
+	s.Recording.Execution.Failure = &blueprint.RunError{NodeID: "get", Message: "m", Code: blueprint.CodeNeedsGrant, Hint: hint, Grant: grant}
+	f := Make(s)
+	step := f.Run.Steps[0].Error
+	for name, got := range map[string]struct {
+		hint  string
+		grant *blueprint.MissingGrant
+	}{"step": {step.Hint, step.Grant}, "run": {f.Run.Error.Hint, f.Run.Error.Grant}} {
+		if !strings.HasPrefix(got.hint, "grant 1.2.0 at https://a.example/?token=") || strings.Contains(got.hint, "planted") {
+			t.Errorf("%s: hint %q", name, got.hint)
+		}
+		if g := got.grant; g == nil || g.BlueprintID != "b" || g.Version != "1.2.0" || g.Author.Name != "Ada" || g.Resource.Kind != blueprint.ResourceConnection || g.Resource.ID != "c1" || strings.Contains(g.Author.Email+g.Resource.Name, "planted") {
+			t.Errorf("%s: grant %+v", name, g)
+		}
+	}
+	if grant.Author.Email != "planted" || s.Recording.Execution.Steps[0].Error.Hint != hint {
+		t.Error("what Make was given has changed")
+	}
+}
+
 func TestTheTestOfARun(t *testing.T) {
 	pure := func(kind string) bool { return kind == "template" }
 	files, err := Make(source(t, true)).TestFiles(pure)
