@@ -1,7 +1,7 @@
 import { Anchor, Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
-import { focusHeading } from '../shell/route-focus'
+import { focusHeading } from './route-focus'
 import classes from './page-header.module.css'
 
 /** A step of the way to a page: its title and, but for the last, where it leads. */

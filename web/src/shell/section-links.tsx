@@ -1,5 +1,5 @@
 import { Link, useLocation } from 'wouter'
-import { useWaitingCount } from '../pages/runs/waiting-count'
+import { useWaitingCount } from './waiting-count'
 import { preload } from './navigation'
 import { sections } from './sections'
 import classes from './section-links.module.css'

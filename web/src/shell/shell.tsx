@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { AwayBanner } from './away-banner'
 import { Header } from './header'
 import { OrganizationProvider } from './organization'
-import { useRouteFocus } from './route-focus'
+import { useRouteFocus } from '../parts/route-focus'
 import { SectionLinks } from './section-links'
 import classes from './shell.module.css'
 

@@ -6,9 +6,9 @@ import { ErrorNote, PageHeader, StatusBadge, UrlTabs } from '../../parts'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprint-layout.module.css'
 import { FavoriteButton } from './favorite-button'
-import { LazyRunDialog } from './lazy-run-dialog'
+import { LazyRunDialog } from '../runs/lazy-run-dialog'
 import { TitleEditor } from './title-editor'
-import { type Blueprint, useBlueprint } from './use-blueprint'
+import { type Blueprint, useBlueprint } from '../../api/use-blueprint'
 
 type Props = {
   /** The id of the blueprint; the one in the address unless told. */

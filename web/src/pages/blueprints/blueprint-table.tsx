@@ -6,8 +6,8 @@ import { None } from '../../parts/quantity'
 import { BlueprintMenu } from './blueprint-menu'
 import classes from './blueprints.module.css'
 import { FavoriteButton } from './favorite-button'
-import { LazyRunDialog } from './lazy-run-dialog'
-import type { Summary } from './use-blueprint'
+import { LazyRunDialog } from '../runs/lazy-run-dialog'
+import type { Summary } from '../../api/use-blueprint'
 
 type Props = {
   /** undefined: still loading. */

@@ -9,7 +9,7 @@ import { useSignedIn } from '../../api/session'
 import { confirm, ErrorNote, notifyError } from '../../parts'
 import { Section } from './section'
 import classes from './section.module.css'
-import { noteChange, type Blueprint } from './use-blueprint'
+import { noteChange, type Blueprint } from '../../api/use-blueprint'
 
 /** Under which categories of its organization a blueprint is filed; members can make and delete categories here. */
 export function CategoriesSection({ blueprint }: { blueprint: Blueprint }) {

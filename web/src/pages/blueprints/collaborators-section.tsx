@@ -9,7 +9,7 @@ import { useSignedIn } from '../../api/session'
 import { confirm, ErrorNote, notifyDone, notifyError } from '../../parts'
 import { Section } from './section'
 import classes from './section.module.css'
-import type { Blueprint } from './use-blueprint'
+import type { Blueprint } from '../../api/use-blueprint'
 
 type Role = Inputs['collaborator']['add']['role']
 

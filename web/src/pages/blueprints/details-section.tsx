@@ -6,7 +6,7 @@ import { issueFor } from '../../api/errors'
 import { ErrorNote, notifyDone } from '../../parts'
 import { SaveButton } from './save-button'
 import { Section } from './section'
-import { type Blueprint, useUpdate } from './use-blueprint'
+import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 import { useDraft } from './use-draft'
 
 /** The description and the tags. */

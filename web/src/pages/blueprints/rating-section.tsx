@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { api } from '../../api/client'
 import { ErrorNote, showCount, Stars } from '../../parts'
 import { Section } from './section'
-import { noteChange, type Blueprint } from './use-blueprint'
+import { noteChange, type Blueprint } from '../../api/use-blueprint'
 
 /** What people think of a blueprint, and one's own rating. */
 export function RatingSection({ blueprint }: { blueprint: Blueprint }) {

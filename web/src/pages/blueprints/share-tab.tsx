@@ -13,7 +13,7 @@ import { Section } from './section'
 import classes from './section.module.css'
 import { StatusSection } from './status-section'
 import { useBlueprintActions } from './use-actions'
-import { type Blueprint, useAdministers } from './use-blueprint'
+import { type Blueprint, useAdministers } from '../../api/use-blueprint'
 import { useNames } from './use-names'
 import { VisibilitySection } from './visibility-section'
 

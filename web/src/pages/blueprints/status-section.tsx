@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core'
 import { StatusBadge } from '../../parts'
 import { Section } from './section'
 import { useBlueprintActions } from './use-actions'
-import type { Blueprint } from './use-blueprint'
+import type { Blueprint } from '../../api/use-blueprint'
 
 /** Whether a blueprint is a draft, what that means, and the button that changes it. */
 export function StatusSection({ blueprint }: { blueprint: Blueprint }) {

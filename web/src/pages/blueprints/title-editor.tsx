@@ -2,7 +2,7 @@ import { Button, Group, TextInput } from '@mantine/core'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
 import { describeError, issueFor } from '../../api/errors'
 import classes from './blueprint-layout.module.css'
-import { type Blueprint, useUpdate } from './use-blueprint'
+import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 
 /** The title of a blueprint as a field: Enter keeps it, Escape does not. */
 export function TitleEditor({ blueprint, onDone }: { blueprint: Blueprint; onDone: () => void }) {

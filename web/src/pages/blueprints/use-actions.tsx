@@ -6,7 +6,7 @@ import { useSignedIn } from '../../api/session'
 import { confirm, notifyDone, notifyError } from '../../parts'
 import { download } from '../../parts/download'
 import { fileName, toFile } from './file'
-import { noteChange } from './use-blueprint'
+import { noteChange } from '../../api/use-blueprint'
 
 /** What the actions need to know of a blueprint. */
 export type Target = { id: string; title: string; can_manage: boolean }

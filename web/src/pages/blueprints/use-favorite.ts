@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { api, type Outputs } from '../../api/client'
 import { queryClient } from '../../api/query-client'
 import { notifyError } from '../../parts'
-import type { Blueprint } from './use-blueprint'
+import type { Blueprint } from '../../api/use-blueprint'
 
 type List = Outputs['blueprint']['listSummaries']
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { api } from '../../api/client'
 import { useSignedIn } from '../../api/session'
-import type { Blueprint } from './use-blueprint'
+import type { Blueprint } from '../../api/use-blueprint'
 
 /** Gives the names of the people around a blueprint: oneself, its organization's members and its collaborators; `unknown` for all others. */
 export function useNames(blueprint: Blueprint, unknown = 'Somebody who left'): (userId: string) => string {

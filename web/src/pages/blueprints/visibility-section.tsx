@@ -1,7 +1,7 @@
 import { Radio, Stack } from '@mantine/core'
 import { confirm, ErrorNote, notifyDone } from '../../parts'
 import { Section } from './section'
-import { type Blueprint, useUpdate } from './use-blueprint'
+import { type Blueprint, useUpdate } from '../../api/use-blueprint'
 
 /** Who may see a blueprint. A change asks first and is saved at once. */
 export function VisibilitySection({ blueprint, allowed }: { blueprint: Blueprint; allowed: boolean }) {

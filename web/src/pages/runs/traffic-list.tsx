@@ -2,7 +2,7 @@ import { Button, Group, SegmentedControl, Skeleton, Stack, Text } from '@mantine
 import { IconPlayerPlay, IconX } from '@tabler/icons-react'
 import { useState } from 'react'
 import { ErrorNote, showCount, useUrlStates } from '../../parts'
-import { LazyRunDialog } from '../blueprints/lazy-run-dialog'
+import { LazyRunDialog } from './lazy-run-dialog'
 import { earlierInputs } from './run-inputs'
 import { ExchangeRow } from './traffic-row'
 import classes from './traffic.module.css'

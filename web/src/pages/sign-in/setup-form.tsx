@@ -6,7 +6,7 @@ import type { Outputs } from '../../api/client'
 import { describeError, issueFor } from '../../api/errors'
 import { useSession, useSetup } from '../../api/session'
 import { ErrorNote, notifyDone, PageHeader } from '../../parts'
-import { expectHeading } from '../../shell/route-focus'
+import { expectHeading } from '../../parts/route-focus'
 import { NewPassword } from './new-password'
 import { strengthOf } from './password-strength'
 

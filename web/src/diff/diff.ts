@@ -1,6 +1,6 @@
-import { isRaw } from '../../api/json'
-import type { Change, GraphDiff } from '../../graph'
-import { edgeKey, edgesOf, handleOf, isObject, isSequential, MAIN, readMap, type BlueprintMap, type JsonObject, type MapEdge } from '../../graph/map'
+import { isRaw } from '../api/json'
+import type { Change, GraphDiff } from '../graph'
+import { edgeKey, edgesOf, handleOf, isObject, isSequential, MAIN, readMap, type BlueprintMap, type JsonObject, type MapEdge } from '../graph/map'
 
 /** A value that differs; undefined where there was none. The path starts at the node, variable or map. */
 export type FieldChange = { path: (string | number)[]; before: unknown; after: unknown }

@@ -1,8 +1,8 @@
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { giveBack, openerOf } from '../../parts/opener'
-import type { Start } from '../runs/run-dialog'
+import type { Start } from './run-dialog'
 
-const RunDialog = lazy(async () => ({ default: (await import('../runs/run-dialog')).RunDialog }))
+const RunDialog = lazy(async () => ({ default: (await import('./run-dialog')).RunDialog }))
 
 /** The dialog that starts a run; open while a blueprint is given. Its code is fetched when it is first opened. */
 export function LazyRunDialog({ blueprintId, onClose, start }: { blueprintId: string | undefined; onClose: () => void; start?: Start }) {

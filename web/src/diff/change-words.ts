@@ -1,4 +1,4 @@
-import { showPath } from '../../api/errors'
+import { showPath } from '../api/errors'
 import type { ItemChange, VersionDiff } from './diff'
 import { isEmpty } from './diff'
 

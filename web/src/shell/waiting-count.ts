@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { api } from '../../api/client'
+import { api } from '../api/client'
 
 /** How many runs wait for somebody, for the navigation; undefined while that is not known. */
 export function useWaitingCount(): number | undefined {

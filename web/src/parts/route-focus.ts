@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
-import type { NavigationState } from './navigation'
+import type { NavigationState } from '../shell/navigation'
 
 let waiting = false
 

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import { show } from '../../api/json'
+import { show } from '../api/json'
 import { showField } from './change-words'
 import type { FieldChange } from './diff'
 import { fold, lineDiff, type FoldedRow } from './line-diff'

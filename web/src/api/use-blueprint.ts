@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { api, type Inputs, type Outputs } from '../../api/client'
-import { queryClient } from '../../api/query-client'
-import { useSignedIn } from '../../api/session'
+import { api, type Inputs, type Outputs } from './client'
+import { queryClient } from './query-client'
+import { useSignedIn } from './session'
 
 /** A blueprint with what the caller may do with it. */
 export type Blueprint = Outputs['blueprint']['get']
