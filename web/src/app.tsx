@@ -1,21 +1,23 @@
 import { Suspense } from 'react'
 import { Redirect, Route, Router, Switch } from 'wouter'
-import { openRoutes, routes } from './routes'
+import { openRoutes, routes, signInRoute } from './routes'
 import { ErrorBoundary } from './shell/error-boundary'
 import { Gate } from './shell/gate'
-import { aroundNavigation } from './shell/navigation'
+import { navigationAmong, PreloadContext } from './shell/navigation'
 import { NotFound } from './shell/not-found'
 import { PageSkeleton } from './shell/page-skeleton'
 import { Shell } from './shell/shell'
 
+const { preload, aroundNav } = navigationAmong(routes)
+
 /** The whole dashboard: pages for everybody, and behind the gate those of the signed-in user. */
 export function App() {
   return (
-    <Router aroundNav={aroundNavigation}>
+    <Router aroundNav={aroundNav}>
       <Suspense fallback={null}>
         <Switch>
           {openRoutes.map(({ path, page }) => <Route key={path} path={path} component={page} />)}
-          <Route><Gate><Shell><Pages /></Shell></Gate></Route>
+          <Route><Gate signIn={signInRoute.page}><PreloadContext value={preload}><Shell><Pages /></Shell></PreloadContext></Gate></Route>
         </Switch>
       </Suspense>
     </Router>

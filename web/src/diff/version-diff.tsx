@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { GraphView, TypeIcon } from '../graph'
 import { type Content, type FieldChange, graphDiff, isEmpty, type ItemChange, type VersionDiff } from './diff'
 import { FieldDiff } from './field-diff'
-import classes from '../pages/blueprints/versions.module.css'
+import classes from './diff.module.css'
 
 type Props = { before: Content; after: Content; diff: VersionDiff; /** What the two are called. */ names: [string, string] }
 

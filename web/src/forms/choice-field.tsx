@@ -1,6 +1,5 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
-import type { ControlProps } from './field-view'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { oneLine, same } from './values'
 

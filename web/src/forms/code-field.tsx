@@ -1,6 +1,5 @@
 import { CodeBox } from './code-box'
-import type { ControlProps } from './field-view'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 
 /** The text of a program. The error of the last run stands at its line. */

@@ -7,7 +7,7 @@ import { BooleanField, ChoiceField } from './choice-field'
 import { CodeField } from './code-field'
 import { ConnectionField, ConnectionsField } from './connection-field'
 import { DurationField } from './duration-field'
-import { HideLabelContext, useFormState, type FieldProps } from './form-state'
+import { type ControlProps, type FieldProps, HideLabelContext, useFormState } from './form-state'
 import { Frame } from './frame'
 import { JsonField } from './json-field'
 import { ListField } from './list-field'
@@ -20,9 +20,6 @@ import { DateField, SecretField, TextField } from './text-field'
 import { TemplateField } from './template-field'
 import { VariantsField } from './variants-field'
 import { isNumber, isObject, same } from './values'
-
-/** What a control for one kind of value is given. */
-export type ControlProps = FieldProps & { field: Field; id: string; label: string; actions: React.ReactNode }
 
 const text = new Set(['text', 'date', 'date-time', 'secret'])
 

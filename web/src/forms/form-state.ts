@@ -1,6 +1,7 @@
-import { createContext, type ReactNode, useContext } from 'react'
+import { type ComponentType, createContext, type ReactNode, useContext } from 'react'
 import type { Names } from './names'
 import type { Step } from './path'
+import type { Field } from './schema'
 import type { FormContext, FormIssue, Schema } from './types'
 
 /** What all fields of one form share. */
@@ -10,13 +11,19 @@ export type FormState = {
   complete?: Names
   readOnly: boolean
   context: FormContext
+  /** The field for a value of any schema. Lists, maps and objects get it from here, since it shows them in turn. */
+  FieldView: ComponentType<FieldProps>
   onLeave?: (path: readonly Step[]) => void
 }
 
-export const FormStateContext = createContext<FormState>({ root: true, readOnly: false, context: {} })
+export const FormStateContext = createContext<FormState | null>(null)
 
-/** What the form around a field says. */
-export const useFormState = (): FormState => useContext(FormStateContext)
+/** The state of the form around a field. */
+export function useFormState(): FormState {
+  const state = useContext(FormStateContext)
+  if (!state) throw new Error('a field stands outside of any form')
+  return state
+}
 
 /** Whether the name of the field around is for readers alone. */
 export const HideLabelContext = createContext(false)
@@ -40,3 +47,6 @@ export type FieldProps = {
   /** Issues at or below the value; their paths start at it. */
   issues: readonly FormIssue[]
 }
+
+/** What a control for one kind of value is given. */
+export type ControlProps = FieldProps & { field: Field; id: string; label: string; actions: ReactNode }

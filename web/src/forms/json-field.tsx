@@ -1,6 +1,5 @@
 import { JsonBox } from './any-field'
-import type { ControlProps } from './field-view'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { sentence } from './issues'
 

@@ -1,10 +1,8 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core'
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react'
 import { useRef } from 'react'
-import type { ControlProps } from './field-view'
-import { FieldView } from './field-view'
 import classes from './forms.module.css'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { Frame } from './frame'
 import { below, split } from './issues'
 import { labelOf } from './label'
@@ -15,7 +13,7 @@ import { moved } from './values'
 
 /** A list: its items with buttons to move and remove them, and one that adds another. */
 export function ListField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
-  const { readOnly, root } = useFormState()
+  const { FieldView, readOnly, root } = useFormState()
   const list = Array.isArray(value) ? (value as unknown[]) : []
   const keys = useKeys(list)
   const focus = useFocusAfter(list.length)

@@ -1,10 +1,8 @@
 import { ActionIcon, Button, TextInput, Tooltip } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
 import { useEffect, useRef, useState } from 'react'
-import type { ControlProps } from './field-view'
-import { FieldView } from './field-view'
 import classes from './forms.module.css'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { Frame, Issues } from './frame'
 import { below, split } from './issues'
 import type { Step } from './path'
@@ -15,7 +13,7 @@ import { isObject, renamed, withMember } from './values'
 
 /** An object whose keys one chooses: headers, values, parameters. */
 export function MapField({ field, id, label, path, value, onChange, issues, required, actions }: ControlProps) {
-  const { readOnly, root } = useFormState()
+  const { FieldView, readOnly, root } = useFormState()
   const object = isObject(value) ? value : {}
   const keys = Object.keys(object)
   const focus = useFocusAfter(keys.length)

@@ -1,5 +1,5 @@
 import { isRaw } from '../api/json'
-import type { Schema } from './types'
+import type { Schema } from './json-schema'
 
 /**
  * What a name stands for, as far as it is known before a run: a value that an earlier run had, the schema of what

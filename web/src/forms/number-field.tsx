@@ -1,7 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { ControlProps } from './field-view'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { useKeptText, useNotApplied } from './unapplied'
 import { isNumber, oneLine, readNumber, same } from './values'

@@ -1,6 +1,5 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core'
 import { IconPlus, IconTrash } from '@tabler/icons-react'
-import { FieldView } from './field-view'
 import { useFormState, type FieldProps } from './form-state'
 import classes from './forms.module.css'
 import { Frame } from './frame'
@@ -22,7 +21,7 @@ type Members = {
 
 /** The fields of an object's members, and below them what it holds that the schema does not name. */
 export function MemberFields({ field, path, value, onChange, issues, hide = [] }: Members) {
-  const { root } = useFormState()
+  const { FieldView, root } = useFormState()
   // A constant that is as it must be says nothing: it tells alternatives apart, and the chooser above does so.
   const said = (key: string, schema: Schema) => {
     const one = fieldOf(schema, root, key)

@@ -16,7 +16,7 @@ const noContext = {}
  * page keeps the value: the form tells each change, whole. What it does not show is kept.
  */
 export function SchemaForm({ schema, value, onChange, issues = [], complete, readOnly = false, context = noContext, hide, onLeave }: SchemaFormProps) {
-  const state: FormState = useMemo(() => ({ root: schema, complete, readOnly, context, onLeave }), [schema, complete, readOnly, context, onLeave])
+  const state: FormState = useMemo(() => ({ root: schema, complete, readOnly, context, FieldView, onLeave }), [schema, complete, readOnly, context, onLeave])
   const field = useMemo(() => fieldOf(schema), [schema])
   const members = field.kind === 'object' && (value === undefined || value === null || isObject(value))
   return (

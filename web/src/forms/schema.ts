@@ -1,5 +1,5 @@
 import { labelOf } from './label'
-import type { Schema } from './types'
+import type { Choice, Schema } from './json-schema'
 import { list, record, text, unwrap } from './unwrap'
 
 /** What is used to edit a value. */
@@ -7,9 +7,6 @@ export type Kind =
   | 'text' | 'number' | 'boolean' | 'choice' | 'date' | 'date-time' | 'secret'
   | 'list' | 'object' | 'map' | 'variants' | 'constant' | 'any'
   | 'expression' | 'code' | 'json-schema' | 'connection' | 'connections' | 'blueprint' | 'duration'
-
-/** One of the values that a field can have. */
-export type Choice = { value: unknown; label: string }
 
 /** A schema, taken apart into what a form needs to know. */
 export type Field = {

@@ -1,7 +1,6 @@
 import { useMemo, useState } from 'react'
 import type { Language } from './completion'
-import type { ControlProps } from './field-view'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import { about, Frame } from './frame'
 import { marksOf } from './marks'
 import { TemplateInput } from './template-input'

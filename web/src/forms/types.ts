@@ -1,7 +1,7 @@
+import type { Schema } from './json-schema'
 import type { Names } from './names'
 
-/** A JSON Schema, draft 2020-12, of which the forms know a part; the rest falls back to a JSON editor. */
-export type Schema = Record<string, unknown> | boolean
+export type { Schema }
 
 /** What is wrong or doubtful somewhere in a value: as blueprint.validate and errors of calls tell it. */
 export type FormIssue = {

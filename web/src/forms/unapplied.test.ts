@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placedTexts } from '../pages/editor/unapplied-places'
 import { UnappliedTexts } from './unapplied'
 
 const place = { level: [], nodeId: 'a' }
@@ -31,16 +30,4 @@ test('a text is dropped with its field, and kept with its node', () => {
   assert.equal(texts.snapshot().size, 2, 'another node may be shown now')
   texts.prune(place)
   assert.deepEqual([...texts.snapshot().values()].map((each) => each.text), ['['], 'the node is shown without the field')
-})
-
-test('texts of nodes and variables that are gone do not count', () => {
-  const texts = new UnappliedTexts()
-  texts.put(place, ['config', 'x'], { text: '{', message })
-  texts.put({ level: ['loop'], nodeId: 'a' }, [], { text: '{', message })
-  texts.put('variables', [0, 'default'], { text: '{', message })
-  const node = { id: 'a', type: 'log', title: '', config: {} }
-  const count = (nodes: object[], variables: unknown[]) => placedTexts(texts.snapshot().values(), { map: { nodes: nodes as never }, variables }).length
-  assert.equal(count([], []), 0)
-  assert.equal(count([node], [{}]), 2)
-  assert.equal(count([node, { id: 'loop', type: 'for-each', title: '', config: { nodes: [node] } }], [{}]), 3)
 })

@@ -1,5 +1,4 @@
-import type { Choice } from './schema'
-import type { Schema } from './types'
+import type { Choice, Schema } from './json-schema'
 
 const depth = 16 // of references and alternatives; what is deeper is edited as JSON
 

@@ -1,7 +1,6 @@
 import { NativeSelect } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import { FieldView, type ControlProps } from './field-view'
-import { useFormState } from './form-state'
+import { type ControlProps, useFormState } from './form-state'
 import classes from './forms.module.css'
 import { about, Frame } from './frame'
 import { split } from './issues'
@@ -13,7 +12,7 @@ import { variantOf } from './variant'
 
 /** A value of one of several schemas: one chooses which, and its fields follow. */
 export function VariantsField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
-  const { readOnly, root } = useFormState()
+  const { FieldView, readOnly, root } = useFormState()
   const variants = field.variants ?? []
   const found = useMemo(() => variantOf(variants, value, root), [variants, value, root])
   const [chosen, setChosen] = useState<number>()

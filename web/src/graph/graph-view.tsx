@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import classes from './canvas.module.css'
-import type { GraphViewProps } from './index'
+import type { GraphViewProps } from './graph-view-props'
 
 const GraphCanvas = lazy(() => import('./graph-canvas'))
 

@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
-import type { NavigationState } from '../shell/navigation'
+
+/** Options that our own navigations use: keepFocus leaves focus and scroll where they are (tabs, filters). */
+export type NavigationState = { keepFocus?: boolean } | null
 
 let waiting = false
 

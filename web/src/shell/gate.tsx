@@ -1,18 +1,16 @@
 import { Center, Loader, Stack } from '@mantine/core'
-import { Activity, type ReactNode, Suspense, useState } from 'react'
+import { Activity, type ComponentType, type ReactNode, Suspense, useState } from 'react'
 import { SignedIn, useSession } from '../api/session'
 import { ErrorNote } from '../parts/error-note'
-import { signInRoute } from '../routes'
 
 /**
  * Shows its children to who is signed in, else the sign-in page at the same address. When a session ends while a page
  * is open, the page is only hidden: who signs in again finds it as it was, with what was typed. Another user gets a new one.
  */
-export function Gate({ children }: { children: ReactNode }) {
+export function Gate({ signIn: SignIn, children }: { /** The sign-in page. */ signIn: ComponentType; children: ReactNode }) {
   const session = useSession()
   const [last, setLast] = useState(session.data ?? null)
   if (session.data && session.data !== last) setLast(session.data)
-  const SignIn = signInRoute.page
 
   if (session.isPending) return <Center component="main" h="60vh"><Loader aria-label="Loading" role="status" /></Center>
   if (session.data === undefined) {

@@ -1,6 +1,7 @@
+import { useContext } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useWaitingCount } from './waiting-count'
-import { preload } from './navigation'
+import { PreloadContext } from './navigation'
 import { sections } from './sections'
 import classes from './section-links.module.css'
 
@@ -8,6 +9,7 @@ import classes from './section-links.module.css'
 export function SectionLinks({ row = false }: { row?: boolean }) {
   const [path] = useLocation()
   const waiting = useWaitingCount()
+  const preload = useContext(PreloadContext)
   return (
     <nav aria-label="Main" className={row ? classes.row : classes.column}>
       {sections.map(({ path: to, title, icon: Icon }) => {

@@ -7,7 +7,7 @@ import { changeWords } from '../../diff/change-words'
 import { diffVersions } from '../../diff/diff'
 import { useBlueprint } from '../../api/use-blueprint'
 import { VersionDiffView } from '../../diff/version-diff'
-import versions from '../blueprints/versions.module.css'
+import changes from '../../diff/diff.module.css'
 import { compared } from './grant-basis'
 
 const nothing = { blueprint_map: { nodes: [] }, environment_variables: [] }
@@ -25,7 +25,7 @@ export function Changes({ blueprintId, version, basis }: { blueprintId: string; 
   return (
     <div>
       <Text size="sm" fw={600}>{before ? `Changes since version ${before.version}, which you wrote or granted` : 'You have not written or granted an earlier version. All changes are shown'}</Text>
-      <Text size="sm" component="ul" className={versions.words}>{changeWords(diff).map((line) => <li key={line}>{line}</li>)}</Text>
+      <Text size="sm" component="ul" className={changes.words}>{changeWords(diff).map((line) => <li key={line}>{line}</li>)}</Text>
       <Button variant="subtle" size="compact-sm" ml={-8} mt={4} aria-expanded={open} onClick={() => setOpen(!open)}>{open ? 'Hide changes' : 'Show changes'}</Button>
       {open && <VersionDiffView before={before ?? nothing} after={after} diff={diff} names={[before?.version ?? 'nothing', after.version]} />}
     </div>

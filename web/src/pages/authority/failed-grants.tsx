@@ -2,14 +2,14 @@ import { Alert, Text } from '@mantine/core'
 import { IconShieldQuestion } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
-import { api } from '../../api/client'
+import { api, type Outputs } from '../../api/client'
 import { queryClient } from '../../api/query-client'
 import { notifyDone, notifyError } from '../../parts'
-import type { Run, Step } from '../runs/types'
 import { GrantNote, showAuthor } from './grant-note'
 import { useAuthority } from './use-authority'
 
-type Request = NonNullable<NonNullable<Step['error']>['grant']>
+type Run = Outputs['execution']['getExecutionStatus']
+type Request = NonNullable<NonNullable<Run['steps'][number]['error']>['grant']>
 
 const resources: Record<string, string> = { connection: 'the connection', blueprint: 'the blueprint', secret: 'the secret variable', file: 'the file', 'sign-in': 'your sign-in at' }
 

@@ -1,16 +1,19 @@
 import { Badge, Button, Text } from '@mantine/core'
 import { useMemo, useState } from 'react'
+import type { Outputs } from '../../api/client'
 import { Time } from '../../parts'
 import { changeWords } from '../../diff/change-words'
 import { diffVersions } from '../../diff/diff'
 import type { Blueprint } from '../../api/use-blueprint'
 import { useNames } from './use-names'
-import type { Version } from './versions-tab'
 import classes from './versions.module.css'
 
 type Props = { blueprint: Blueprint; versions: (Version & { until: string })[]; chosen: string | undefined; onChoose: (version: string) => void }
 
 const atOnce = 30
+
+/** A version as the server keeps it. */
+export type Version = Outputs['blueprint']['versions'][number]
 
 /** Versions, newest first, each with what changed in it. */
 export function VersionList({ blueprint, versions, chosen, onChoose }: Props) {

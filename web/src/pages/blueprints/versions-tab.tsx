@@ -3,17 +3,15 @@ import { useMediaQuery } from '@mantine/hooks'
 import { IconArrowLeft, IconRestore } from '@tabler/icons-react'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { api, type Outputs } from '../../api/client'
+import { api } from '../../api/client'
 import { confirm, EmptyState, ErrorNote, notifyDone, notifyError, useUrlStates } from '../../parts'
 import { changeWords } from '../../diff/change-words'
 import { contentVersions, diffVersions } from '../../diff/diff'
 import { noteChange, type Blueprint } from '../../api/use-blueprint'
 import { VersionDiffView } from '../../diff/version-diff'
-import { VersionList } from './version-list'
+import { type Version, VersionList } from './version-list'
+import changes from '../../diff/diff.module.css'
 import classes from './versions.module.css'
-
-/** A version as the server keeps it. */
-export type Version = Outputs['blueprint']['versions'][number]
 
 /** The Versions page of a blueprint: what changed when and by whom, any two compared, and going back to one. */
 export default function VersionsTab({ blueprint }: { blueprint: Blueprint }) {
@@ -80,7 +78,7 @@ function Comparison({ from, to }: { from: Version | undefined; to: Version }) {
   return (
     <>
       <Title order={2} size="h3" mt="md">{from ? `From ${from.version} to ${to.version}` : `Version ${to.version}, the first`}</Title>
-      <Text size="sm" c="dimmed" component="ul" className={classes.words}>{words.map((line) => <li key={line}>{line}</li>)}</Text>
+      <Text size="sm" c="dimmed" component="ul" className={changes.words}>{words.map((line) => <li key={line}>{line}</li>)}</Text>
       <VersionDiffView before={from ?? nothing} after={to} diff={diff} names={[from?.version ?? 'nothing', to.version]} />
     </>
   )

@@ -1,0 +1,68 @@
+// Fails when files of src/, or its folders, import each other in a circle. Types and imports on demand count too: a circle
+// of either kind means that no part of it can be understood, tested or moved alone.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
+
+const source = fileURLToPath(new URL('../src/', import.meta.url))
+
+/** The files of src/ that a file imports, as paths relative to src/. */
+function importsOf(file) {
+  return ts.preProcessFile(readFileSync(join(source, file), 'utf8'), true, true).importedFiles.flatMap(({ fileName }) => {
+    if (!fileName.startsWith('.')) return []
+    const to = join(source, dirname(file), fileName)
+    const found = ['', '.ts', '.tsx', '/index.ts', '/index.tsx'].map((ending) => to + ending).find((path) => /\.\w+$/.test(path) && existsSync(path))
+    if (!found) throw new Error(`src/${file}: ${fileName} is not a file`)
+    return /\.tsx?$/.test(found) ? [relative(source, found)] : []
+  })
+}
+
+/** A shortest circle of a graph (a map of names to sets of names); undefined when there is none. */
+function circleOf(graph) {
+  let shortest
+  for (const start of graph.keys()) {
+    const from = new Map([[start, undefined]])
+    const queue = [start]
+    for (const at of queue) {
+      if (graph.get(at).has(start)) {
+        const circle = [start]
+        for (let back = at; back !== start; back = from.get(back)) circle.splice(1, 0, back)
+        if (!shortest || circle.length < shortest.length) shortest = circle
+        break
+      }
+      for (const next of graph.get(at)) {
+        if (from.has(next)) continue
+        from.set(next, at)
+        queue.push(next)
+      }
+    }
+  }
+  return shortest
+}
+
+const files = readdirSync(source, { recursive: true }).filter((name) => /\.tsx?$/.test(name))
+const byFile = new Map(files.map((file) => [file, new Set(importsOf(file))]))
+const byFolder = new Map(files.map((file) => [dirname(file), new Set()]))
+const examples = new Map() // "folder folder" to one import that makes the edge
+for (const [file, imports] of byFile) {
+  for (const to of imports) {
+    const [here, there] = [dirname(file), dirname(to)]
+    if (here === there) continue
+    byFolder.get(here).add(there)
+    if (!examples.has(`${here} ${there}`)) examples.set(`${here} ${there}`, `src/${file} imports src/${to}`)
+  }
+}
+
+const fileCircle = circleOf(byFile)
+const folderCircle = circleOf(byFolder)
+
+/** Each step of a circle on a line of its own. */
+const steps = (circle, line) => circle.map((one, i) => `  ${line(one, circle[(i + 1) % circle.length])}`).join('\n')
+if (fileCircle) console.error(`files import each other in a circle:\n${steps(fileCircle, (from, to) => `src/${from} imports src/${to}`)}`)
+if (folderCircle) console.error(`folders import each other in a circle:\n${steps(folderCircle, (from, to) => examples.get(`${from} ${to}`))}`)
+if (fileCircle || folderCircle) {
+  console.error('hint: move what both need to a folder below them, or pass it as an argument')
+  process.exit(1)
+}
+console.log(`no circle among ${byFile.size} files in ${byFolder.size} folders`)
