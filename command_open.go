@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 func commandOpen() *cli.Command {
@@ -34,11 +34,11 @@ func openRun(c *cli.Context) error {
 		return usage("--addr 127.0.0.1:0", "%s %s: must be an address of this machine alone", given(c, "addr"), address)
 	}
 	in := &inputs{stdin: c.App.Reader}
-	data, name, err := in.read(c.Args().First(), runfile.MaxSize)
+	data, name, err := in.read(c.Args().First(), recording.MaxSize)
 	if err != nil {
 		return failed("blueprintd export-run writes such files", "%s: %s", name, cause(err))
 	}
-	f, err := runfile.Parse(data)
+	f, err := recording.Parse(data)
 	if err != nil {
 		var known *blueprint.Error
 		if errors.As(err, &known) {
@@ -56,7 +56,7 @@ func openRun(c *cli.Context) error {
 }
 
 // sayOpened says where the run can be seen.
-func sayOpened(out, notes io.Writer, url string, f *runfile.File, asJSON bool) error {
+func sayOpened(out, notes io.Writer, url string, f *recording.File, asJSON bool) error {
 	fmt.Fprintf(notes, "%s of %s, %s; nothing runs here, and nothing is kept. Ctrl+C ends it.\n", f.Run.ID, blueprint.OneLine(f.Blueprint.Title), f.Run.Status)
 	if !asJSON {
 		_, err := fmt.Fprintln(out, url)

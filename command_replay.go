@@ -14,7 +14,7 @@ import (
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
 
@@ -37,11 +37,11 @@ func commandReplay() *cli.Command {
 
 func replay(c *cli.Context, name string) error {
 	in := &inputs{stdin: c.App.Reader}
-	data, called, err := in.read(name, runfile.MaxSize)
+	data, called, err := in.read(name, recording.MaxSize)
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
 	}
-	f, err := runfile.Parse(data)
+	f, err := recording.Parse(data)
 	if err != nil {
 		return usage("blueprintd export-run writes such files", "%s: %s", called, messageOf(err))
 	}
@@ -55,11 +55,11 @@ func replay(c *cli.Context, name string) error {
 	if names := slices.Sorted(maps.Keys(f.StandIns())); len(names) > 0 {
 		fmt.Fprintln(c.App.ErrWriter, "secret variables are stood in for: "+blueprint.OneLine(strings.Join(names, ", ")))
 	}
-	recording, player, err := repeat(c, f, definition)
+	record, player, err := repeat(c, f, definition)
 	if err != nil {
 		return usage("the file may be of another version", "%s cannot be repeated: %s", called, messageOf(err))
 	}
-	differences, idle := compareRuns(player.Rules, f, recording)
+	differences, idle := compareRuns(player.Rules, f, record)
 	if len(idle) > 0 {
 		fmt.Fprintln(c.App.ErrWriter, "not repeated, because a replay runs one node at a time and stops at the first failure: "+blueprint.OneLine(strings.Join(idle, ", ")))
 	}
@@ -76,12 +76,12 @@ func replay(c *cli.Context, name string) error {
 	if len(differences) > 0 {
 		return failed("", "%s differs from its recording in %s", called, counted(len(differences), "place"))
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "the same: %s, %s, %s\n", recording.Status, counted(len(recording.Steps), "step"), counted(len(recording.Exchanges), "call"))
+	_, err = fmt.Fprintf(c.App.Writer, "the same: %s, %s, %s\n", record.Status, counted(len(record.Steps), "step"), counted(len(record.Exchanges), "call"))
 	return err
 }
 
 // replayed gives the blueprint that is to run.
-func replayed(c *cli.Context, f *runfile.File) (*blueprint.Definition, error) {
+func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) {
 	if name := c.String("blueprint"); name != "" {
 		b, _, _, err := loadForRun(c, name) // runs that it started are answered from the recording
 		if err != nil {
@@ -98,7 +98,7 @@ func replayed(c *cli.Context, f *runfile.File) (*blueprint.Definition, error) {
 }
 
 // repeat runs it again.
-func repeat(c *cli.Context, f *runfile.File, definition *blueprint.Definition) (*blueprint.Recording, *cassette.Player, error) {
+func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition) (*blueprint.Recording, *cassette.Player, error) {
 	recorded := cassette.New(nil, nil)
 	if f.Cassette != nil {
 		recorded = f.Cassette
@@ -125,14 +125,14 @@ func repeat(c *cli.Context, f *runfile.File, definition *blueprint.Definition) (
 	}
 	ctx, release := untilInterrupted(c.Context)
 	defer release()
-	recording, err := local.run(ctx)
-	return recording, player, err
+	record, err := local.run(ctx)
+	return record, player, err
 }
 
 // answersThen gives stubs for what no network answers: people, other runs, and who
 // listens to events; and for all that needs other services when nobody recorded
 // what they said. With drawn, so do the steps whose sources draw at random.
-func answersThen(f *runfile.File, drawn bool) *trial.Test {
+func answersThen(f *recording.File, drawn bool) *trial.Test {
 	t, kinds := &trial.Test{}, catalogue()
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
@@ -161,7 +161,7 @@ func answersThen(f *runfile.File, drawn bool) *trial.Test {
 // steps. Idle are the steps that the replay never began because it failed. They are
 // a difference, as one, unless each node that failed had failed in the recording:
 // a replay runs one node at a time, where the run had several at work.
-func compareRuns(rules cassette.Rules, f *runfile.File, now *blueprint.Recording) (found []cassette.Difference, idle []string) {
+func compareRuns(rules cassette.Rules, f *recording.File, now *blueprint.Recording) (found []cassette.Difference, idle []string) {
 	if f.Run.Status != now.Status {
 		found = append(found, cassette.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
 	}

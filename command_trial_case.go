@@ -9,7 +9,7 @@ import (
 	"blueprintd/cassette"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
 
@@ -55,7 +55,7 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 		player = cassette.NewPlayer(c.cassette)
 		player.Rules = c.rules()
 	}
-	recording, err := c.run(ctx, player)
+	record, err := c.run(ctx, player)
 	if ctx.Err() != nil { // a run that was cancelled tells nothing
 		r.NotRun = true
 		return r
@@ -65,7 +65,7 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, messageOf(err), excerptOf(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
 		return r
 	}
-	c.outcome = &trial.Outcome{Recording: recording, Nodes: c.nodes}
+	c.outcome = &trial.Outcome{Recording: record, Nodes: c.nodes}
 	r.Mismatches = c.test.Judge(c.outcome)
 	for _, key := range c.stage.Unused() {
 		at := document.At([]any{"tests", c.test.Index, "stubs", key})
@@ -136,5 +136,5 @@ func (c *trialCase) rules() cassette.Rules {
 	if c.definition.Map != nil {
 		given = append(given, c.definition.Map.Raw)
 	}
-	return cassette.Rules{Passing: runfile.NewPassing(from, to, c.cassette, given...)}
+	return cassette.Rules{Passing: recording.NewPassing(from, to, c.cassette, given...)}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 // TestARecordedRunOutlivesAKill kills the real binary after a recorded run has
@@ -72,7 +72,7 @@ func exportBeside(t *testing.T, database, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := runfile.Parse(data)
+	f, err := recording.Parse(data)
 	if err != nil || f.Run.ID != id || len(f.Cassette.Exchanges) != 2 {
 		t.Errorf("the file: %v %+v", err, f)
 	}

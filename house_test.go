@@ -34,12 +34,12 @@ var rooms = map[string][]string{
 	"foundation/metrics":        {},
 	"foundation/outbound":       {"blueprint", "foundation/clock", "foundation/secret"},
 	"foundation/mutant":         {},
-	"runfile":                   {"blueprint", "blueprint/document", "foundation/secret"},
+	"foundation/recording":      {"blueprint", "blueprint/document", "foundation/secret"},
 	"engine/script":             {"blueprint"},
 	"foundation/secret":         {"blueprint"},
 	"foundation/smtpsink":       {},
-	"cassette":                  {"blueprint", "foundation/outbound", "runfile", "foundation/smtpsink"},
-	"trial":                     {"blueprint", "blueprint/document", "cassette", "foundation/outbound", "runfile", "foundation/secret", "foundation/smtpsink"},
+	"cassette":                  {"blueprint", "foundation/outbound", "foundation/recording", "foundation/smtpsink"},
+	"trial":                     {"blueprint", "blueprint/document", "cassette", "foundation/outbound", "foundation/recording", "foundation/secret", "foundation/smtpsink"},
 	"connections":               {"blueprint", "small"},
 	"engine":                    {"blueprint", "small"},
 	"engine/nodes":              {"blueprint", "small"},
@@ -61,7 +61,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "runfile", "engine/script", "foundation/secret"}
+var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "foundation/recording", "engine/script", "foundation/secret"}
 
 const module = "blueprintd"
 

@@ -10,9 +10,9 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
+	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
-	"blueprintd/runfile"
 	"blueprintd/server/accounts"
 	"blueprintd/store"
 )
@@ -28,7 +28,7 @@ type viewer struct {
 const viewerEmail = "viewer@localhost"
 
 // newViewer makes a viewer and takes its port.
-func newViewer(ctx context.Context, address string, f *runfile.File, log io.Writer) (_ *viewer, err error) {
+func newViewer(ctx context.Context, address string, f *recording.File, log io.Writer) (_ *viewer, err error) {
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelError}))
 	source := ids.New(nil)
 	s := &server{ids: source, draining: make(chan struct{}), options: options{clock: clock.Real{}, logger: logger, ephemeral: true, maxBody: 5 << 20, addr: address}}
@@ -77,7 +77,7 @@ func newViewer(ctx context.Context, address string, f *runfile.File, log io.Writ
 }
 
 // importedRun is the run as the database takes it.
-func importedRun(f *runfile.File) blueprint.ImportedRun {
+func importedRun(f *recording.File) blueprint.ImportedRun {
 	x := f.Execution("", "")
 	given := blueprint.NewBlueprint{
 		Title: f.Blueprint.Title, Description: f.Blueprint.Description, Tags: f.Blueprint.Tags, Variables: f.Blueprint.Variables, Map: f.Blueprint.Map,

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/recording"
 	"blueprintd/rpc"
-	"blueprintd/runfile"
 )
 
 // errFrozen refuses whatever would change or start something.
@@ -13,7 +13,7 @@ var errFrozen = blueprint.Errorf(blueprint.CodeForbidden, "this only shows a run
 
 // frozenRunner has one run, as a file tells of it, and starts nothing.
 type frozenRunner struct {
-	file *runfile.File
+	file *recording.File
 	row  blueprint.ExecutionRow
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 // looking is a browser that was given the address of a viewer.
@@ -75,7 +75,7 @@ func TestOpenShowsARun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := runfile.Parse(data)
+		f, err := recording.Parse(data)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestOpenShowsARun(t *testing.T) {
 	}
 }
 
-func look(t *testing.T, f *runfile.File, run, id string, status blueprint.Status) {
+func look(t *testing.T, f *recording.File, run, id string, status blueprint.Status) {
 	v, err := newViewer(t.Context(), "127.0.0.1:0", f, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func look(t *testing.T, f *runfile.File, run, id string, status blueprint.Status
 		{"execution.getExecutionStatus", `{"executionId":"` + run + `"}`, "Hello Eve"},
 		{"execution.getRecord", `{"executionId":"` + run + `"}`, `"blueprintId":"` + id + `"`},
 		{"execution.getExchanges", `{"executionId":"` + run + `"}`, `"recorded":true`},
-		{"execution.export", `{"executionId":"` + run + `"}`, runfile.Format},
+		{"execution.export", `{"executionId":"` + run + `"}`, recording.Format},
 		{"execution.listRuns", `{}`, "Greets"},
 		{"execution.listRecentExecutions", `{}`, run},
 		{"blueprint.get", `{"id":"` + id + `"}`, `"version":"1.0.0"`},

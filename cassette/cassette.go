@@ -27,11 +27,11 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 // Format is what a cassette calls itself.
-const Format = runfile.CassetteFormat
+const Format = recording.CassetteFormat
 
 // The bounds of a cassette.
 const (
@@ -40,10 +40,10 @@ const (
 )
 
 // Cassette is what was recorded; the files of runs hold the same.
-type Cassette = runfile.Cassette
+type Cassette = recording.Cassette
 
 // Connection is a connection that the run opened, without its secrets.
-type Connection = runfile.Connection
+type Connection = recording.Connection
 
 // New makes a cassette.
 func New(exchanges []blueprint.Exchange, connections map[string]Connection) *Cassette {

@@ -15,7 +15,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/jsonschema"
 	"blueprintd/foundation/outbound"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -118,7 +118,7 @@ node "z": call GET https://x.example/3: was recorded, and did not happen`
 func TestWhatCountsAsTheSame(t *testing.T) {
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	known := "11111111-0000-4000-8000-000000000001"
-	r := Rules{Passing: runfile.NewPassing(from, from.Add(time.Hour), nil, known)}
+	r := Rules{Passing: recording.NewPassing(from, from.Add(time.Hour), nil, known)}
 	for _, test := range []struct {
 		recorded, got string
 		same          bool

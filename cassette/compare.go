@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 // Difference is one way in which a run is not like its recording.
@@ -28,7 +28,7 @@ type Difference struct {
 // an id that it made up, for any other of its kind, alone or inside a text.
 type Rules struct {
 	// Passing tells what passes.
-	Passing runfile.Passing
+	Passing recording.Passing
 }
 
 // Mask stands for a secret in a recording.

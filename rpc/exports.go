@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
-	"blueprintd/runfile"
+	"blueprintd/foundation/recording"
 )
 
 // exportStore is what exports ask of the database besides.
@@ -25,23 +25,23 @@ func (s *Service) executionExchanges(ctx context.Context, caller *Caller, in exe
 	if err != nil {
 		return exchanges{}, err
 	}
-	recording, err := s.recording(ctx, caller.Principal, stored)
+	record, err := s.recording(ctx, caller.Principal, stored)
 	if err != nil {
 		return exchanges{}, err
 	}
-	out := exchanges{recording.Recorded, recording.Exchanges}
+	out := exchanges{record.Recorded, record.Exchanges}
 	if out.Exchanges == nil {
 		out.Exchanges = []blueprint.Exchange{}
 	}
 	return out, nil
 }
 
-func (s *Service) executionExport(ctx context.Context, caller *Caller, in executionID) (*runfile.File, error) {
+func (s *Service) executionExport(ctx context.Context, caller *Caller, in executionID) (*recording.File, error) {
 	return s.Export(ctx, caller.Principal, in.ID)
 }
 
 type testFiles struct {
-	Files []runfile.Named `json:"files"`
+	Files []recording.Named `json:"files"`
 }
 
 func (s *Service) executionExportTest(ctx context.Context, caller *Caller, in executionID) (testFiles, error) {
@@ -49,8 +49,8 @@ func (s *Service) executionExportTest(ctx context.Context, caller *Caller, in ex
 	return testFiles{files}, err
 }
 
-// ExportTest makes a test of a run; see runfile. Errors are as of Export.
-func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]runfile.Named, error) {
+// ExportTest makes a test of a run; see package recording. Errors are as of Export.
+func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal, id string) ([]recording.Named, error) {
 	f, err := s.Export(ctx, principal, id)
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Service) ExportTest(ctx context.Context, principal blueprint.Principal,
 
 // Export gives a run as a file for who can manage its blueprint, for the file
 // holds all of that: CodeForbidden for others who may see the run, CodeNotFound.
-func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id string) (*runfile.File, error) {
+func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id string) (*recording.File, error) {
 	stored, canManage, err := s.Store.Execution(ctx, principal, id)
 	if err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 	if !canManage {
 		return nil, blueprint.Errorf(blueprint.CodeForbidden, "an export holds the whole blueprint; only who can manage it may export its runs")
 	}
-	recording, err := s.recording(ctx, principal, stored)
+	record, err := s.recording(ctx, principal, stored)
 	if err != nil {
 		return nil, err
 	}
-	if hides(recording.PrivateTo, principal) {
+	if hides(record.PrivateTo, principal) {
 		return nil, errHiddenData
 	}
 	row := &stored.Row
@@ -88,9 +88,9 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 		return nil, err
 	}
 	info := s.Info()
-	return runfile.Make(runfile.Source{
-		Recording: recording, Connections: s.usedConnections(ctx, principal, recording), At: info.Now, Server: info.Version, Sandbox: info.Sandbox,
-		Blueprint: runfile.Blueprint{
+	return recording.Make(recording.Source{
+		Recording: record, Connections: s.usedConnections(ctx, principal, record), At: info.Now, Server: info.Version, Sandbox: info.Sandbox,
+		Blueprint: recording.Blueprint{
 			ID: row.BlueprintID, Version: row.BlueprintVersion, Title: details.Title, Description: details.Description, Tags: details.Tags,
 			Variables: content.EnvironmentVariables, Map: content.BlueprintMap,
 		},
@@ -99,11 +99,11 @@ func (s *Service) Export(ctx context.Context, principal blueprint.Principal, id 
 
 // usedConnections gives the connections of a run that the principal may use. Of
 // one that is gone, or another's, no more is told than its type.
-func (s *Service) usedConnections(ctx context.Context, principal blueprint.Principal, recording *blueprint.Recording) map[string]runfile.Connection {
-	known := map[string]runfile.Connection{}
-	for _, used := range recording.Connections {
+func (s *Service) usedConnections(ctx context.Context, principal blueprint.Principal, record *blueprint.Recording) map[string]recording.Connection {
+	known := map[string]recording.Connection{}
+	for _, used := range record.Connections {
 		if c, err := s.Store.Connection(ctx, principal, used.ID); err == nil {
-			known[used.ID] = runfile.Connection{Name: c.Name, Type: c.Type, Config: c.Config}
+			known[used.ID] = recording.Connection{Name: c.Name, Type: c.Type, Config: c.Config}
 		}
 	}
 	return known

@@ -4,8 +4,8 @@ import (
 	"maps"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
-	"blueprintd/runfile"
 )
 
 // StandIns gives the variables of a local run, for which no file has the secrets:
@@ -20,7 +20,7 @@ func StandIns(declared []blueprint.Variable, given map[string]any) map[string]an
 		missing := !is && v.Required && !v.HasDefault
 		hidden := value == secret.Mask && (v.Type == blueprint.VariableNumber || v.Type == blueprint.VariableBoolean)
 		if v.Secret && (missing || hidden) {
-			out[v.Name] = runfile.StandIn(v.Type)
+			out[v.Name] = recording.StandIn(v.Type)
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-// Package runfile knows the file that holds one run: *.run.json. It has the
+// Package recording knows the file that holds one run: *.run.json. It has the
 // blueprint as it ran, the record of the run and, if the run was recorded, what
 // it exchanged with other services, so that somebody else can look at it, or
 // repeat it without any of these services.
@@ -8,4 +8,4 @@
 // see secret.Redact. The same run gives the same bytes.
 //
 // From a file a test can be made: a blueprint file, a test file and a cassette.
-package runfile
+package recording
