@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
@@ -98,13 +97,13 @@ func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) 
 }
 
 // repeat runs it again.
-func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition) (*blueprint.Recording, *cassette.Player, error) {
-	recorded := cassette.New(nil, nil)
+func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition) (*blueprint.Recording, *recording.Player, error) {
+	recorded := recording.NewCassette(nil, nil)
 	if f.Cassette != nil {
 		recorded = f.Cassette
 	}
-	player := cassette.NewPlayer(recorded)
-	player.Rules = cassette.Rules{Passing: f.Passing()}
+	player := recording.NewPlayer(recorded)
+	player.Rules = recording.Rules{Passing: f.Passing()}
 	stage := trial.NewStage(answersThen(f, c.String("blueprint") == ""), definition.BlueprintID, player, f.Cassette != nil)
 	open := newStandIns(recorded.Connections, definition)
 	variables := maps.Clone(f.Run.InputVariables)
@@ -161,9 +160,9 @@ func answersThen(f *recording.File, drawn bool) *trial.Test {
 // steps. Idle are the steps that the replay never began because it failed. They are
 // a difference, as one, unless each node that failed had failed in the recording:
 // a replay runs one node at a time, where the run had several at work.
-func compareRuns(rules cassette.Rules, f *recording.File, now *blueprint.Recording) (found []cassette.Difference, idle []string) {
+func compareRuns(rules recording.Rules, f *recording.File, now *blueprint.Recording) (found []recording.Difference, idle []string) {
 	if f.Run.Status != now.Status {
-		found = append(found, cassette.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
+		found = append(found, recording.Difference{What: "status", Expected: string(f.Run.Status), Got: string(now.Status)})
 	}
 	steps := map[string]*blueprint.Step{}
 	for i := range now.Steps {
@@ -178,7 +177,7 @@ func compareRuns(rules cassette.Rules, f *recording.File, now *blueprint.Recordi
 		}
 		delete(steps, was.NodeID)
 		if is == nil {
-			found = append(found, cassette.Difference{Node: was.NodeID, What: "step", Unused: true})
+			found = append(found, recording.Difference{Node: was.NodeID, What: "step", Unused: true})
 			continue
 		}
 		if was.Status != is.Status {
@@ -186,7 +185,7 @@ func compareRuns(rules cassette.Rules, f *recording.File, now *blueprint.Recordi
 				idle = append(idle, was.NodeID)
 				continue
 			}
-			d := cassette.Difference{Node: was.NodeID, What: "status", Expected: string(was.Status), Got: string(is.Status)}
+			d := recording.Difference{Node: was.NodeID, What: "status", Expected: string(was.Status), Got: string(is.Status)}
 			if is.Error != nil {
 				d.What = fmt.Sprintf("status (%s)", is.Error.Message)
 			}
@@ -202,11 +201,11 @@ func compareRuns(rules cassette.Rules, f *recording.File, now *blueprint.Recordi
 	}
 	for i := range now.Steps {
 		if address := now.Steps[i].NodeID; steps[address] != nil {
-			found = append(found, cassette.Difference{Node: address, What: "step", Missing: true})
+			found = append(found, recording.Difference{Node: address, What: "step", Missing: true})
 		}
 	}
 	if len(idle) > 0 && !stoppedAlike {
-		found = append(found, cassette.Difference{What: "the rest of the run (" + strings.Join(idle, ", ") + ")", Unused: true})
+		found = append(found, recording.Difference{What: "the rest of the run (" + strings.Join(idle, ", ") + ")", Unused: true})
 	}
 	if f.Run.Status != now.Status {
 		return found, idle

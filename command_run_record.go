@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 )
 
 // checkRecord tells, before anything runs, that the record of a run could not be
@@ -44,9 +44,9 @@ func checkRecord(c *cli.Context) error {
 			return failed("check the path of --record", "%s cannot be read: %s", name, cause(err))
 		}
 		defer f.Close()
-		data, err := io.ReadAll(io.LimitReader(f, cassette.MaxSize+1))
+		data, err := io.ReadAll(io.LimitReader(f, recording.MaxSize+1))
 		if err == nil {
-			_, err = cassette.Read(data)
+			_, err = recording.ReadCassette(data)
 		}
 		if err != nil {
 			return usage("choose another name, or pass --force to replace it", "%s exists already and is no cassette", name)
@@ -68,8 +68,8 @@ func probe(folder, name string) error {
 }
 
 // writeCassette writes what a run exchanged with other services.
-func writeCassette(name string, recording *blueprint.Recording, opened map[string]cassette.Connection) error {
-	data, err := cassette.New(recording.Exchanges, opened).Bytes()
+func writeCassette(name string, record *blueprint.Recording, opened map[string]recording.Connection) error {
+	data, err := recording.NewCassette(record.Exchanges, opened).Bytes()
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
@@ -31,7 +30,7 @@ type trialCase struct {
 	others     map[string]*blueprint.Definition
 	names      map[string]bool // of connections to which the blueprints refer
 	nodes      []string
-	cassette   *cassette.Cassette // nil = none
+	cassette   *recording.Cassette // nil = none
 
 	stage   *trial.Stage   // of the last run
 	outcome *trial.Outcome // once it has run
@@ -50,9 +49,9 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 	}
 	began := clock.Real{}.Now()
 	defer func() { r.Took = clock.Real{}.Now().Sub(began) }()
-	var player *cassette.Player
+	var player *recording.Player
 	if c.cassette != nil {
-		player = cassette.NewPlayer(c.cassette)
+		player = recording.NewPlayer(c.cassette)
 		player.Rules = c.rules()
 	}
 	record, err := c.run(ctx, player)
@@ -73,7 +72,7 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 	}
 	if player != nil {
 		if r.Differences = player.Differences(); !c.trials.replay {
-			r.Differences = cassette.Calls(r.Differences)
+			r.Differences = recording.Calls(r.Differences)
 		}
 	}
 	r.Cover(c.outcome)
@@ -90,8 +89,8 @@ func (c *trialCase) secrets() (names []string) {
 	return names
 }
 
-func (c *trialCase) run(ctx context.Context, player *cassette.Player) (*blueprint.Recording, error) {
-	connections := map[string]cassette.Connection{}
+func (c *trialCase) run(ctx context.Context, player *recording.Player) (*blueprint.Recording, error) {
+	connections := map[string]recording.Connection{}
 	if c.cassette != nil {
 		for id, connection := range c.cassette.Connections {
 			connections[id] = connection
@@ -118,7 +117,7 @@ func (c *trialCase) run(ctx context.Context, player *cassette.Player) (*blueprin
 }
 
 // rules takes the time of a recording from its exchanges.
-func (c *trialCase) rules() cassette.Rules {
+func (c *trialCase) rules() recording.Rules {
 	var from, to time.Time
 	for i := range c.cassette.Exchanges {
 		at := c.cassette.Exchanges[i].At.Time()
@@ -136,5 +135,5 @@ func (c *trialCase) rules() cassette.Rules {
 	if c.definition.Map != nil {
 		given = append(given, c.definition.Map.Raw)
 	}
-	return cassette.Rules{Passing: recording.NewPassing(from, to, c.cassette, given...)}
+	return recording.Rules{Passing: recording.NewPassing(from, to, c.cassette, given...)}
 }

@@ -6,22 +6,22 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/folder"
+	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
 
 // nameConnected gives the stand-ins of connections to which blueprints refer what
 // is said of them by name: by the test, or, if there is one of that name alone, by
 // the recording.
-func nameConnected(connections map[string]cassette.Connection, names map[string]bool) {
+func nameConnected(connections map[string]recording.Connection, names map[string]bool) {
 	for name := range names {
 		id := standInID(folder.ConnectionKey, name)
 		if c, given := connections[name]; given {
 			connections[id] = c
 			continue
 		}
-		var called []cassette.Connection
+		var called []recording.Connection
 		for _, other := range slices.Sorted(maps.Keys(connections)) {
 			if connections[other].Name == name {
 				called = append(called, connections[other])

@@ -5,7 +5,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
 
@@ -55,12 +55,12 @@ func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
 	return issues
 }
 
-func readCassette(path string) (*cassette.Cassette, error) {
-	data, err := readFile(path, cassette.MaxSize)
+func readCassette(path string) (*recording.Cassette, error) {
+	data, err := readFile(path, recording.MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	return cassette.Read(data)
+	return recording.ReadCassette(data)
 }
 
 // seedProblems tells what is wrong with a seed file. Environment variables that

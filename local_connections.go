@@ -7,21 +7,21 @@ import (
 	"net/http"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/connections"
 	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/recording"
 )
 
 // standIns opens connections for runs that reach nothing real: every id is one,
 // of the type that its node needs, and none holds a secret.
 type standIns struct {
-	given map[string]cassette.Connection
+	given map[string]recording.Connection
 	tools map[string]bool // connections to MCP servers that prompts name
 }
 
 // newStandIns makes the connections of a run. Those given are as they say, but
 // for their credentials.
-func newStandIns(given map[string]cassette.Connection, definitions ...*blueprint.Definition) *standIns {
+func newStandIns(given map[string]recording.Connection, definitions ...*blueprint.Definition) *standIns {
 	s := &standIns{given: given, tools: map[string]bool{}}
 	for _, definition := range definitions {
 		if definition.Map != nil {
@@ -70,7 +70,7 @@ var neededBy = map[string]blueprint.ConnectionType{
 func (s *standIns) Open(ctx context.Context, use blueprint.ConnectionUse) (*blueprint.OpenConnection, error) {
 	c, known := s.given[use.ConnectionID]
 	if !known {
-		c = cassette.Connection{Type: neededBy[outbound.CallerOf(ctx).NodeType]}
+		c = recording.Connection{Type: neededBy[outbound.CallerOf(ctx).NodeType]}
 		if s.tools[use.ConnectionID] {
 			c.Type = blueprint.ConnectionMCPServer
 		}

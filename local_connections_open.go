@@ -6,13 +6,13 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/connections"
 	"blueprintd/engine"
 	"blueprintd/folder"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
 )
 
@@ -77,12 +77,12 @@ func unopened(format string, args ...any) error {
 }
 
 // recorded describes the connections that a run opened, without what is secret.
-func (s *localStore) recorded(used []blueprint.UsedConnection) map[string]cassette.Connection {
-	described := map[string]cassette.Connection{}
+func (s *localStore) recorded(used []blueprint.UsedConnection) map[string]recording.Connection {
+	described := map[string]recording.Connection{}
 	for _, u := range used {
 		if c := s.given.find(u.ID); c != nil {
 			config, _ := s.veiled(u.ID, new(secret.Redactor).Value(blueprint.RedactConnection(c.Type, c.Config))).(map[string]any)
-			described[u.ID] = cassette.Connection{Name: c.Name, Type: c.Type, Config: config}
+			described[u.ID] = recording.Connection{Name: c.Name, Type: c.Type, Config: config}
 		}
 	}
 	return described

@@ -12,9 +12,9 @@ import (
 	"sync"
 	"testing"
 
-	"blueprintd/cassette"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
+	"blueprintd/foundation/recording"
 	"blueprintd/foundation/smtpsink"
 	"blueprintd/server/sandbox"
 )
@@ -143,7 +143,7 @@ func TestRunWithConnections(t *testing.T) {
 			if all := stdout + stderr + string(data); strings.Contains(all, "canary") {
 				t.Errorf("a secret is shown:\n%s", all)
 			}
-			if played, err := cassette.Read(data); err != nil || len(played.Exchanges) == 0 || len(played.Connections) == 0 {
+			if played, err := recording.ReadCassette(data); err != nil || len(played.Exchanges) == 0 || len(played.Connections) == 0 {
 				t.Errorf("recorded %v: %s", err, data)
 			}
 			plays := "blueprint: a.blueprint.yaml\ntests: [{name: plays, cassette: a.cassette.json, expect: {status: completed}}]\n"

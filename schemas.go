@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
 
@@ -20,7 +20,7 @@ func schemaOf(name string) map[string]any {
 	case "blueprint":
 		schema = blueprintSchema()
 	case "cassette":
-		schema = cassette.Schema()
+		schema = recording.CassetteSchema()
 	case "run":
 		schema = runSchema()
 	case "seed":

@@ -1,6 +1,6 @@
 package main
 
-import "blueprintd/cassette"
+import "blueprintd/foundation/recording"
 
 // runSchema is that of a portable run.
 func runSchema() map[string]any {
@@ -17,7 +17,7 @@ func runSchema() map[string]any {
 		"cassette": map[string]any{"anyOf": []any{map[string]any{"type": "null"}, defined("cassette")}},
 	})
 	schema["title"] = "Portable run (*.run.json)"
-	definitions, recorded := blueprintDefinitions(), cassette.Schema()
+	definitions, recorded := blueprintDefinitions(), recording.CassetteSchema()
 	delete(recorded, "$schema")
 	definitions["cassette"] = recorded
 	schema["$defs"] = definitions

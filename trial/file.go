@@ -5,7 +5,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 )
 
 // The bounds of a test file.
@@ -36,7 +36,7 @@ type Test struct {
 	Clock       time.Time
 	ClockGiven  bool
 	Cassette    string // path, relative to the file; "" = none
-	Connections map[string]cassette.Connection
+	Connections map[string]recording.Connection
 	Stubs       []*Stub
 	Expect      map[string]any // nil when the test expects nothing yet
 }

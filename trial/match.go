@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 )
 
 // Mismatch is one way in which an outcome is not as expected.
@@ -78,7 +78,7 @@ func (m *matching) value(path []any, want, got any, partial bool) {
 		}
 		return
 	default:
-		if cassette.Same(want, got) {
+		if recording.Same(want, got) {
 			return
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
 	"blueprintd/foundation/outbound"
+	"blueprintd/foundation/recording"
 )
 
 // RoundTrip answers an HTTP request: by a stub of its node, of its host, or by
@@ -30,7 +30,7 @@ func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 		if request.Body != nil {
 			defer request.Body.Close()
 		}
-		asked, err := cassette.Asked(request) // the tape keeps what is read
+		asked, err := recording.Asked(request) // the tape keeps what is read
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (s *Stage) roundTrip(request *http.Request) (*http.Response, error) {
 		if a.Error != "" {
 			return nil, errors.New(a.Error)
 		}
-		return cassette.Answer(request, a.Status, a.Headers, a.Body), nil
+		return recording.Answer(request, a.Status, a.Headers, a.Body), nil
 	case s.player != nil:
 		return s.player.RoundTrip(request)
 	}
@@ -114,11 +114,11 @@ func (s *Stage) dial(ctx context.Context, network, address string) (net.Conn, er
 			return nil, err
 		}
 		if s.player != nil {
-			s.player.Pass(outbound.CallerOf(ctx).Address, cassette.Mail, "smtp://"+address)
+			s.player.Pass(outbound.CallerOf(ctx).Address, recording.Mail, "smtp://"+address)
 		}
 		text, _ := a.Body.(string)
-		return cassette.Post(address, func(blueprint.ExchangeRequest) (int, string) { return max(200, a.Status), text }), nil
-	case s.player != nil && s.player.Has(outbound.CallerOf(ctx).Address, cassette.Mail, "smtp://"+address):
+		return recording.Post(address, func(blueprint.ExchangeRequest) (int, string) { return max(200, a.Status), text }), nil
+	case s.player != nil && s.player.Has(outbound.CallerOf(ctx).Address, recording.Mail, "smtp://"+address):
 		return s.player.DialContext(ctx, network, address)
 	}
 	host, _, err := net.SplitHostPort(address)

@@ -13,7 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 )
 
 // Read reads a test file. The issues tell all that is wrong with it; with one
@@ -194,7 +194,7 @@ func (r *reader) test(t *Test, value any) {
 }
 
 func (r *reader) connections(t *Test, value any) {
-	t.Connections = map[string]cassette.Connection{}
+	t.Connections = map[string]recording.Connection{}
 	list := r.object(value, t.path("connections"))
 	for _, id := range slices.Sorted(maps.Keys(list)) {
 		at := t.path("connections", id)
@@ -202,7 +202,7 @@ func (r *reader) connections(t *Test, value any) {
 		if object == nil {
 			continue
 		}
-		c := cassette.Connection{Name: r.text(object, "name", at, false), Type: blueprint.ConnectionType(r.text(object, "type", at, true)), Config: map[string]any{}}
+		c := recording.Connection{Name: r.text(object, "name", at, false), Type: blueprint.ConnectionType(r.text(object, "type", at, true)), Config: map[string]any{}}
 		if c.Type != "" && !slices.Contains(blueprint.ConnectionTypes, c.Type) {
 			r.wrong(below(at, "type"), "there is no connection type %q", c.Type)
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 )
 
 // Result is what a test came to.
@@ -18,12 +18,12 @@ type Result struct {
 	Test        string
 	Took        time.Duration
 	Mismatches  []Mismatch
-	Differences []cassette.Difference // from the recording; of a replay
-	Fault       error                 // why it could not run, or could not be written
-	Broken      bool                  // it stands for a file that cannot be read; Fault tells why
-	NotRun      bool                  // it was not run to its end, so there is nothing to say of it
-	Updated     bool                  // its expectation was written anew
-	Notes       []string              // what is no failure, and good to know
+	Differences []recording.Difference // from the recording; of a replay
+	Fault       error                  // why it could not run, or could not be written
+	Broken      bool                   // it stands for a file that cannot be read; Fault tells why
+	NotRun      bool                   // it was not run to its end, so there is nothing to say of it
+	Updated     bool                   // its expectation was written anew
+	Notes       []string               // what is no failure, and good to know
 	Pos         func(path []any) (line, column int)
 	Excerpt     func(path []any) string // the line of the file with a caret
 	Nodes       []string                // of its blueprint

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/cassette"
+	"blueprintd/foundation/recording"
 )
 
 // Stage is the world around the run of one test: it answers for nodes and for
 // the network. It is safe for concurrent use.
 type Stage struct {
 	blueprintID string
-	player      *cassette.Player // nil without a cassette
+	player      *recording.Player // nil without a cassette
 
 	mu    sync.Mutex
 	stubs map[string]*playing
@@ -33,7 +33,7 @@ type playing struct {
 
 // NewStage makes the world of a test of the blueprint with an id. With recorded
 // the cassette alone answers, and no stub does.
-func NewStage(t *Test, blueprintID string, player *cassette.Player, recorded bool) *Stage {
+func NewStage(t *Test, blueprintID string, player *recording.Player, recorded bool) *Stage {
 	s := &Stage{blueprintID: blueprintID, player: player, stubs: map[string]*playing{}}
 	for _, stub := range t.Stubs {
 		s.stubs[strings.ToLower(stub.Key)] = &playing{Stub: stub}

@@ -21,17 +21,7 @@ const (
 	maxDepth = 2*blueprint.MaxDepth + 16
 )
 
-// Read reads a file. What it is given stays open. Errors: CodeBadRequest with
-// issues that say where, those of from.
-func Read(from io.Reader) (*File, error) {
-	data, err := io.ReadAll(io.LimitReader(from, MaxSize+1))
-	if err != nil {
-		return nil, err
-	}
-	return Parse(data)
-}
-
-// Parse is Read for what was read before.
+// Parse reads a *.run.json file. Errors: CodeBadRequest with issues that say where.
 func Parse(data []byte) (*File, error) {
 	f := &File{}
 	if err := decode(data, f); err != nil {
@@ -41,20 +31,6 @@ func Parse(data []byte) (*File, error) {
 		return nil, blueprint.InvalidInput(issues)
 	}
 	return f, nil
-}
-
-// ParseCassette reads a *.cassette.json file; errors are as those of Parse.
-func ParseCassette(data []byte) (*Cassette, error) {
-	c := &Cassette{}
-	if err := decode(data, c); err != nil {
-		return nil, err
-	}
-	var at checker
-	at.cassette(c)
-	if len(at.issues) > 0 {
-		return nil, blueprint.InvalidInput(at.issues)
-	}
-	return c, nil
 }
 
 // decode reads exactly one JSON value whose numbers keep their digits.

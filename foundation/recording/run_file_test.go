@@ -139,7 +139,7 @@ func TestTheTestOfARun(t *testing.T) {
 	if want := []string{"bersicht-of-the-day.blueprint.yaml", "bersicht-of-the-day.test.yaml", "bersicht-of-the-day.cassette.json"}; !slices.Equal(names, want) {
 		t.Fatalf("%q", names)
 	}
-	if _, err := ParseCassette([]byte(files[2].Content)); err != nil {
+	if _, err := ReadCassette([]byte(files[2].Content)); err != nil {
 		t.Error(err)
 	}
 	if !strings.HasPrefix(files[1].Content, "# The run exec_1000000000000_01hv0000000000000000000000 of 3b9f7c52") || !strings.Contains(files[1].Content, "stood in for: word.") {
@@ -201,7 +201,7 @@ func TestBrokenFilesSayWhere(t *testing.T) {
 		if data == string(good) {
 			t.Fatalf("nothing changed: %s", test.was)
 		}
-		_, err := Read(strings.NewReader(data))
+		_, err := Parse([]byte(data))
 		var refused *blueprint.Error
 		if !errors.As(err, &refused) || !strings.Contains(refused.Message, test.want) {
 			t.Errorf("%s: %v, want %s", test.is, err, test.want)

@@ -1,4 +1,4 @@
-package cassette
+package recording
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/jsonschema"
 	"blueprintd/foundation/outbound"
-	"blueprintd/foundation/recording"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +27,7 @@ const tape = `{"format": "blueprintd-cassette/1", "connections": {"c": {"name": 
 
 func read(t *testing.T) *Cassette {
 	t.Helper()
-	c, err := Read([]byte(tape))
+	c, err := ReadCassette([]byte(tape))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +117,7 @@ node "z": call GET https://x.example/3: was recorded, and did not happen`
 func TestWhatCountsAsTheSame(t *testing.T) {
 	from := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	known := "11111111-0000-4000-8000-000000000001"
-	r := Rules{Passing: recording.NewPassing(from, from.Add(time.Hour), nil, known)}
+	r := Rules{Passing: NewPassing(from, from.Add(time.Hour), nil, known)}
 	for _, test := range []struct {
 		recorded, got string
 		same          bool
@@ -151,7 +150,7 @@ func TestBadCassettes(t *testing.T) {
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}, "response": {"status": 5}}]}`:           "response.status: must be from 100",
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}}], "connections": {"a": {"config": 1}}}`: "connections: has another shape",
 	} {
-		if _, err := Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadCassette([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -159,13 +158,13 @@ func TestBadCassettes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Read(data); err != nil || len(again.Exchanges) != 4 || again.Connections["c"].Type != blueprint.ConnectionHTTP {
+	if again, err := ReadCassette(data); err != nil || len(again.Exchanges) != 4 || again.Connections["c"].Type != blueprint.ConnectionHTTP {
 		t.Errorf("%v, %v", again, err)
 	}
 }
 
 func TestTheSchemaFits(t *testing.T) {
-	plain, err := blueprint.Encode(Schema())
+	plain, err := blueprint.Encode(CassetteSchema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +179,10 @@ func TestTheSchemaFits(t *testing.T) {
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadCassette(f *testing.F) {
 	f.Add([]byte(tape))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := Read(data)
+		c, err := ReadCassette(data)
 		if err != nil {
 			return
 		}
@@ -191,7 +190,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Read(again); err != nil {
+		if _, err := ReadCassette(again); err != nil {
 			t.Fatalf("%s: %v", again, err)
 		}
 	})

@@ -1,7 +1,7 @@
-package cassette
+package recording
 
 // Schema gives the JSON Schema (2020-12) of a cassette, as a plain JSON value.
-func Schema() map[string]any {
+func CassetteSchema() map[string]any {
 	text := map[string]any{"type": "string"}
 	headers := map[string]any{"type": "object", "additionalProperties": text}
 	object := func(required []any, properties map[string]any) map[string]any {
@@ -19,7 +19,7 @@ func Schema() map[string]any {
 	})
 	connection := object([]any{"type", "config"}, map[string]any{"name": text, "type": text, "config": map[string]any{"type": "object"}})
 	out := object([]any{"format", "exchanges"}, map[string]any{
-		"format": map[string]any{"const": Format}, "exchanges": map[string]any{"type": "array", "items": exchange},
+		"format": map[string]any{"const": CassetteFormat}, "exchanges": map[string]any{"type": "array", "items": exchange},
 		"connections": map[string]any{"type": "object", "additionalProperties": connection},
 	})
 	out["$schema"], out["title"] = "https://json-schema.org/draft/2020-12/schema", "A cassette of blueprintd"

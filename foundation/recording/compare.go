@@ -1,4 +1,4 @@
-package cassette
+package recording
 
 import (
 	"encoding/json"
@@ -7,11 +7,9 @@ import (
 	"math/big"
 	"slices"
 	"strings"
-
-	"blueprintd/foundation/recording"
 )
 
-// Difference is one way in which a run is not like its recording.
+// Difference is one way in which a run is not like its
 type Difference struct {
 	Node     string // its address; "" = the run as a whole
 	What     string // such as "output" or "call POST https://... body"
@@ -28,10 +26,10 @@ type Difference struct {
 // an id that it made up, for any other of its kind, alone or inside a text.
 type Rules struct {
 	// Passing tells what passes.
-	Passing recording.Passing
+	Passing Passing
 }
 
-// Mask stands for a secret in a recording.
+// Mask stands for a secret in a
 const Mask = "***"
 
 // text compares two texts.

@@ -1,0 +1,90 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"blueprintd/blueprint"
+)
+
+// NewCassette makes a cassette.
+func NewCassette(exchanges []blueprint.Exchange, connections map[string]Connection) *Cassette {
+	if exchanges == nil {
+		exchanges = []blueprint.Exchange{}
+	}
+	if connections == nil {
+		connections = map[string]Connection{}
+	}
+	return &Cassette{Format: CassetteFormat, Exchanges: exchanges, Connections: connections}
+}
+
+// ReadCassette reads a *.cassette.json file. Errors are CodeBadRequest and say where.
+func ReadCassette(data []byte) (*Cassette, error) {
+	if len(data) > MaxSize {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the cassette is larger than %d MiB", MaxSize>>20)
+	}
+	value, err := blueprint.Decode(data)
+	if err != nil {
+		return nil, blueprint.Errorf(blueprint.CodeBadRequest, "the cassette is not JSON: %s", err)
+	}
+	return CassetteFrom(value)
+}
+
+// CassetteFrom reads a cassette that was decoded already.
+func CassetteFrom(value any) (*Cassette, error) {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return nil, wrong("", "must be an object")
+	}
+	if format, _ := object["format"].(string); format != CassetteFormat {
+		return nil, wrong("format", fmt.Sprintf("must be %q", CassetteFormat))
+	}
+	list, ok := object["exchanges"].([]any)
+	switch {
+	case !ok:
+		return nil, wrong("exchanges", "must be an array")
+	case len(list) > MaxExchanges: // before any of them is decoded
+		return nil, wrong("exchanges", fmt.Sprintf("must hold at most %d", MaxExchanges))
+	}
+	c := NewCassette(make([]blueprint.Exchange, 0, len(list)), nil)
+	for i, element := range list {
+		var x blueprint.Exchange
+		if err := convert(element, &x); err != nil {
+			return nil, wrong(fmt.Sprintf("exchanges[%d]", i), err.Error())
+		}
+		c.Exchanges = append(c.Exchanges, x)
+	}
+	var at checker
+	if at.cassette(c); len(at.issues) > 0 {
+		return nil, wrong(blueprint.PathText(at.issues[0].Path), at.issues[0].Message)
+	}
+	if given := object["connections"]; given != nil {
+		if err := convert(given, &c.Connections); err != nil {
+			return nil, wrong("connections", err.Error())
+		}
+	}
+	return c, nil
+}
+
+// convert decodes a plain JSON value into a struct, numbers with their digits.
+func convert(value, into any) error {
+	data, err := blueprint.Encode(value)
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if err := decoder.Decode(into); err != nil {
+		return fmt.Errorf("has another shape: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+func wrong(where, message string) error {
+	if where != "" {
+		where += ": "
+	}
+	return blueprint.Errorf(blueprint.CodeBadRequest, "the cassette's %s%s", where, message)
+}
