@@ -128,15 +128,15 @@ func TestRunWithConnections(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			world := newFakeWorld(t)
-			recording := filepath.Join(t.TempDir(), "a.cassette.json")
-			code, stdout, stderr := world.runWith(t, test.nodes, everyConnection, "--record", recording)
+			tape := filepath.Join(t.TempDir(), "a.cassette.json")
+			code, stdout, stderr := world.runWith(t, test.nodes, everyConnection, "--record", tape)
 			if code != 0 || !strings.Contains(stdout, test.want) {
 				t.Fatalf("code %d\n%s\n%s", code, stdout, stderr)
 			}
 			if proof := strings.Join(world.proof, "\n"); !strings.Contains(proof, test.proof) || test.name == "smtp" && world.mails != 1 {
 				t.Errorf("asked with %q, %d mails", proof, world.mails)
 			}
-			data, err := os.ReadFile(recording)
+			data, err := os.ReadFile(tape)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -168,12 +168,12 @@ func TestRunHidesSecretsOfConnections(t *testing.T) {
 	}))
 	defer server.Close()
 	t.Setenv("CRM_KEY", "of-the-crm")
-	recording := filepath.Join(t.TempDir(), "a.cassette.json")
+	tape := filepath.Join(t.TempDir(), "a.cassette.json")
 	code, stdout, stderr := world.runWith(t, `    - {id: call, type: http-request, title: C, config: {url: "`+server.URL+`", connectionId: {$connection: crm}}}
     - {id: tell, type: log, title: L, config: {message: "it is {{nodes.call.output.body}}"}}
     - {id: fail, type: stop, title: F, config: {failed: true, message: "it is {{nodes.call.output.body}}"}}
-`, everyConnection, "--record", recording)
-	data, err := os.ReadFile(recording)
+`, everyConnection, "--record", tape)
+	data, err := os.ReadFile(tape)
 	if err != nil || code != exitFailed || !strings.Contains(stderr, "***") || strings.Contains(stdout+stderr+string(data), "canary") {
 		t.Errorf("code %d, %v\n%s\n%s\n%s", code, err, stdout, stderr, data)
 	}
