@@ -17,7 +17,7 @@ import (
 // machine, its network or a metadata service; some are no hosts at all.
 func readSpellings(t *testing.T) []string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "testdata", "addresses.txt"))
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "addresses.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}

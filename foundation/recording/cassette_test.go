@@ -145,7 +145,7 @@ func TestWhatCountsAsTheSame(t *testing.T) {
 func TestBadCassettes(t *testing.T) {
 	for text, want := range map[string]string{
 		`x`: "not JSON", `[]`: "must be an object", `{"format": "x"}`: "format: must be", `{"format": "blueprintd-cassette/1"}`: "exchanges: must be an array",
-		`{"format": "blueprintd-cassette/1", "exchanges": [{}]}`:                                                                              "exchanges[0].request: needs method and url",
+		`{"format": "blueprintd-cassette/1", "exchanges": [{}]}`:                                                                              "exchanges[0].request.method: required",
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": 5}]}`:                                                                  "exchanges[0]: has another shape",
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}, "response": {"status": 5}}]}`:           "response.status: must be from 100",
 		`{"format": "blueprintd-cassette/1", "exchanges": [{"request": {"method": "GET", "url": "x"}}], "connections": {"a": {"config": 1}}}`: "connections: has another shape",

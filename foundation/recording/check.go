@@ -112,8 +112,11 @@ func (c *checker) cassette(tape *Cassette, under ...any) {
 	}
 	for i := range tape.Exchanges {
 		x := &tape.Exchanges[i]
-		if x.Request.Method == "" || x.Request.URL == "" {
-			c.refuse("needs method and url", at("exchanges", i, "request")...)
+		if x.Request.Method == "" {
+			c.refuse("required", at("exchanges", i, "request", "method")...)
+		}
+		if x.Request.URL == "" {
+			c.refuse("required", at("exchanges", i, "request", "url")...)
 		}
 		if x.Response != nil && (x.Response.Status < 100 || x.Response.Status > 999) {
 			c.refuse("must be from 100 to 999", at("exchanges", i, "response", "status")...)

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // quick gives the options of -quick and more, in the folder of the module.
 func quick(t *testing.T, args ...string) (options, *bytes.Buffer) {
 	t.Helper()
-	t.Chdir("..")
+	t.Chdir("../..")
 	o, err := parse(append([]string{"-quick", "-dir", t.TempDir()}, args...))
 	if err != nil {
 		t.Fatal(err)
