@@ -39,6 +39,9 @@ var keyBefore = regexp.MustCompile(`(?:^|[\s{,])([A-Za-z0-9_-]{1,40}): *$`)
 // plainly gives words of ours to an error of the parser about a common slip,
 // which points at the slip itself.
 func (s *source) plainly(err *SyntaxError) *SyntaxError {
+	if cut := s.cutEnd(err); cut != nil {
+		return cut
+	}
 	line := s.line(err.Line)
 	offset, ok := s.offset(err.Position)
 	if len(line) > 10_000 || !ok {
@@ -66,6 +69,29 @@ func (s *source) plainly(err *SyntaxError) *SyntaxError {
 		return &SyntaxError{Position: Position{err.Line, utf8.RuneCount(line[:at]) + 1}, Message: m.tell(key, mark)}
 	}
 	return err
+}
+
+// unclosed matches what the parser says of braces and brackets that do not end.
+var unclosed = regexp.MustCompile(`^(could not find flow mapping end token|sequence end token .* not found|',' or .* must be specified)`)
+
+// commentedEnd is a line with a comment that looks like a part of a value, and that
+// holds the end of the braces or brackets around it.
+var commentedEnd = regexp.MustCompile(`^(?:"[^"]*"|'[^']*'|[^"'#])*[ \t](#[^\s#!-].*([}\]]).*)$`)
+
+// cutEnd returns an error of ours for braces or brackets whose end a comment cut
+// off; nil when it is something else. The parser names the line where they begin, or
+// the one behind.
+func (s *source) cutEnd(err *SyntaxError) *SyntaxError {
+	if !unclosed.MatchString(err.Message) {
+		return nil
+	}
+	for number := err.Line; number >= max(1, err.Line-1); number-- {
+		line := s.line(number)
+		if found := commentedEnd.FindSubmatchIndex(line[:min(len(line), 10_000)]); found != nil {
+			return &SyntaxError{Position: Position{number, utf8.RuneCount(line[:found[2]]) + 1}, Message: `the text from " #" on is a comment, the closing "` + string(line[found[4]:found[5]]) + `" too; put the value in quotes if it is part of it`}
+		}
+	}
+	return nil
 }
 
 // quoted gives a template in the quotes that it needs; what follows it is left out.

@@ -20,6 +20,10 @@ func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
 		"title: @home\n":                           "x.yaml:1:8: a text that begins with @ needs quotes: title: '...'",
 		"title: `x`\n":                             "x.yaml:1:8: a text that begins with ` needs quotes: title: '...'",
 		"title: *bold* x\n":                        "x.yaml:1:8: a text that begins with * needs quotes: title: '...'",
+		"a: {url: http://x/ #frag}\n":              "x.yaml:1:20: the text from \" #\" on is a comment, the closing \"}\" too; put the value in quotes if it is part of it",
+		"a: {url: http://x/ #frag, b: 1}\nb: 1\n":  "x.yaml:1:20: the text from \" #\" on is a comment, the closing \"}\" too; put the value in quotes if it is part of it",
+		"a: [\"x #y\", z #1]\n":                    "x.yaml:1:15: the text from \" #\" on is a comment, the closing \"]\" too; put the value in quotes if it is part of it",
+		"a: [x #1]\nb: 1\n":                        "x.yaml:1:7: the text from \" #\" on is a comment, the closing \"]\" too; put the value in quotes if it is part of it",
 	} {
 		_, err := document.Parse("x.yaml", []byte(text))
 		if err == nil || err.Error() != want {
@@ -31,6 +35,8 @@ func TestCommonSlipsOfYAMLAreToldPlainly(t *testing.T) {
 // Words of ours stand only where they are right.
 func TestOtherSlipsKeepTheirWords(t *testing.T) {
 	for text, want := range map[string]string{
+		"a: {b: '#c}'\n":    "x.yaml:1:4: could not find flow mapping end token '}'",
+		"a: {b: 1 # c}\n":   "x.yaml:1:4: could not find flow mapping end token '}'",
 		"a: {\n":            "x.yaml:1:4: could not find flow mapping end token '}'",
 		"a: {{x: 1}: 2, }}": "x.yaml:1:11: found an invalid key for this map",
 		"a: b\n  c: d\n":    "x.yaml:1:4: mapping value is not allowed in this context",
