@@ -12,14 +12,16 @@ import (
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/unicode"
 
 	"blueprintd/blueprint"
 )
 
 // Text returns a body as UTF-8: decoded from the charset that its byte order
 // mark, its content type, or a declaration in HTML or XML names. Bytes that the
-// charset does not have become U+FFFD. It reports false, with the body as it is,
-// for one that is not UTF-8 and names no known charset.
+// charset does not have become U+FFFD. Text in an unknown charset is read as UTF-8.
+// It reports false, with the body as it is, for one that is not UTF-8 and names no
+// charset, or an unknown one for a type that is not textual.
 func Text(contentType string, body []byte) (text []byte, ok bool) {
 	from := encodingOf(contentType, body)
 	if from == nil {
@@ -41,8 +43,9 @@ func encodingOf(contentType string, body []byte) encoding.Encoding {
 	kind, parameters, _ := mime.ParseMediaType(contentType)
 	isHTML := kind == "text/html" || kind == "application/xhtml+xml"
 	isXML := kind == "text/xml" || kind == "application/xml" || strings.HasSuffix(kind, "+xml")
+	isText := isXML || strings.HasPrefix(kind, "text/") || blueprint.IsJSONMedia(kind)
 	declared := strings.TrimSpace(parameters["charset"])
-	if isText := declared != "" || isXML || strings.HasPrefix(kind, "text/") || blueprint.IsJSONMedia(kind); isText {
+	if declared != "" || isText {
 		switch {
 		case bytes.HasPrefix(body, []byte("\xef\xbb\xbf")):
 			return nil
@@ -64,11 +67,14 @@ func encodingOf(contentType string, body []byte) encoding.Encoding {
 	from, name := charset.Lookup(declared)
 	switch name {
 	case "replacement": // a charset that is not decoded for safety
-		return nil
+		from = nil
 	case "utf-8":
 		if utf8.Valid(body) {
 			return nil
 		}
+	}
+	if from == nil && declared != "" && isText && !utf8.Valid(body) {
+		return unicode.UTF8
 	}
 	return from
 }

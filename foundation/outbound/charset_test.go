@@ -7,6 +7,33 @@ import (
 	"blueprintd/blueprint"
 )
 
+// A body of a textual type that names a charset is text, whatever that is and
+// whatever the body holds. Other types name one for bytes, too.
+func TestTextInUnknownCharsets(t *testing.T) {
+	for _, test := range []struct {
+		kind, body, want string
+		ok               bool
+	}{
+		{"text/plain; charset=nonsense", "plain", "plain", true},
+		{"text/plain; charset=nonsense", "ä", "ä", true},
+		{"text/plain; charset=nonsense", "a\xe4b", "a\ufffdb", true},
+		{"application/json; charset=nonsense", "\"\xe4\"", "\"\ufffd\"", true},
+		{"text/html; charset=nonsense", "<p>\xe4", "<p>\ufffd", true},
+		{"image/png; charset=binary", "a\xe4", "a\xe4", false},
+		{"application/zip; charset=binary", "a\xe4", "a\xe4", false},
+		{"text/plain; charset=iso-2022-kr", "a\xe4", "a\ufffd", true},
+		{"text/xml", "<?xml version='1.0' encoding='nonsense'?><a>\xe4</a>", "<?xml version='1.0' encoding='nonsense'?><a>\ufffd</a>", true},
+		{"text/plain; charset=utf-8", "a\xe4", "a\ufffd", true},
+		{"text/plain; charset=\"\"", "a\xe4", "a\xe4", false},
+		{"application/octet-stream", "a\xe4", "a\xe4", false},
+		{"text/plain", "a\xe4", "a\xe4", false},
+	} {
+		if text, ok := Text(test.kind, []byte(test.body)); string(text) != test.want || ok != test.ok {
+			t.Errorf("%s %q: %q %v, want %q %v", test.kind, test.body, text, ok, test.want, test.ok)
+		}
+	}
+}
+
 // What an exchange keeps of a body encodes to the same bytes again, and where it can
 // be read it is text.
 func TestBodiesInOtherCharsets(t *testing.T) {
