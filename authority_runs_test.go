@@ -202,3 +202,46 @@ func TestSignInIsForThePrincipal(t *testing.T) {
 		t.Errorf("bert reads %s", reads)
 	}
 }
+
+// A failure names a connection to a reader who may use it; others read its id.
+func TestNamesOfConnections(t *testing.T) {
+	w := newAuthorityWorld(t)
+	anna, bert := w.people["anna"], w.people["bert"]
+	const name = "The \"purse\" of anna"
+	auth := object{"type": "bearer", "token": "a credential of anna"}
+	http := anna.id(t, "connection.create", object{"name": name, "type": "http", "config": object{"auth": auth, "hosts": []any{"purse.example.org"}}})
+	mail := anna.id(t, "connection.create", object{"name": name, "type": "smtp", "config": object{"host": "mail.example.org", "port": 25, "tls": "none", "from": "anna@example.org"}})
+	mcp := anna.id(t, "connection.create", object{"name": name, "type": "mcp-server", "config": object{"url": "https://mcp.example.org/", "auth": auth}})
+	for what, one := range map[string]struct {
+		id   string
+		node object
+	}{
+		"another host":       {http, w.request(object{"connectionId": http})},
+		"another type":       {mail, w.request(object{"connectionId": mail})},
+		"another type still": {mcp, node("a", "send-slack", object{"connectionId": mcp, "channel": "c", "text": "t"})},
+		"a tool":             {http, node("a", "mcp-tool", object{"connectionId": http, "tool": "t", "arguments": object{}})},
+	} {
+		id := anna.id(t, "blueprint.create", object{"title": "t", "organization_id": w.team, "blueprint_map": object{"nodes": []any{one.node}}})
+		executed := anna.ok(t, "blueprint.execute", object{"id": id, "record": true})
+		run := at(executed, "executionId").(string)
+		read := func(p person) (texts []string) {
+			for _, procedure := range []string{"execution.getExecutionStatus", "execution.getRecord", "execution.getExecutionLogs", "execution.listRuns", "execution.listRecentExecutions"} {
+				texts = append(texts, p.call(t, procedure, object{"executionId": run, "blueprintId": id, "organizationId": w.team}).text)
+			}
+			return texts
+		}
+		for i, text := range append(read(anna), encoded(t, executed)) {
+			if !strings.Contains(text, "purse") || strings.Contains(text, "connection ("+one.id) {
+				t.Errorf("%s, %d: anna reads %s", what, i, text)
+			}
+		}
+		for i, text := range append(read(bert), bert.call(t, "execution.export", object{"executionId": run}).text) {
+			if strings.Contains(text, "purse") || !strings.Contains(text, "connection ("+one.id) {
+				t.Errorf("%s, %d: bert reads %s", what, i, text)
+			}
+		}
+	}
+	if strings.Contains(w.logs.String(), "purse") {
+		t.Errorf("the log names it: %s", w.logs)
+	}
+}

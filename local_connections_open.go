@@ -68,7 +68,7 @@ func (s *localStore) ConnectionForUse(_ context.Context, _ blueprint.Authority, 
 		return nil, unopened("the connection %q %s", c.Name, wrong)
 	}
 	opened := c.Connection
-	opened.ID = id
+	opened.ID, opened.Named = id, true // all of it is the reader's own
 	return &opened, nil
 }
 

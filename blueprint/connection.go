@@ -3,6 +3,8 @@ package blueprint
 import (
 	"context"
 	"net/http"
+	"regexp"
+	"strconv"
 )
 
 // ConnectionType says what a connection reaches.
@@ -31,8 +33,10 @@ type Connection struct {
 	// ConfiguredBy is the one user who answers for all of the config; "" when it
 	// is the work of several.
 	ConfiguredBy string `json:"-"`
-	CreatedAt    Time   `json:"createdAt"`
-	UpdatedAt    Time   `json:"updatedAt"`
+	// Named says that all who read what a node reports of it may know its name.
+	Named     bool `json:"-"`
+	CreatedAt Time `json:"createdAt"`
+	UpdatedAt Time `json:"updatedAt"`
 }
 
 // NewConnection is what a connection is made from.
@@ -61,12 +65,43 @@ type ConnectionUse struct {
 // Authority returns under whose rights the connection is used.
 func (u ConnectionUse) Authority() Authority { return Authority{u.UserID, u.Versions} }
 
+// Text returns what a message calls the connection, which its readers may not be
+// allowed to use: NameConnections puts the name into the messages of those who are.
+func (c *Connection) Text() string { return connectionCalled(c.ID, c.Name, c.Named) }
+
+// Text is that of Connection, or has the name where all readers may know it.
+func (c *OpenConnection) Text() string {
+	return connectionCalled(c.ID, c.Name, !c.Personal)
+}
+
+func connectionCalled(id, name string, named bool) string {
+	if named {
+		return "connection " + strconv.Quote(name)
+	}
+	return "connection (" + id + ")"
+}
+
+var connectionText = regexp.MustCompile(`connection \(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)`)
+
+// NameConnections returns a message with the names of its connections, as far as
+// name gives them.
+func NameConnections(message string, name func(id string) string) string {
+	return connectionText.ReplaceAllStringFunc(message, func(found string) string {
+		if known := name(connectionText.FindStringSubmatch(found)[1]); known != "" {
+			return "connection " + strconv.Quote(known)
+		}
+		return found
+	})
+}
+
 // OpenConnection is a connection as a node uses it. It is valid for one attempt
 // of a node and safe for concurrent use.
 type OpenConnection struct {
 	ID   string
 	Name string
-	Type ConnectionType
+	// Personal says that some readers of what a node reports may not know the name.
+	Personal bool
+	Type     ConnectionType
 	// Config is all of it, with its secrets in the clear.
 	Config map[string]any
 	// Secrets are the values that nobody may see, in steps, logs or results.

@@ -15,15 +15,15 @@ type authorizer func(ctx context.Context, request *http.Request) error
 
 // reach is where a connection's credentials may go.
 type reach struct {
-	name  string   // of the connection
+	of    *blueprint.Connection
 	hosts []string // in the forms of a config
 	plain []string // those that may be asked over plain http
 	open  bool     // it has no credentials, so plain http is fine everywhere
 }
 
 // reachOf is that of a connection with one address of its own.
-func reachOf(name string, u *url.URL) reach {
-	r := reach{name: name, hosts: []string{hostPort(u)}}
+func reachOf(connection *blueprint.Connection, u *url.URL) reach {
+	r := reach{of: connection, hosts: []string{hostPort(u)}}
 	if u.Scheme == "http" {
 		r.plain = r.hosts
 	}
@@ -39,11 +39,11 @@ func (r reach) check(request *http.Request) error {
 	target := hostPort(request.URL)
 	switch {
 	case !blueprint.HostsCover(r.hosts, target), request.Host != "" && !strings.EqualFold(request.Host, request.URL.Host):
-		return refused("the connection %q is not for %s; its hosts are %s", r.name, request.URL.Host, strings.Join(r.hosts, ", "))
+		return refused("the %s is not for %s", r.of.Text(), request.URL.Host)
 	case request.URL.Scheme == "https", r.open, isLoopback(request.URL.Hostname()), blueprint.HostsCover(r.plain, target):
 		return nil
 	default:
-		return refused("the credentials of the connection %q do not go to %s over plain http; use https", r.name, request.URL.Host)
+		return refused("the credentials of the %s do not go to %s over plain http; use https", r.of.Text(), request.URL.Host)
 	}
 }
 

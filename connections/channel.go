@@ -37,7 +37,7 @@ func (s *Service) ChannelName(ctx context.Context, userID, connectionID, channel
 		return "", err
 	}
 	if open.Type != blueprint.ConnectionSlack {
-		return "", unusable("the connection %q is of the type %s; one of the type slack is needed", open.Name, open.Type)
+		return "", unusable("the %s is of the type %s; one of the type slack is needed", open.Text(), open.Type)
 	}
 	key := fmt.Sprintf("channel %s %x %s", open.ID, hashOf(BaseURL(open.Type, open.Config)+"\n"+textAt(open.Config, "botToken")), channelID)
 	if known, ok := kept(s, s.names, key); ok && s.Clock.Now().Before(known.until) {

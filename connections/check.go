@@ -109,7 +109,7 @@ func (s *Service) checkOpen(ctx context.Context, userID, id string) (string, err
 func (s *Service) send(ctx context.Context, open *blueprint.OpenConnection, method, address string) (*http.Response, []byte, error) {
 	request, err := http.NewRequestWithContext(outbound.Authorize(ctx, open.Authorize), method, address, nil)
 	if err != nil {
-		return nil, nil, unusable("the connection %q has no address that can be reached", open.Name)
+		return nil, nil, unusable("the %s has no address that can be reached", open.Text())
 	}
 	request.Header.Set("User-Agent", "blueprintd")
 	request.Header.Set("Accept", "application/json, */*;q=0.5")

@@ -97,7 +97,7 @@ func (s *Service) checkHTTP(ctx context.Context, open *blueprint.OpenConnection)
 		break
 	}
 	if root == nil {
-		return "", unusable("the connection %q names no single host that could be asked", open.Name)
+		return "", unusable("the %s names no single host that could be asked", open.Text())
 	}
 	for _, method := range []string{http.MethodHead, http.MethodGet} {
 		response, _, err := s.send(ctx, open, method, root.String())

@@ -37,11 +37,11 @@ func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
 	}
 	switch {
 	case c.token == nil || !isSafe(c.token):
-		return nil, unusable("the connection %q has no tokenUrl that secrets could go to", connection.Name)
+		return nil, unusable("the %s has no tokenUrl that secrets could go to", connection.Text())
 	case c.flow == flowCode && (c.authorization == nil || !isSafe(c.authorization)):
-		return nil, unusable("the connection %q has no authorizationUrl where people could sign in", connection.Name)
+		return nil, unusable("the %s has no authorizationUrl where people could sign in", connection.Text())
 	case c.flow != flowCode && c.flow != flowClient:
-		return nil, unusable("the connection %q has no flow that this program knows", connection.Name)
+		return nil, unusable("the %s has no flow that this program knows", connection.Text())
 	}
 	return c, nil
 }
@@ -50,7 +50,7 @@ func newOAuthClient(connection *blueprint.Connection) (*oauthClient, error) {
 // connection says so. A service often has its interface beside its sign-in, so
 // without hosts those of the sign-in count.
 func oauthReach(connection *blueprint.Connection) reach {
-	return reach{name: connection.Name, hosts: blueprint.OAuthHosts(connection.Config)}
+	return reach{of: connection, hosts: blueprint.OAuthHosts(connection.Config)}
 }
 
 // fingerprint tells the client, its addresses, scopes and hosts from others. A

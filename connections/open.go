@@ -48,21 +48,21 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 	}
 	config := connection.Config
 	open := &blueprint.OpenConnection{
-		ID: connection.ID, Name: connection.Name, Type: connection.Type, Config: config,
+		ID: connection.ID, Name: connection.Name, Personal: !connection.Named, Type: connection.Type, Config: config,
 		Secrets: blueprint.ConnectionSecrets(connection.Type, config),
 	}
 	switch connection.Type {
 	case blueprint.ConnectionHTTP:
-		err = s.openAuth(ctx, use, connection, open, reach{name: connection.Name, hosts: textsAt(config, "hosts")})
+		err = s.openAuth(ctx, use, connection, open, reach{of: connection, hosts: textsAt(config, "hosts")})
 	case blueprint.ConnectionMCPServer:
 		var u *url.URL
 		if u, err = ownAddress(connection, textAt(config, "url")); err == nil {
-			err = s.openAuth(ctx, use, connection, open, reachOf(connection.Name, u))
+			err = s.openAuth(ctx, use, connection, open, reachOf(connection, u))
 		}
 	case blueprint.ConnectionAIProvider, blueprint.ConnectionSlack:
 		var u *url.URL
 		if u, err = ownAddress(connection, BaseURL(connection.Type, config)); err == nil {
-			openToken(connection, open, reachOf(connection.Name, u))
+			openToken(connection, open, reachOf(connection, u))
 		}
 	case blueprint.ConnectionOAuth2:
 		var authorize authorizer
@@ -75,7 +75,7 @@ func (s *Service) Open(ctx context.Context, use blueprint.ConnectionUse) (*bluep
 			open.Auth = "basic"
 		}
 	default:
-		err = unusable("the connection %q is of the type %q, which this program does not know", connection.Name, connection.Type)
+		err = unusable("the %s is of the type %q, which this program does not know", connection.Text(), connection.Type)
 	}
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func ownAddress(connection *blueprint.Connection, text string) (*url.URL, error)
 	if u := address(text); u != nil {
 		return u, nil
 	}
-	return nil, unusable("the connection %q has no address that can be reached", connection.Name)
+	return nil, unusable("the %s has no address that can be reached", connection.Text())
 }
 
 // openToken opens a connection with one secret of its own.

@@ -38,7 +38,7 @@ func (s *Service) openAuth(ctx context.Context, use blueprint.ConnectionUse, con
 			authorize = oauthReach(named).guarded(authorize)
 		}
 	default:
-		return unusable("the connection %q has an auth of the type %q, which this program does not know", connection.Name, kind)
+		return unusable("the %s has an auth of the type %q, which this program does not know", connection.Text(), kind)
 	}
 	open.Hosts, open.Authorize = at.hosts, at.guarded(authorize)
 	return nil
@@ -49,11 +49,11 @@ func (s *Service) named(ctx context.Context, use blueprint.ConnectionUse, by *bl
 	named, err := s.connection(ctx, use.Authority(), id)
 	switch {
 	case blueprint.CodeOf(err) == blueprint.CodeNotFound:
-		return nil, unusable("the connection %q names a connection for signing in that this run may not use", by.Name)
+		return nil, unusable("the %s names a connection for signing in that this run may not use", by.Text())
 	case err != nil:
 		return nil, s.orAskToSignIn(ctx, use, err)
 	case named.Type != blueprint.ConnectionOAuth2:
-		return nil, unusable("the connection %q names %q for signing in, which is of the type %s and not oauth2", by.Name, named.Name, named.Type)
+		return nil, unusable("the %s names the %s for signing in, which is of the type %s and not oauth2", by.Text(), named.Text(), named.Type)
 	}
 	return named, nil
 }

@@ -107,5 +107,5 @@ func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connect
 		return connectionTested{}, err
 	}
 	caller.note("connection", in.ID, map[string]any{"ok": ok})
-	return connectionTested{ok, message}, nil
+	return connectionTested{ok, s.naming(ctx, caller.Principal)(message)}, nil
 }

@@ -67,17 +67,21 @@ func (s *Service) view(ctx context.Context, principal blueprint.Principal, store
 		x = withoutData(x)
 	}
 	hideSignIn(x, principal.UserID)
-	return x, s.showGrants(ctx, principal, x)
+	return x, s.showNames(ctx, principal, x)
 }
 
 // gist returns why a listed run failed and what it waits for, as a user may see it.
 func (s *Service) gist(ctx context.Context, principal blueprint.Principal, run *blueprint.ListedRun) {
 	problem, awaiting, privateTo := s.Runner.Gist(ctx, run.Stored)
 	run.Error, run.Awaiting = problem, awaiting
-	if problem != nil && hides(privateTo, principal) {
-		hidden := hiddenData
-		run.Error = &hidden
+	if problem == nil {
+		return
 	}
+	shown := hiddenData
+	if !hides(privateTo, principal) {
+		shown = s.naming(ctx, principal)(*problem)
+	}
+	run.Error = &shown
 }
 
 // recording returns a run with what it exchanged, as a user may see it.
@@ -90,7 +94,7 @@ func (s *Service) recording(ctx context.Context, principal blueprint.Principal, 
 		recording = &blueprint.Recording{Execution: withoutData(recording.Execution), Recorded: recording.Recorded}
 	}
 	hideSignIn(recording.Execution, principal.UserID)
-	return recording, nil
+	return recording, s.showNames(ctx, principal, recording.Execution)
 }
 
 func hides(privateTo string, principal blueprint.Principal) bool {

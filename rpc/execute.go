@@ -50,7 +50,7 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 	}
 	out := executed{ExecutionID: id, Result: runResult{Status: blueprint.StatusRunning, Outputs: map[string]any{}}}
 	if outcome != nil {
-		if err := s.showGrants(ctx, caller.Principal, outcome); err != nil {
+		if err := s.showNames(ctx, caller.Principal, outcome); err != nil {
 			return executed{}, err
 		}
 		out.Success = outcome.Status == blueprint.StatusCompleted

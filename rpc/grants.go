@@ -49,6 +49,49 @@ func (s *Service) blueprintAuthority(ctx context.Context, caller *Caller, in blu
 	return s.Store.Authority(ctx, caller.Principal, in.ID)
 }
 
+// showNames puts the names of connections into the messages of a run, for users who
+// may use them. What is stored has their ids.
+func (s *Service) showNames(ctx context.Context, principal blueprint.Principal, x *blueprint.Execution) error {
+	if err := s.showGrants(ctx, principal, x); err != nil {
+		return err
+	}
+	named := s.naming(ctx, principal)
+	for i := range x.Steps {
+		if at := x.Steps[i].Error; at != nil {
+			shown := *at // the record may be shared
+			shown.Message = named(at.Message)
+			x.Steps[i].Error = &shown
+		}
+	}
+	if x.Failure != nil {
+		shown := *x.Failure
+		shown.Message = named(shown.Message)
+		x.Failure = &shown
+	}
+	for i := range x.Logs {
+		x.Logs[i].Message = named(x.Logs[i].Message)
+	}
+	x.Telemetry.ErrorSummary = named(x.Telemetry.ErrorSummary)
+	return nil
+}
+
+// naming returns what names the connections in a message that the user may use.
+func (s *Service) naming(ctx context.Context, principal blueprint.Principal) func(message string) string {
+	known := map[string]string{}
+	return func(message string) string {
+		return blueprint.NameConnections(message, func(id string) string {
+			if _, asked := known[id]; !asked {
+				c, err := s.Store.Connection(ctx, principal, id)
+				if err != nil {
+					c.Name = "" // theirs, or gone
+				}
+				known[id] = c.Name
+			}
+			return known[id]
+		})
+	}
+}
+
 // showGrants completes what steps lacked a grant for with what the user may know
 // of it: the name of the resource, the author's e-mail address. What is stored has
 // neither, because others see the run as well.

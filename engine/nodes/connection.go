@@ -30,7 +30,7 @@ func connect(ctx context.Context, task *blueprint.Task, id string, kind blueprin
 	case err != nil:
 		return nil, err
 	case open.Type != kind:
-		return nil, badConnection(fmt.Sprintf("connection %s is of type %s; this needs one of type %s", id, open.Type, kind))
+		return nil, badConnection(fmt.Sprintf("the %s is of type %s; this needs one of type %s", open.Text(), open.Type, kind))
 	}
 	return open, nil
 }

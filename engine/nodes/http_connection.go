@@ -31,13 +31,13 @@ func httpConnection(ctx context.Context, task *blueprint.Task, id string) (conte
 		return ctx, nil, unauthorized(err, nil)
 	}
 	if conn.Type != blueprint.ConnectionHTTP && conn.Type != blueprint.ConnectionOAuth2 {
-		return ctx, nil, badConnection(fmt.Sprintf("the connection %q is of the type %s; HTTP requests take one of the type http or oauth2", conn.Name, conn.Type))
+		return ctx, nil, badConnection(fmt.Sprintf("the %s is of the type %s; HTTP requests take one of the type http or oauth2", conn.Text(), conn.Type))
 	}
 	return outbound.Authorize(ctx, func(ctx context.Context, request *http.Request) error {
 		if !covers(conn, request.URL) { // also where there is nothing to add
 			return &blueprint.Failure{
 				Code:      codeHost,
-				Message:   fmt.Sprintf("the connection %q is not for %s; hint: add the host to the hosts of the connection, or leave connectionId out", conn.Name, request.URL.Host),
+				Message:   fmt.Sprintf("the %s is not for %s; hint: add the host to the hosts of the connection, or leave connectionId out", conn.Text(), request.URL.Host),
 				Permanent: true,
 			}
 		}

@@ -60,8 +60,8 @@ func TestMCPTool(t *testing.T) {
 		{tool: "failing", code: "tool_failed", want: "the tool failing of Shed failed: it is broken xxx", calls: 1},
 		{tool: "mute", code: "tool_failed", want: "the tool mute of Shed failed: it says no more", calls: 1},
 		{tool: "other", code: "unknown_tool", want: `Shed has no tool "other"; it has echo, failing, mute, plain, structured`, notSent: true},
-		{tool: "echo", open: &blueprint.OpenConnection{Type: blueprint.ConnectionHTTP}, code: "connection_unavailable", want: "connection ", notSent: true},
-		{tool: "echo", open: &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"command": "sh"}}, code: "bad_config", want: "connection ", notSent: true},
+		{tool: "echo", open: &blueprint.OpenConnection{Type: blueprint.ConnectionHTTP}, code: "connection_unavailable", want: "the connection ", notSent: true},
+		{tool: "echo", open: &blueprint.OpenConnection{Type: blueprint.ConnectionMCPServer, Config: map[string]any{"command": "sh"}}, code: "bad_config", want: "the connection ", notSent: true},
 	} {
 		t.Run(test.tool+test.code, func(t *testing.T) {
 			*calls = 0

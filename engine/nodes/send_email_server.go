@@ -35,7 +35,7 @@ const (
 // key and not the value.
 func readSMTP(open *blueprint.OpenConnection) (*smtpServer, error) {
 	bad := func(key, problem string) (*smtpServer, error) {
-		return nil, badConnection(fmt.Sprintf("connection %s cannot be used: its %s %s", open.ID, key, problem))
+		return nil, badConnection(fmt.Sprintf("the %s cannot be used: its %s %s", open.Text(), key, problem))
 	}
 	given := func(key string) string {
 		value, _ := open.Config[key].(string)

@@ -85,7 +85,7 @@ func (c *Client) Open(ctx context.Context, connection *blueprint.OpenConnection)
 // refused: it may have been meant to change what the connection does.
 func settings(connection *blueprint.OpenConnection) (address *url.URL, timeout time.Duration, err error) {
 	if connection.Type != blueprint.ConnectionMCPServer {
-		return nil, 0, fail("connection_unavailable", "connection %q is of type %s; this takes one of type %s", connection.Name, connection.Type, blueprint.ConnectionMCPServer)
+		return nil, 0, fail("connection_unavailable", "the %s is of type %s; this takes one of type %s", connection.Text(), connection.Type, blueprint.ConnectionMCPServer)
 	}
 	timeout = standardTimeout
 	for key, value := range connection.Config {
@@ -95,7 +95,7 @@ func settings(connection *blueprint.OpenConnection) (address *url.URL, timeout t
 			text, _ := value.(string)
 			address, err = url.Parse(text)
 			if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-				return nil, 0, fail("bad_config", "the url of connection %q must begin with http:// or https:// and name a host, without a name and password", connection.Name)
+				return nil, 0, fail("bad_config", "the url of the %s must begin with http:// or https:// and name a host, without a name and password", connection.Text())
 			}
 		case "timeoutMs":
 			if value == nil {
@@ -103,15 +103,15 @@ func settings(connection *blueprint.OpenConnection) (address *url.URL, timeout t
 			}
 			milliseconds, ok := wholeNumber(value)
 			if !ok || milliseconds < 1 {
-				return nil, 0, fail("bad_config", "timeoutMs of connection %q must be a whole number of at least 1", connection.Name)
+				return nil, 0, fail("bad_config", "timeoutMs of the %s must be a whole number of at least 1", connection.Text())
 			}
 			timeout = time.Duration(min(milliseconds, int64(longestTimeout/time.Millisecond))) * time.Millisecond
 		default:
-			return nil, 0, fail("bad_config", "connection %q has the key %q, which an MCP server's has not; there are url, auth and timeoutMs", connection.Name, shorten(key, 50))
+			return nil, 0, fail("bad_config", "the %s has the key %q, which an MCP server's has not; there are url, auth and timeoutMs", connection.Text(), shorten(key, 50))
 		}
 	}
 	if address == nil {
-		return nil, 0, fail("bad_config", "connection %q has no url", connection.Name)
+		return nil, 0, fail("bad_config", "the %s has no url", connection.Text())
 	}
 	address.Fragment, address.RawFragment = "", ""
 	address.Scheme = strings.ToLower(address.Scheme)
