@@ -92,3 +92,22 @@ func TestDataOfStrangers(t *testing.T) {
 		t.Errorf("ada sees eve's data afterwards: %s", text)
 	}
 }
+
+// A stranger who started a run of a public blueprint can still answer and cancel it
+// when the blueprint is private, and can start nothing more.
+func TestRunOfStrangerOutlivesVisibility(t *testing.T) {
+	s := newService(t, atNoon)
+	ada, eve := s.user(t, "ada"), s.user(t, "eve")
+	ask := node("ask", "human", object{"prompt": "?"})
+	id := ada.blueprint(t, "Public", ask)
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "public"})
+	runs := []string{eve.launch(t, id, nil, ask), eve.launch(t, id, nil, ask)}
+	ada.ok(t, "blueprint.update", object{"id": id, "visibility": "private"})
+
+	eve.refused(t, blueprint.CodeForbidden, "blueprint.execute", object{"id": id})
+	eve.ok(t, "execution.cancel", object{"executionId": runs[0]})
+	eve.until(t, runs[0], blueprint.StatusFailed)
+	eve.ok(t, "execution.resume", object{"executionId": runs[1], "input": object{}})
+	eve.until(t, runs[1], blueprint.StatusCompleted)
+	eve.refused(t, blueprint.CodeForbidden, "execution.retry", object{"executionId": runs[0]})
+}

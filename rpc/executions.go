@@ -154,13 +154,18 @@ func (s *Service) executionResume(ctx context.Context, caller *Caller, in execut
 	return s.status(ctx, caller, in.ID)
 }
 
-// mayAct refuses a caller who can see a run of theirs but may no longer start its
-// blueprint, as after leaving the organization. Of a deleted blueprint the runner
-// decides.
+// mayAct refuses a caller who has left the organization of a run or its blueprint.
+// A run that they started without being part of either stays theirs, whoever may
+// start the blueprint now. Of a deleted blueprint the runner decides.
 func (s *Service) mayAct(ctx context.Context, caller *Caller, stored *blueprint.StoredExecution) error {
 	_, _, err := s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
-	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
+	switch blueprint.CodeOf(err) {
+	case blueprint.CodeNotFound:
 		return nil
+	case blueprint.CodeForbidden:
+		if view, viewErr := s.view(ctx, caller.Principal, stored, 0); viewErr != nil || view.PrivateTo == caller.UserID && stored.Row.UserID == caller.UserID {
+			return viewErr
+		}
 	}
 	return err
 }
