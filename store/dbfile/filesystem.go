@@ -6,32 +6,32 @@ import (
 	"blueprintd/blueprint"
 )
 
-// FileSystem is what is known of the file system that a database lies on.
+// FileSystem describes the file system that a database is on.
 type FileSystem struct {
-	Known       bool   // the system tells at all
-	Magic       uint32 // which kind it is
+	Known       bool   // the operating system describes it at all
+	Magic       uint32 // the number of its kind; see kinds
 	ReadOnly    bool
-	Free, Total int64 // bytes; free are those that this process may use
+	Free, Total int64 // bytes; Free counts those that this process may use
 }
 
-// trust says how far a file system may be relied upon.
+// trust is how far a kind of file system can be relied upon.
 type trust uint8
 
 const (
 	trusted   trust = iota
-	doubtful        // it may be one that cannot be
-	vanishing       // what is on it does not outlive the machine's next start
+	doubtful        // it may be remote
+	vanishing       // its files do not outlive the next start of the machine
 	remote          // locks and shared memory do not reach other machines
 )
 
-// Kind is a kind of file system. Name is what people call it.
+// Kind is a kind of file system, with its usual name.
 type Kind struct {
 	Name  string
 	trust trust
 }
 
-// kinds are those that Linux knows by these numbers. A kind that is not
-// here is a local disk as far as anybody can tell.
+// kinds holds the kinds that Linux knows by these numbers. Any other is taken for a
+// local disk.
 var kinds = map[uint32]Kind{
 	0x00006969: {"NFS", remote},
 	0x0000517B: {"SMB", remote},
@@ -63,20 +63,21 @@ var kinds = map[uint32]Kind{
 	0xF2F52010: {"F2FS", trusted},
 }
 
-func (p FileSystem) Kind() Kind {
-	if kind, listed := kinds[p.Magic]; listed {
+// Kind returns the kind of the file system, an unknown one under its number.
+func (f FileSystem) Kind() Kind {
+	if kind, listed := kinds[f.Magic]; listed {
 		return kind
 	}
-	return Kind{Name: fmt.Sprintf("%#x", p.Magic)}
+	return Kind{Name: fmt.Sprintf("%#x", f.Magic)}
 }
 
-// Concern tells what is wrong with keeping a database in a place: an error
-// that refuses it, or a warning, each with what to do.
-func (p FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err error) {
-	if !p.Known {
+// Concern returns what is wrong with keeping a database on the file system: an
+// error that refuses it, or a warning. Both have a hint.
+func (f FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err error) {
+	if !f.Known {
 		return nil, nil
 	}
-	kind := p.Kind()
+	kind := f.Kind()
 	say := func(hint, format string, args ...any) *blueprint.Error {
 		return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
 	}
@@ -97,17 +98,18 @@ func (p FileSystem) Concern(allowRemote bool) (warning *blueprint.Error, err err
 	return nil, nil
 }
 
-// DefaultReserve is how much of a disk is kept free unless Options say
-// otherwise; a small disk keeps a twentieth.
+// DefaultReserve is how many bytes of a disk are kept free by default; a small disk
+// keeps a twentieth.
 const DefaultReserve = 64 << 20
 
-// Reserve is how much of a place stays free for the runs under way.
-func (p FileSystem) Reserve(minFree int64) int64 {
+// Reserve returns how many bytes stay free for the runs under way. minFree is
+// store.Options.MinFree.
+func (f FileSystem) Reserve(minFree int64) int64 {
 	switch {
-	case !p.Known || minFree < 0:
+	case !f.Known || minFree < 0:
 		return 0
 	case minFree == 0:
-		return min(DefaultReserve, p.Total/20)
+		return min(DefaultReserve, f.Total/20)
 	}
 	return minFree
 }

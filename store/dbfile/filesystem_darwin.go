@@ -4,8 +4,8 @@ import (
 	"syscall"
 )
 
-// kindOf gives the number by which Linux knows a kind of file system; macOS
-// has names for them.
+// kindOf returns the number that Linux has for a kind of file system; macOS has
+// names.
 func kindOf(found *syscall.Statfs_t) uint32 {
 	var name []byte
 	for _, c := range found.Fstypename {

@@ -6,16 +6,16 @@ import (
 	"os"
 )
 
-// Stat finds out nothing on this system.
+// Stat returns a FileSystem that is not Known.
 func Stat(string) (FileSystem, error) { return FileSystem{}, nil }
 
-// Writable leaves it to the first write to find out.
+// Writable returns nil: the first write shows whether it fails.
 func Writable(string) error { return nil }
 
 func OwnerName(os.FileInfo) string { return "somebody" }
 
-// giveTo leaves the owner as the system chose it.
-func giveTo(*os.File, string) error { return nil }
+// GiveTo leaves the owner as the system chose it.
+func GiveTo(*os.File, string) error { return nil }
 
-// links cannot be told here.
+// links returns 1: the number is unknown here.
 func links(os.FileInfo) uint64 { return 1 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Stat asks the system about the file system of a path.
+// Stat describes the file system of a path.
 func Stat(path string) (FileSystem, error) {
 	var found syscall.Statfs_t
 	if err := syscall.Statfs(path, &found); err != nil {
@@ -23,7 +23,8 @@ func Stat(path string) (FileSystem, error) {
 	return p, nil
 }
 
-// Writable tells whether this process may read and write what is at a path.
+// Writable returns an error if this process may not read and write the file or
+// folder at a path.
 func Writable(path string) error {
 	const readAndWrite = 4 | 2
 	if err := syscall.Access(path, readAndWrite); err != nil {
@@ -32,7 +33,7 @@ func Writable(path string) error {
 	return nil
 }
 
-// OwnerName names the user that a file belongs to, by number.
+// OwnerName returns "user" with the number of the owner of a file.
 func OwnerName(info os.FileInfo) string {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("user %d", stat.Uid)
@@ -40,11 +41,11 @@ func OwnerName(info os.FileInfo) string {
 	return "somebody"
 }
 
-// giveTo gives an open file, which takes the place of the one at path, the owner
-// and group of that one, or of its folder when there is none: root may have made
-// it for a server that runs as somebody else. Only root can; for anybody else
-// the owner is the same already, or another one may not be had.
-func giveTo(file *os.File, path string) error {
+// GiveTo gives an open file, which is to replace the one at path, the owner and
+// group of that one, or of its folder when there is none: root may have created it
+// for a server that runs as another user. Only root can change an owner; for other
+// users the attempt may fail without an error.
+func GiveTo(file *os.File, path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		info, err = os.Stat(filepath.Dir(path))
@@ -68,7 +69,7 @@ func giveTo(file *os.File, path string) error {
 	return nil
 }
 
-// links tells how many names a file has.
+// links returns how many names (hard links) a file has.
 func links(info os.FileInfo) uint64 {
 	if stat, known := info.Sys().(*syscall.Stat_t); known {
 		return uint64(stat.Nlink)

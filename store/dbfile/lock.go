@@ -9,35 +9,36 @@ import (
 	"time"
 )
 
-// Lock says that a server has the database. The system drops it when the
-// process ends, however it ends. The file itself stays: removing it would let
+// Lock is the lock of a server on its database. The operating system drops it when
+// the process ends, however it ends. The file itself stays: removing it would let
 // two servers hold locks on two files of one name.
 type Lock struct {
 	file *os.File
 
-	mu      sync.Mutex // guards the rest, which stands in the file
+	mu      sync.Mutex // guards the rest, which the file holds
 	address string     // of the server, "" until it is known
 	used    bool       // the database is more than an empty file
 }
 
-// How often, and how often at most, a lock is tried again that a dead process
-// left behind.
+// The interval and the number of further attempts at a lock that a dead process
+// left to its children.
 const (
 	heirInterval = 20 * time.Millisecond
 	heirTries    = 150
 )
 
-// AcquireLock takes the lock, or names the process that holds it.
+// AcquireLock takes the lock, or returns an error that names the process that holds
+// it.
 //
-// A server that is killed while it starts another program leaves its lock for a
-// moment to what is to become that: it has all files of its parent until then,
-// for some hundred milliseconds on a busy machine. So where the process that
-// signed the file is dead, its heirs are waited for.
+// A server that is killed while it starts another program leaves its lock to the
+// child until that executes the program, for some hundred milliseconds on a busy
+// machine. So AcquireLock tries again while the process that signed the file is
+// dead.
 func AcquireLock(path string) (*Lock, error) {
 	return lockAfter(path, func() { <-time.NewTimer(heirInterval).C })
 }
 
-// lockAfter is AcquireLock with another pause between two tries.
+// lockAfter is AcquireLock with another pause between two attempts.
 func lockAfter(path string, pause func()) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -66,8 +67,7 @@ func lockAfter(path string, pause func()) (*Lock, error) {
 	return lock, nil
 }
 
-// signer gives the number of the process that signed a lock file, "" when none
-// did.
+// signer returns the number of the process that signed a lock file, "" for none.
 func signer(file *os.File) string {
 	text := make([]byte, 32)
 	n, _ := file.ReadAt(text, 0)
@@ -75,13 +75,13 @@ func signer(file *os.File) string {
 	return number
 }
 
-// LockedBy says that another process has a database.
+// LockedBy returns the error for a database that another process holds.
 func LockedBy(holder, path string) error {
 	return Refusal("stop that server, or give this one a database of its own with --db", "a server has this database already: %s holds %s", holder, path)
 }
 
-// sign writes this process's number into the file, for people, and keeps the
-// mark of use that stands behind it.
+// sign writes the number of this process into the file and keeps the mark of use
+// at its end.
 func (l *Lock) sign() error {
 	if err := l.file.Chmod(0o600); err != nil {
 		return err
@@ -94,13 +94,13 @@ func (l *Lock) sign() error {
 	return l.write()
 }
 
-// usedMark stands at the end of a lock file once the database holds something.
+// usedMark ends a lock file once the database holds something.
 const usedMark = "used\n"
 
-// maxSigned is the most that a lock file holds, in bytes.
+// maxSigned is the size limit of a lock file in bytes.
 const maxSigned = 4096
 
-// MarkUsed notes that the database is more than an empty file.
+// MarkUsed records that the database is more than an empty file.
 func (l *Lock) MarkUsed() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -108,10 +108,11 @@ func (l *Lock) MarkUsed() error {
 	return l.write()
 }
 
-// SetAddress notes the address of the server.
+// SetAddress records the address of the server. An address that does not fit is
+// ignored.
 func (l *Lock) SetAddress(address string) error {
 	if len(address) > maxSigned/2 || strings.ContainsAny(address, "\r\n") {
-		return nil // the commands then say that they do not know it
+		return nil // ServedAt then returns ""
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +120,7 @@ func (l *Lock) SetAddress(address string) error {
 	return l.write()
 }
 
-// write writes what is known. l.mu is held.
+// write replaces the content of the file. l.mu is held.
 func (l *Lock) write() error {
 	text := fmt.Appendf(nil, "%d\n", os.Getpid())
 	if l.address != "" {
@@ -134,8 +135,8 @@ func (l *Lock) write() error {
 	return l.file.Truncate(int64(len(text)))
 }
 
-// ServedAt returns the address that the server of a database noted with
-// Store.ServedAt, "" when no server runs or it noted none.
+// ServedAt returns the address that the server of a database recorded with
+// SetAddress, "" when no server runs or it recorded none.
 func ServedAt(path string) string {
 	if _, held, err := LockHolder(path + ".lock"); err != nil || !held {
 		return ""
@@ -152,7 +153,8 @@ func ServedAt(path string) string {
 	return ""
 }
 
-// LockHolder tells which process holds a lock, if any does. It makes no file.
+// LockHolder returns the number of the process that holds a lock, and whether one
+// does. It creates no file.
 func LockHolder(path string) (number string, held bool, err error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -183,15 +185,15 @@ func ShareLock(path string) (lock *Lock, held bool, err error) {
 	return &Lock{file: file}, !free && err == nil, err
 }
 
-// IsServed tells whether a server has the database, or another process that writes
-// to it alone. It waits for nobody and changes nothing; false when that cannot be
-// known.
+// IsServed reports whether a server, or another process that needs the database for
+// itself, holds its lock. It neither waits nor changes anything; known is false if
+// that cannot be found out.
 func IsServed(path string) (served, known bool) {
 	_, held, err := LockHolder(path + ".lock")
 	return held, err == nil
 }
 
-// WasUsed tells whether a server that held this lock has used its database.
+// WasUsed reports whether a server that held the lock has used the database.
 func WasUsed(path string) bool {
 	text, err := os.ReadFile(path)
 	return err == nil && strings.HasSuffix(string(text), "\n"+usedMark)

@@ -10,11 +10,11 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of an open file for as long as it is open, or tells
-// that another process has it.
+// tryLock takes the lock of an open file for as long as it is open, and reports
+// whether it was free.
 func tryLock(file *os.File) (free bool, err error) { return flock(file, syscall.LOCK_EX) }
 
-// tryShared tells whether no process has the lock of an open file.
+// tryShared is tryLock for a lock that several processes can share.
 func tryShared(file *os.File) (free bool, err error) { return flock(file, syscall.LOCK_SH) }
 
 func flock(file *os.File, how int) (free bool, err error) {
@@ -28,7 +28,7 @@ func flock(file *os.File, how int) (free bool, err error) {
 	return true, nil
 }
 
-// isDead tells whether there is no process of a number any more.
+// isDead reports whether there is no process with the number any more.
 func isDead(number string) bool {
 	pid, err := strconv.Atoi(number)
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

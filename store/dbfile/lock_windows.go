@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// tryLock takes the lock of an open file for as long as it is open, or tells
-// that another process has it.
+// tryLock takes the lock of an open file for as long as it is open, and reports
+// whether it was free.
 func tryLock(file *os.File) (free bool, err error) {
 	return lockRange(file, windows.LOCKFILE_EXCLUSIVE_LOCK)
 }
 
-// tryShared tells whether no process has the lock of an open file.
+// tryShared is tryLock for a lock that several processes can share.
 func tryShared(file *os.File) (free bool, err error) { return lockRange(file, 0) }
 
-// lockRange locks one byte far behind the end: what is locked here nobody else
-// can read, and the number of the process is for everybody.
+// lockRange locks one byte far behind the end: other processes cannot read a locked
+// range, and they have to read the number of this one.
 func lockRange(file *os.File, how uint32) (free bool, err error) {
 	FileSystem := &windows.Overlapped{OffsetHigh: 1 << 30}
 	err = windows.LockFileEx(windows.Handle(file.Fd()), how|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, FileSystem)
@@ -31,6 +31,5 @@ func lockRange(file *os.File, how uint32) (free bool, err error) {
 	return true, nil
 }
 
-// isDead is never asked for what a process leaves to those that it starts: it
-// leaves them nothing.
+// isDead returns false: children inherit no lock here.
 func isDead(string) bool { return false }

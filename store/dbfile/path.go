@@ -22,8 +22,8 @@ func Refusal(hint, format string, args ...any) *blueprint.Error {
 	return &blueprint.Error{Code: blueprint.CodeConflict, Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
-// RealPath resolves symbolic links, so that two names of one file have one
-// lock.
+// RealPath resolves symbolic links, so that two names of one file share one lock.
+// The file need not exist.
 func RealPath(path string) (string, error) {
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%q is no name for a database file", path)
@@ -49,10 +49,10 @@ func RealPath(path string) (string, error) {
 	return filepath.Join(folder, filepath.Base(absolute)), err
 }
 
-// Create makes an empty file that only its owner may read, so that SQLite,
-// which gives its other files the mode of the first, never makes a readable
-// one. A file that exists is not even opened: closing it would drop the locks
-// that another connection of this process has on it.
+// Create creates an empty file that only its owner may read, so that SQLite, which
+// gives its other files the same mode, never creates a readable one. A file that
+// exists is not even opened: closing it would drop the locks that another
+// connection of this process has on it.
 func Create(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err == nil {
@@ -68,7 +68,7 @@ func Create(path string) error {
 	return nil
 }
 
-// Restrict takes the rights of others away from a file of ours.
+// Restrict takes all rights of other users from a file, if it exists.
 func Restrict(path string) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,12 +86,8 @@ func Restrict(path string) error {
 	return nil
 }
 
-// GiveTo gives an open file, which takes the place of the one at path, the owner
-// of that one, as far as that is possible.
-func GiveTo(file *os.File, path string) error { return giveTo(file, path) }
-
-// SyncFolder brings the names in a folder onto the disk. Windows cannot be
-// asked to.
+// SyncFolder syncs the names in a folder to the disk. No effect on Windows, which
+// cannot.
 func SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -107,7 +103,8 @@ func SyncFolder(path string) error {
 	return errors.Join(err, folder.Close())
 }
 
-// CopyFile copies a file whole, and onto the disk, before it gets its name.
+// CopyFile copies a file with its owner. The copy gets its name once it is on the
+// disk.
 func CopyFile(from, to string) (err error) {
 	source, err := os.Open(from)
 	if err != nil {
@@ -129,13 +126,13 @@ func CopyFile(from, to string) (err error) {
 	return err
 }
 
-// BeforeRestore stands between the name of a database and the time in the name
-// that it keeps when another one is restored in its place.
+// BeforeRestore separates the name of a database from the time in the name under
+// which it is kept when a restore replaces it.
 const BeforeRestore = ".before-restore-"
 
-// CheckLinks refuses a database file that has a second name: each name has a
-// lock of its own, so that two servers could have it. The names that a killed
-// restore has left do not count; their lock is that of the database.
+// CheckLinks refuses a database file that has a second name: each name has a lock of
+// its own, so that two servers could hold it. Names that a killed restore has left
+// do not count; their lock is that of the database.
 func CheckLinks(path string, info os.FileInfo) error {
 	if names := links(info); names < 2 || names <= 1+uint64(len(leftLinks(path, info))) {
 		return nil
@@ -163,8 +160,8 @@ func leftLinks(path string, info os.FileInfo) (names []string) {
 	return names
 }
 
-// DropLinks removes them: the file stays under its own. Only who has the lock
-// may, for a restore has it too.
+// DropLinks removes the names that a killed restore has left of a database. The
+// caller holds the lock, as a restore does.
 func DropLinks(path string) {
 	info, err := os.Stat(path)
 	if err != nil || links(info) < 2 {

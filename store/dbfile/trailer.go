@@ -38,7 +38,7 @@ const (
 	backupForm    = 2 // of the trailer
 )
 
-// Manifest is what a backup says of itself.
+// Manifest describes a backup. It is part of its trailer.
 type Manifest struct {
 	Kind     string           `json:"kind"`
 	Form     int              `json:"form"`    // of the file
@@ -55,7 +55,7 @@ func NewManifest(schema int, version string, at blueprint.Time) Manifest {
 	return Manifest{Kind: backupKind, Form: backupForm, Schema: schema, Version: version, At: at}
 }
 
-// Encode gives the first part of the trailer.
+// Encode returns the first part of the trailer.
 func (m Manifest) Encode() ([]byte, error) {
 	data, err := json.Marshal(m)
 	if err != nil {
@@ -70,22 +70,21 @@ func (m Manifest) Encode() ([]byte, error) {
 	return line, nil
 }
 
-// DigestLine is the end of a file whose other bytes have this sum.
+// DigestLine returns the end of a file whose other bytes have the SHA-256 sum.
 func DigestLine(sum []byte) string { return "sha256 " + hex.EncodeToString(sum) + "\n" }
 
-// SignatureLine stands before the digest.
+// SignatureLine returns the line before the digest.
 func SignatureLine(mac []byte) string { return "hmac-sha256 " + hex.EncodeToString(mac) + "\n" }
 
-// Trailer is what the trailer of a backup says of all before it.
+// Trailer holds the checksums in the trailer of a backup.
 type Trailer struct {
 	Digest  string // of the file
 	Content []byte // the SHA-256 of pages and manifest
 	MAC     []byte // of content
 }
 
-// AppendTrailer completes a backup whose pages are in file, signs it, and gives
-// its size and digest. What it hashes is what the file gives back, not what was
-// written.
+// AppendTrailer completes a backup whose pages are in file, signs it, and returns
+// its size and digest. It hashes what it reads back from the file.
 func AppendTrailer(file *os.File, m Manifest, sign func(digest []byte) []byte) (size int64, digest string, err error) {
 	pages := m.PageSize * m.Pages
 	if info, err := file.Stat(); err != nil || info.Size() != pages {
@@ -109,30 +108,30 @@ func AppendTrailer(file *os.File, m Manifest, sign func(digest []byte) []byte) (
 	return pages + TrailerSize, hex.EncodeToString(sum), file.Sync()
 }
 
-// ReadBackup checks every byte of a backup against its digest, not its
-// signature, and returns what it says of itself. With pages not nil, the pages are written there on the way; they are
-// good for nothing when there is an error. An error that the file causes is a
-// *blueprint.Error with a hint.
-func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, seal Trailer, err error) {
+// ReadBackup checks every byte of a backup against its digest, not its signature,
+// and that its database has the form schema. If pages is not nil the pages are
+// written to it meanwhile; they are invalid if ReadBackup returns an error. An error
+// that the file causes is a *blueprint.Error with a hint.
+func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, sums Trailer, err error) {
 	info, err := file.Stat()
 	if err != nil {
-		return m, seal, err
+		return m, sums, err
 	}
 	name := file.Name()
 	if !info.Mode().IsRegular() {
-		return m, seal, blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", name)
+		return m, sums, blueprint.Errorf(blueprint.CodeBadRequest, "%s is not a file", name)
 	}
 	trailer := make([]byte, TrailerSize)
 	body := info.Size() - TrailerSize
 	if body < 0 {
-		return m, seal, notBackup(name)
+		return m, sums, notBackup(name)
 	}
 	if _, err := file.ReadAt(trailer, body); err != nil {
-		return m, seal, err
+		return m, sums, err
 	}
 	line, signature, given := trailer[:manifestSize], trailer[manifestSize:][:signatureSize], string(trailer[manifestSize+signatureSize:])
 	if !bytes.HasPrefix(line, []byte(manifestStart)) && given[:7] != "sha256 " {
-		return m, seal, notBackup(name)
+		return m, sums, notBackup(name)
 	}
 	hash := sha256.New()
 	var to io.Writer = hash
@@ -140,39 +139,39 @@ func ReadBackup(file *os.File, pages io.Writer, schema int) (m Manifest, seal Tr
 		to = io.MultiWriter(hash, pages)
 	}
 	if n, err := io.Copy(to, io.NewSectionReader(file, 0, body)); err != nil || n != body {
-		return m, seal, errors.Join(err, fmt.Errorf("%d of %d bytes were read", n, body))
+		return m, sums, errors.Join(err, fmt.Errorf("%d of %d bytes were read", n, body))
 	}
 	hash.Write(line)
-	seal.Content = hash.Sum(nil)
+	sums.Content = hash.Sum(nil)
 	hash.Write(signature)
 	sum := hash.Sum(nil)
 	if DigestLine(sum) != given {
-		return m, seal, Damaged(name, "its checksum does not fit its content")
+		return m, sums, Damaged(name, "its checksum does not fit its content")
 	}
-	if seal.MAC, err = hex.DecodeString(string(bytes.TrimSpace(bytes.TrimPrefix(signature, []byte("hmac-sha256 "))))); err != nil {
-		return m, seal, Damaged(name, "its signature cannot be read")
+	if sums.MAC, err = hex.DecodeString(string(bytes.TrimSpace(bytes.TrimPrefix(signature, []byte("hmac-sha256 "))))); err != nil {
+		return m, sums, Damaged(name, "its signature cannot be read")
 	}
 	if err := json.Unmarshal(line, &m); err != nil {
-		return m, seal, Damaged(name, "it does not say what it holds")
+		return m, sums, Damaged(name, "it does not say what it holds")
 	}
 	switch {
 	case m.Kind != backupKind:
-		return m, seal, notBackup(name)
+		return m, sums, notBackup(name)
 	case m.Form > backupForm || m.Schema > schema:
-		return m, seal, &blueprint.Error{
+		return m, sums, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the newer blueprintd %s: its database is of form %d, and this program knows forms up to %d", name, m.Version, m.Schema, schema),
 			Hint: "restore it with blueprintd " + m.Version + " or newer",
 		}
 	case m.Schema < schema:
-		return m, seal, &blueprint.Error{
+		return m, sums, &blueprint.Error{
 			Code: blueprint.CodeConflict, Message: fmt.Sprintf("%s was written by the older blueprintd %s: its database is of form %d, which this program cannot bring up to form %d", name, m.Version, m.Schema, schema),
 			Hint: "restore it with that blueprintd, export its blueprints with it, and import them here",
 		}
 	case m.PageSize*m.Pages != body:
-		return m, seal, Damaged(name, "it does not have the size that it names")
+		return m, sums, Damaged(name, "it does not have the size that it names")
 	}
-	seal.Digest = hex.EncodeToString(sum)
-	return m, seal, nil
+	sums.Digest = hex.EncodeToString(sum)
+	return m, sums, nil
 }
 
 func notBackup(name string) error {
@@ -182,6 +181,7 @@ func notBackup(name string) error {
 	}
 }
 
+// Damaged returns the error for a backup that cannot be restored.
 func Damaged(name, reason string) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeConflict, Message: name + " is damaged: " + reason,

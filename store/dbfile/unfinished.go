@@ -14,13 +14,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// What a file is called while it is written.
+// Suffixes of files that are being written.
 const (
 	PartialSuffix   = ".partial"   // a backup
 	RestoringSuffix = ".restoring" // a restored database
 )
 
-// BackupPath resolves the name of a file that a backup is to be.
+// BackupPath returns the real path for a new backup, whose folder must exist.
 func BackupPath(path string) (string, error) {
 	refuse := func(hint, format string, args ...any) (string, error) {
 		return "", &blueprint.Error{Code: blueprint.CodeBadRequest, Message: fmt.Sprintf(format, args...), Hint: hint}
@@ -39,8 +39,8 @@ func BackupPath(path string) (string, error) {
 	return RealPath(path)
 }
 
-// MayReplaceBackup refuses a name that is taken: without force by anything, with
-// force by anything but a backup.
+// MayReplaceBackup refuses a name that is taken: without force by any file, with
+// force by any file but a backup.
 func MayReplaceBackup(path string, force bool) error {
 	if strings.HasSuffix(strings.ToLower(path), PartialSuffix) {
 		return Refusal("choose another name", "%s cannot be the name of a backup: what ends in %s is one that is not finished", path, PartialSuffix)
@@ -61,7 +61,7 @@ func MayReplaceBackup(path string, force bool) error {
 	}
 }
 
-// MayReplace refuses a file that is there already.
+// MayReplace refuses a name that is taken, with force unless it is a regular file.
 func MayReplace(path string, force bool) error {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -80,9 +80,9 @@ func exists(path string) error {
 	return &blueprint.Error{Code: blueprint.CodeConflict, Message: path + " exists already", Hint: "choose another name, or replace it with --force"}
 }
 
-// ClaimPartial makes the file that a backup is written to, for its owner alone,
-// and holds a lock on it. One that an earlier, killed backup left is removed,
-// never written to: it may be another name of a finished one.
+// ClaimPartial creates the file that a backup is written to, readable by its owner
+// alone, and locks it. A leftover of a killed backup is removed, never written to:
+// it may be another name of a finished backup.
 func ClaimPartial(path string) (*os.File, error) {
 	for range 10 {
 		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -118,17 +118,17 @@ func ClaimPartial(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s is made and removed over and over", path)
 }
 
-// HasName tells whether a name is still that of an open file.
+// HasName reports whether path still names an open file.
 func HasName(file *os.File, path string) bool {
 	here, err := file.Stat()
 	there, otherErr := os.Lstat(path)
 	return err == nil && otherErr == nil && os.SameFile(here, there)
 }
 
-// MayRemove refuses to remove what has the name of an unfinished file but is
-// none that a killed backup or restore can have left: an empty file, or one that
-// begins as a database of ours and has no lock or key beside it, which one that
-// is in use has. A whole backup is a leftover only of a backup.
+// MayRemove refuses to remove a file that a killed backup or restore cannot have
+// left. A leftover is empty, or begins like a database of this program and has no
+// lock or key beside it, which a database in use has. A whole backup is a leftover
+// only under the name of an unfinished backup.
 func MayRemove(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,14 +169,14 @@ func MayRemove(path string) error {
 }
 
 const (
-	// headerSize is that of the header of an SQLite database, in bytes. From byte
-	// 68 on it has the mark of the program that made it.
+	// headerSize is the size of the header of an SQLite database in bytes. It has the
+	// mark of the program that created it at byte 68.
 	headerSize = 100
 	// ApplicationID is that mark for a database of this program.
 	ApplicationID = 0x62706431 // "bpd1"
 )
 
-// isBackup tells whether a file ends as backups do. It need not be a good one.
+// isBackup reports whether a file ends like a backup. It may be damaged.
 func isBackup(path string) (bool, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -194,14 +194,14 @@ func isBackup(path string) (bool, error) {
 	return string(start) == manifestStart, nil
 }
 
-// Remove removes a file of ours with what SQLite may have left beside it.
+// Remove removes a database with the files that SQLite may have left beside it.
 func Remove(path string) {
 	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
 		_ = os.Remove(path + suffix) // what is left over is removed by the next one
 	}
 }
 
-// Publish gives a finished file its name, whole at once.
+// Publish atomically gives a finished file its name.
 func Publish(partial, path string, force bool) error {
 	if force {
 		if err := os.Rename(partial, path); err != nil {
@@ -221,7 +221,7 @@ func Publish(partial, path string, force bool) error {
 	return SyncFolder(filepath.Dir(path))
 }
 
-// Belongings names a database and all that belongs to it.
+// Belongings returns the names of a database, its side files and its key file.
 func Belongings(database, keyFile string) []string {
 	names := []string{database}
 	for _, suffix := range sideFiles {
@@ -233,17 +233,18 @@ func Belongings(database, keyFile string) []string {
 	return names
 }
 
-// sideFiles are what the names of the files beside a database end in: those of
-// SQLite, the lock and the master key.
+// sideFiles are the suffixes of the files beside a database: those of SQLite, the
+// lock and the master key.
 var sideFiles = []string{"-wal", "-shm", "-journal", ".lock", ".key"}
 
-// WithSides names a file and those that SQLite may make beside it.
+// WithSides returns the names of a database and of the files that SQLite may create
+// beside it.
 func WithSides(path string) []string {
 	return []string{path, path + "-wal", path + "-shm", path + "-journal"}
 }
 
-// CheckDistinct refuses to write to, or remove, any of some names when it is one of
-// those that are to be kept, or another name of the same file.
+// CheckDistinct returns an error if one of names, which are to be written or removed,
+// is one of kept or another name of the same file.
 func CheckDistinct(names, kept []string) error {
 	for _, name := range names {
 		for _, keep := range kept {
@@ -258,7 +259,7 @@ func CheckDistinct(names, kept []string) error {
 	return nil
 }
 
-// same tells whether two names are those of one file, or would be.
+// same reports whether two names are, or would be, those of one file.
 func same(a, b string) bool {
 	if resolved(a) == resolved(b) {
 		return true
@@ -268,8 +269,7 @@ func same(a, b string) bool {
 	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
-// resolved gives the name of a file without links on the way, as far as there
-// is one.
+// resolved returns the name of a file without symbolic links, as far as it exists.
 func resolved(path string) string {
 	if real, err := RealPath(path); err == nil {
 		return real
