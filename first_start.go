@@ -35,7 +35,7 @@ type welcome struct {
 // nothing, so that a start that is cut off is a first one again. The audit log has
 // no lines of it: nobody did it.
 func (s *server) firstStart(ctx context.Context) (w welcome, err error) {
-	err = s.store.Together(ctx, func() (err error) {
+	err = s.store.Transact(ctx, func() (err error) {
 		w, err = s.settle(ctx)
 		return err
 	})

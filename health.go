@@ -104,7 +104,7 @@ func databaseCheck(stats *store.Stats, now time.Time) check {
 }
 
 func diskCheck(stats *store.Stats) check {
-	c := check{Name: "disk", OK: !stats.Narrow && !stats.Full}
+	c := check{Name: "disk", OK: !stats.LowSpace && !stats.Full}
 	switch {
 	case stats.Reserve == 0 && stats.Free == 0:
 		c.Detail = "nothing is known of it"
@@ -115,7 +115,7 @@ func diskCheck(stats *store.Stats) check {
 		c.Detail += fmt.Sprintf(", both at most %d", stats.Limit)
 	}
 	switch {
-	case stats.Narrow:
+	case stats.LowSpace:
 		c.Hint = "make room on the disk"
 	case stats.Full:
 		c.Hint = "raise --max-disk, or cancel unfinished runs"

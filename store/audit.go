@@ -313,22 +313,22 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 		return
 	}
 	if _, real := s.options.Clock.(clock.Real); real {
-		time.AfterFunc(lineRest, s.writer.rouse)
+		time.AfterFunc(lineRest, s.writer.signal)
 		return
 	}
-	s.writer.rouse() // a virtual clock stands still meanwhile
+	s.writer.signal() // a virtual clock stands still meanwhile
 }
 
 // flushLines gives a job that writes the lines that wait when it is run.
 func (s *Store) flushLines() *job {
 	var lines []lateLine
 	run := func(t *transaction) error {
-		lines = s.audits.take()
+		lines = s.audits.drain()
 		return insertLines(t, lines)
 	}
 	ended := func(err error) {
 		if err != nil {
-			lines = append(lines, s.audits.take()...) // perhaps it was not run at all
+			lines = append(lines, s.audits.drain()...) // perhaps it was not run at all
 		}
 		s.audits.waiting.Add(-int64(len(lines)))
 		for _, line := range lines {
@@ -341,8 +341,8 @@ func (s *Store) flushLines() *job {
 	return &job{size: 512, run: run, ended: ended}
 }
 
-// take gives the lines that wait.
-func (a *audits) take() []lateLine {
+// drain gives the lines that wait.
+func (a *audits) drain() []lateLine {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	lines := a.late

@@ -52,7 +52,7 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 // the same pointer when nothing has changed. A generation of 0 says that it is of
 // now.
 func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error) {
-	if s.writer.whole == nil && !s.options.Ephemeral {
+	if s.writer.enclosing == nil && !s.options.Ephemeral {
 		if binding, generation, ok := s.bindings.last(triggerID); ok && generation >= s.newest.Load() {
 			return binding, generation, s.usable()
 		}

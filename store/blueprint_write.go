@@ -58,7 +58,7 @@ func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := s.audit(ctx, t, subject{"blueprint", id, made.OrganizationID, map[string]any{"title": made.Title}}); err != nil {
 			return err
 		}
-		return s.raise(t, written(&made, blueprint.EventBlueprintCreated, "", now))
+		return s.publish(t, written(&made, blueprint.EventBlueprintCreated, "", now))
 	})
 	return made, err
 }
@@ -197,7 +197,7 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 		if err := s.audit(ctx, t, subject{"blueprint", id, updated.OrganizationID, changesOf(&before, &updated)}); err != nil {
 			return err
 		}
-		return s.raise(t, written(&updated, blueprint.EventBlueprintUpdated, before.Status, now))
+		return s.publish(t, written(&updated, blueprint.EventBlueprintUpdated, before.Status, now))
 	})
 	return updated, err
 }

@@ -136,7 +136,7 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 		return err
 	}
 	now := s.options.Clock.Now()
-	if err := s.missPaused(t, &trigger, blueprint.TimeOf(now), trip.String()); err != nil {
+	if err := s.publishMissed(t, &trigger, blueprint.TimeOf(now), trip.String()); err != nil {
 		return err
 	}
 	row := s.drawn("breaker", id).ULID(now)
@@ -228,9 +228,9 @@ func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTri
 	return list, total, err
 }
 
-// missPaused raises what is raised of a schedule that the server switches off:
-// from now on its ticks are missed, and nothing else would tell of it.
-func (s *Store) missPaused(t *transaction, trigger *blueprint.Trigger, at blueprint.Time, reason string) error {
+// publishMissed publishes EventTriggerMissed for a schedule that the breaker
+// pauses: its ticks are missed from now on, and no other event says so.
+func (s *Store) publishMissed(t *transaction, trigger *blueprint.Trigger, at blueprint.Time, reason string) error {
 	if trigger.Type != blueprint.TriggerScheduled {
 		return nil
 	}
@@ -240,5 +240,5 @@ func (s *Store) missPaused(t *transaction, trigger *blueprint.Trigger, at bluepr
 	if err := t.row("SELECT organization_id FROM blueprints WHERE id = ?", []any{trigger.BlueprintID}, &event.OrganizationID); err != nil {
 		return err
 	}
-	return s.raise(t, []blueprint.Event{event})
+	return s.publish(t, []blueprint.Event{event})
 }

@@ -9,8 +9,8 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// take checks the master key and, for a server, makes the database its own.
-func (s *Store) take(ctx context.Context) error {
+// claim checks the master key and, for a server, takes ownership of the database.
+func (s *Store) claim(ctx context.Context) error {
 	err := s.write(ctx, func(t *transaction) error {
 		if err := s.checkKey(t); err != nil {
 			return err
@@ -24,7 +24,7 @@ func (s *Store) take(ctx context.Context) error {
 		s.sandbox = s.options.Sandbox
 		return t.row("UPDATE meta SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch", nil, &s.epoch)
 	})
-	s.taken = err == nil
+	s.claimed = err == nil
 	return err
 }
 
@@ -36,7 +36,7 @@ func (s *Store) fence() (generation int64, err error) {
 		return s.generation.Load(), nil // nobody else has it
 	}
 	if s.writer.untouched() {
-		return s.writer.listening.generation, nil
+		return s.writer.subscriptions.generation, nil
 	}
 	var epoch int64
 	if err := s.writer.session.row("SELECT epoch, generation FROM meta WHERE id = 1", nil, &epoch, &generation); err != nil {
@@ -55,24 +55,24 @@ func (s *Store) fence() (generation int64, err error) {
 // process, has written since this one's last commit: then that left everything as
 // it is now. SQLite knows that without a look at the disk once it has begun.
 func (w *writer) untouched() bool {
-	left := w.left
-	w.left = 0
+	left := w.dataVersion
+	w.dataVersion = 0
 	version, err := w.session.dataVersion()
 	return err == nil && left != 0 && version == left
 }
 
-// leave notes, after a commit, what another one would change. A tool asks each
-// time.
-func (s *Store) leave() {
+// noteDataVersion records, after a commit, the number that a commit of another
+// connection would change. A tool reads the database each time.
+func (s *Store) noteDataVersion() {
 	if s.epoch != 0 {
-		s.writer.left, _ = s.writer.session.dataVersion()
+		s.writer.dataVersion, _ = s.writer.session.dataVersion()
 	}
 }
 
 // sameKey keeps a tool from writing what nobody could read: no server is there
 // that would keep the key from being changed meanwhile.
 func (s *Store) sameKey() error {
-	if !s.taken || s.options.Sealer == nil {
+	if !s.claimed || s.options.Sealer == nil {
 		return nil
 	}
 	var known []byte

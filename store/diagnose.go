@@ -230,7 +230,7 @@ func (d *diagnosis) content() {
 var errUnsteady = errors.New("something is broken, if nobody changes it")
 
 func (d *diagnosis) contentOnce() {
-	err := look(d.ctx, d.path, func(q *session, whole bool) error {
+	err := probe(d.ctx, d.path, func(q *session, whole bool) error {
 		if !whole {
 			d.add("log", Dubious, "start the server once, which reads the log", "the write-ahead log has no index, so what it holds was not looked at")
 		}

@@ -39,7 +39,7 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 	if limit == 0 {
 		return nil
 	}
-	p.limit.eviction.look()
+	p.limit.eviction.count()
 	ample, longLog := limit/10*9, limit/16
 	changed, tried := false, false // since the log was cut; to cut it
 	for ctx.Err() == nil {
@@ -180,8 +180,8 @@ type eviction struct {
 	looks int
 }
 
-// look begins a look at the limit.
-func (e *eviction) look() {
+// count records that the limit was checked once more.
+func (e *eviction) count() {
 	if e.looks++; e.looks >= evictionRest {
 		*e = eviction{}
 	}

@@ -106,7 +106,7 @@
 // foreign or newer file, another database's log, a wrong key, a network file
 // system. A refused file stays as it is to the byte. While it runs, a server
 // looks each second whether its files are still there and the same, and ends
-// when they are not, saving what it can (ground). With little room on the disk
+// when they are not, saving what it can (watchfiles.go). With little room on the disk
 // it takes no new runs but lets those under way end, until there is room. What
 // runs leave behind carries checksums (checksum), because SQLite does not notice
 // a bit that turns inside a value. Diagnose looks at all of this from outside.

@@ -163,7 +163,7 @@ var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the 
 
 // broken is what everybody is told once the store has failed for good.
 func broken(err error) error {
-	var lost *lostError
+	var lost *lostFileError
 	if errors.As(err, &lost) {
 		return &blueprint.Error{
 			Code: blueprint.CodeUnavailable, Message: "files of the database are gone and the server is stopping", RetryAfter: retryAfter,

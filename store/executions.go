@@ -26,8 +26,8 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, bluep
 // engine.
 func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
 	defer wrap(&err, "commit execution %s", c.Row.ID)
-	if c.New && c.Row.ParentExecutionID == "" && s.ground.narrow.Load() {
-		return errNoRoom
+	if c.New && c.Row.ParentExecutionID == "" && s.watched.lowSpace.Load() {
+		return errLowSpace
 	}
 	if c.New && c.Row.ParentExecutionID == "" && s.full.Load() {
 		return errDiskLimit
@@ -88,7 +88,7 @@ func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *b
 		if err := s.weighEnd(t, c); err != nil {
 			return err
 		}
-		return s.raise(t, c.Events)
+		return s.publish(t, c.Events)
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []b
 		return err
 	}
 	return s.record(ctx, firings, func(t *transaction) error {
-		if err := s.raise(t, events); err != nil {
+		if err := s.publish(t, events); err != nil {
 			return err
 		}
 		return moveCursor(t, triggerID, cursor)
@@ -49,8 +49,8 @@ func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []b
 }
 
 func (s *Store) roomForFirings() error {
-	if s.ground.narrow.Load() {
-		return errNoRoom // what was refused for want of room must not fill the rest
+	if s.watched.lowSpace.Load() {
+		return errLowSpace // what was refused for want of room must not fill the rest
 	}
 	if s.full.Load() {
 		return errDiskLimit

@@ -133,7 +133,7 @@ func (c *cache[V]) put(key string, generation int64, value V) {
 // remember gives the cached value of a key when nothing has changed since it
 // was read, and otherwise loads it. Errors are not kept.
 func remember[V any](ctx context.Context, s *Store, c *cache[V], key string, load func(*session) (V, error)) (value V, err error) {
-	if s.writer.whole != nil { // what it wrote may yet be undone
+	if s.writer.enclosing != nil { // what it wrote may yet be undone
 		err = s.read(ctx, func(q *session) error {
 			value, err = load(q)
 			return err

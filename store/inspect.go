@@ -89,10 +89,10 @@ const steadyInterval = 20 * time.Millisecond
 // steadily looks at a database until nobody changed its files meanwhile, or all
 // is well: while another process makes the database, or closes it, what is read
 // without locks may be of two moments.
-func steadily(ctx context.Context, path string, look func() error) (err error) {
+func steadily(ctx context.Context, path string, probe func() error) (err error) {
 	for range 100 {
 		before := snapshot(path)
-		if err = look(); err == nil {
+		if err = probe(); err == nil {
 			return nil
 		}
 		wait := time.NewTimer(steadyInterval)
@@ -125,7 +125,7 @@ func inspectMissing(path string) error {
 		return dbfile.Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
 	}
 	if file := rescued(path); file != "" {
-		hint := goOn(path, file) + "; to begin anew move the rescued file to another folder"
+		hint := recoverHint(path, file) + "; to begin anew move the rescued file to another folder"
 		if size(path+"-wal") > 0 {
 			hint = fmt.Sprintf("mv %s-wal %s%s, then %s", path, file, oldLog, hint)
 		}
@@ -158,7 +158,7 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 	if size(path+"-journal") > 0 {
 		return nil // it is being made, or that was cut off: SQLite knows how to wait or to undo
 	}
-	err := look(ctx, path, func(q *session, whole bool) error {
+	err := probe(ctx, path, func(q *session, whole bool) error {
 		blank, err := marks(q)
 		if !whole {
 			// The log is there and its index is not: the machine failed, perhaps while
@@ -204,7 +204,7 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 	if err := q.row(query, nil, &there); err != nil {
 		return err
 	}
-	if err := lookPast(ctx, path, func(q *session) error { return q.row(query, nil, &here) }); err != nil {
+	if err := probeFile(ctx, path, func(q *session) error { return q.row(query, nil, &here) }); err != nil {
 		return nil // a checkpoint was cut off in it: the log alone tells
 	}
 	if here != there {
@@ -214,19 +214,18 @@ func sameOrigin(ctx context.Context, q *session, path string) error {
 	return nil
 }
 
-// quietSettings are those of a connection that looks at a database without
-// leaving a trace: it writes neither to it nor to the files beside it, and
-// makes none.
-var quietSettings = append(commonSettings[:len(commonSettings):len(commonSettings)], "_query_only=1")
+// probeSettings are those of a connection that leaves no trace: it writes neither
+// to the database nor to the files beside it, and creates none.
+var probeSettings = append(commonSettings[:len(commonSettings):len(commonSettings)], "_query_only=1")
 
 // logHeader is the size of the header of a write-ahead log, in bytes.
 const logHeader = 32
 
-// look opens a database for reading, such that nothing at all changes on the
-// disk, and uses it. It sees what the write-ahead log holds, if there is one
-// and its index is there; whole says whether it does. Without them the file
-// stands for itself: nobody has it open.
-func look(ctx context.Context, path string, use func(q *session, whole bool) error) error {
+// probe opens a database for reading without changing anything on the disk, and
+// calls use. It reads the write-ahead log too if there is one with its index; whole
+// reports whether it does. Without them the file is read alone: no process has it
+// open.
+func probe(ctx context.Context, path string, use func(q *session, whole bool) error) error {
 	// A log with a header alone holds nothing, and SQLite would wait ten seconds
 	// for its index to fit it.
 	log, whole := size(path+"-wal") > logHeader, true
@@ -238,16 +237,16 @@ func look(ctx context.Context, path string, use func(q *session, whole bool) err
 			whole = false
 		}
 	}
-	return lookIn(ctx, path, mode, func(q *session) error { return use(q, whole) })
+	return probeWith(ctx, path, mode, func(q *session) error { return use(q, whole) })
 }
 
-// lookPast is look at the file alone, as if it had no write-ahead log.
-func lookPast(ctx context.Context, path string, use func(q *session) error) error {
-	return lookIn(ctx, path, "mode=ro&immutable=1", use)
+// probeFile is probe for the file alone, as if it had no write-ahead log.
+func probeFile(ctx context.Context, path string, use func(q *session) error) error {
+	return probeWith(ctx, path, "mode=ro&immutable=1", use)
 }
 
-func lookIn(ctx context.Context, path, mode string, use func(q *session) error) (err error) {
-	uri := strings.Replace(fileURI(path, quietSettings), "mode=rw", mode, 1)
+func probeWith(ctx context.Context, path, mode string, use func(q *session) error) (err error) {
+	uri := strings.Replace(fileURI(path, probeSettings), "mode=rw", mode, 1)
 	pool, err := sql.Open("sqlite", uri)
 	if err != nil {
 		return err

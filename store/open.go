@@ -76,7 +76,7 @@ func (s *Store) openMemory(ctx context.Context) (err error) {
 	if err := s.create(ctx); err != nil {
 		return err
 	}
-	return s.take(ctx)
+	return s.claim(ctx)
 }
 
 func (s *Store) openFile(ctx context.Context) (err error) {
@@ -137,7 +137,7 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 		return err
 	}
 	s.gate.read = func() (int64, error) { return readGeneration(s.watch) }
-	if err := s.take(ctx); err != nil {
+	if err := s.claim(ctx); err != nil {
 		return err
 	}
 	if err := s.keepNames(path); err != nil {
@@ -146,9 +146,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	if s.lock == nil {
 		return nil
 	}
-	s.measure()
-	s.tellRescued()
-	return errors.Join(s.lock.MarkUsed(), s.ground.stand(path))
+	s.checkSpace()
+	s.warnRescued()
+	return errors.Join(s.lock.MarkUsed(), s.watched.start(path))
 }
 
 // keepNames brings the names of the database and of its log onto the disk: what

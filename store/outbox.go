@@ -11,47 +11,47 @@ import (
 	"blueprintd/foundation/mutant"
 )
 
-// listening is what triggers listen to, as the writer's transactions know it. It
-// is read when it is first needed, and holds until a trigger or a blueprint
-// changes.
-type listening struct {
-	events     map[listened]bool // nil = to be read
-	generation int64             // that events is of
+// subscriptions holds the events that active triggers listen to, as the writer's
+// transactions know them. It is read when first needed and valid until a trigger
+// or a blueprint changes.
+type subscriptions struct {
+	events     map[subscription]bool // nil = to be read
+	generation int64                 // that events is of
 }
 
-type listened struct{ organizationID, event string }
+type subscription struct{ organizationID, event string }
 
-const listeningQuery = `SELECT DISTINCT b.organization_id, t.event FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
+const subscriptionQuery = `SELECT DISTINCT b.organization_id, t.event FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
 	WHERE t.event IS NOT NULL AND t.deleted_at IS NULL AND t.is_active = 1 AND b.deleted_at IS NULL`
 
-// at says at which generation a transaction begins: what was known at another
-// one does not hold.
-func (l *listening) at(generation int64) {
+// at sets the generation at which a transaction begins. What was known at another
+// one is forgotten.
+func (l *subscriptions) at(generation int64) {
 	if l.generation != generation {
 		l.forget()
 	}
 	l.generation = generation
 }
 
-func (l *listening) forget() { l.events = nil }
+func (l *subscriptions) forget() { l.events = nil }
 
-// to tells whether an active trigger listens to one of some events, or perhaps
-// does: when that cannot be found out.
-func (l *listening) to(t *transaction, events []blueprint.Event) bool {
+// any reports whether an active trigger listens to one of the events, or may: it is
+// true too when that cannot be read.
+func (l *subscriptions) any(t *transaction, events []blueprint.Event) bool {
 	for i := range events {
-		if heard, err := l.heard(t, &events[i]); heard || err != nil {
+		if listens, err := l.has(t, &events[i]); listens || err != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// heard tells whether an active trigger listens to an event.
-func (l *listening) heard(t *transaction, e *blueprint.Event) (bool, error) {
+// has reports whether an active trigger listens to an event.
+func (l *subscriptions) has(t *transaction, e *blueprint.Event) (bool, error) {
 	if l.events == nil || t.bump {
-		events := map[listened]bool{}
-		err := t.each(listeningQuery, nil, func(scan func(...any) error) error {
-			var one listened
+		events := map[subscription]bool{}
+		err := t.each(subscriptionQuery, nil, func(scan func(...any) error) error {
+			var one subscription
 			err := scan(&one.organizationID, &one.event)
 			events[one] = true
 			return err
@@ -64,24 +64,24 @@ func (l *listening) heard(t *transaction, e *blueprint.Event) (bool, error) {
 	if len(l.events) == 0 {
 		return false, nil
 	}
-	return l.events[listened{e.OrganizationID, e.Name}] || !blueprint.IsCustomEvent(e.Name) && l.events[listened{e.OrganizationID, blueprint.AnyEvent}], nil
+	return l.events[subscription{e.OrganizationID, e.Name}] || !blueprint.IsCustomEvent(e.Name) && l.events[subscription{e.OrganizationID, blueprint.AnyEvent}], nil
 }
 
-// raise puts events into the outbox, those that somebody listens to. Only their
-// data is looked at.
-func (s *Store) raise(t *transaction, events []blueprint.Event) error {
+// publish puts the events that a trigger listens to into the outbox. Only their
+// data is checked.
+func (s *Store) publish(t *transaction, events []blueprint.Event) error {
 	const insert = `INSERT INTO events (key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	for i := range events {
 		e := &events[i]
-		heard, err := s.writer.listening.heard(t, e)
+		listens, err := s.writer.subscriptions.has(t, e)
 		if err != nil {
 			return err
 		}
-		if !heard {
+		if !listens {
 			continue
 		}
 		data, err := blueprint.Encode(e.Data)
-		if err != nil { // what happened is more important than what is told of it
+		if err != nil { // the event matters more than its data
 			s.options.Logger.Error("an event is told without its data", "event", e.Name, "execution", e.ExecutionID, "error", err)
 			data = []byte("null")
 		}
@@ -93,7 +93,7 @@ func (s *Store) raise(t *transaction, events []blueprint.Event) error {
 		if _, err := t.exec(insert, key, e.Name, e.OrganizationID, e.BlueprintID, e.ExecutionID, e.Depth, e.Root, int64(e.At), sealed); err != nil {
 			return err
 		}
-		t.raised += 256 + len(sealed)
+		t.published += 256 + len(sealed)
 	}
 	return nil
 }
@@ -101,21 +101,20 @@ func (s *Store) raise(t *transaction, events []blueprint.Event) error {
 // eventPlace names what the sealed data of an event is bound to.
 func eventPlace(key string) string { return "events/" + key + "/data" }
 
-// outcome is what others are to hear of a transaction.
+// outcome is what a committed transaction has to announce.
 type outcome struct {
-	raised  bool
-	tripped []string
+	published bool
+	tripped   []string
 }
 
 func (o *outcome) add(t *transaction) {
-	o.raised = o.raised || t.raised > 0
+	o.published = o.published || t.published > 0
 	o.tripped = append(o.tripped, t.tripped...)
 }
 
-// tell says what came of a transaction, before those who wrote in it are
-// answered.
-func (s *Store) tell(done outcome) {
-	if done.raised && s.options.OnEvents != nil {
+// notify announces what a transaction did, before its writers are answered.
+func (s *Store) notify(done outcome) {
+	if done.published && s.options.OnEvents != nil {
 		s.options.OnEvents()
 	}
 	for _, id := range done.tripped {

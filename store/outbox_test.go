@@ -134,7 +134,7 @@ func TestOutboxInOneTransaction(t *testing.T) {
 			if _, err := t.exec(insert, s.options.IDs.UUID(), b.ID, ann.UserID, blueprint.EventExecutionCompleted); err != nil {
 				return err
 			}
-			if err := s.raise(t, telling(s, b, ann, nil).Events); err != nil { // it sees itself
+			if err := s.publish(t, telling(s, b, ann, nil).Events); err != nil { // it sees itself
 				return err
 			}
 			return fails
@@ -330,7 +330,7 @@ func TestEventsToldWithRows(t *testing.T) {
 func TestListeningUsesIndex(t *testing.T) {
 	s := open(t, testOptions(t))
 	var plan []string
-	check(t, s.writer.session.each("EXPLAIN QUERY PLAN "+listeningQuery, nil, func(scan func(...any) error) error {
+	check(t, s.writer.session.each("EXPLAIN QUERY PLAN "+subscriptionQuery, nil, func(scan func(...any) error) error {
 		var a, b, c int
 		var line string
 		err := scan(&a, &b, &c, &line)

@@ -141,7 +141,7 @@ func (p *pruner) pass(ctx context.Context) {
 	if !p.begun(ctx) || p.holds() {
 		return
 	}
-	defer p.tellPruned(metrics.Begin())
+	defer p.logPruned(metrics.Begin())
 	err := p.pruneSessions(ctx)
 	if err == nil {
 		err = p.pruneExecutions(ctx)
@@ -163,9 +163,9 @@ func (p *pruner) pass(ctx context.Context) {
 	}
 }
 
-// tellPruned tells after a pass what was removed since it was last told of, for
+// logPruned tells after a pass what was removed since it was last told of, for
 // the limit of the disk too.
-func (p *pruner) tellPruned(pass metrics.Stopwatch) {
+func (p *pruner) logPruned(pass metrics.Stopwatch) {
 	removed := [2]int64{p.counts.prunedRuns.Value(), p.counts.prunedFirings.Value()}
 	if removed == p.toldPruned {
 		return

@@ -37,7 +37,7 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 		return err
 	}
 	defer func() { err = passing(err) }()
-	if s.writer.whole != nil { // it sees what it wrote
+	if s.writer.enclosing != nil { // it sees what it wrote
 		return f(s.writer.session)
 	}
 	if s.options.Ephemeral {
@@ -45,14 +45,14 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 		defer s.writer.connection.Unlock()
 		return f(s.writer.session)
 	}
-	session, err := s.readers.take(ctx)
+	session, err := s.readers.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	ended := false
 	defer func() {
 		if ended {
-			s.readers.give(session)
+			s.readers.release(session)
 		} else {
 			s.readers.drop(session)
 		}
@@ -70,7 +70,7 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 	return failed
 }
 
-func (r *readers) take(ctx context.Context) (*session, error) {
+func (r *readers) acquire(ctx context.Context) (*session, error) {
 	select {
 	case session := <-r.idle:
 		return session, nil
@@ -103,7 +103,7 @@ func (r *readers) end(session *session) {
 	delete(r.active, session)
 }
 
-func (r *readers) give(session *session) { r.idle <- session }
+func (r *readers) release(session *session) { r.idle <- session }
 
 // drop closes a session whose transaction did not end as it should.
 func (r *readers) drop(session *session) {

@@ -84,7 +84,7 @@ type Store struct {
 	options Options
 	lock    *dbfile.Lock // of a server with a file
 	epoch   int64
-	taken   bool    // the master key was compared
+	claimed bool    // the master key was compared
 	sandbox bool    // fakes answer what its runs send
 	pool    *sql.DB // of the writer and the checkpoints
 	writer  *writer
@@ -93,7 +93,7 @@ type Store struct {
 	gate    gate
 	newest  atomic.Int64 // generation that is known to be in the database
 
-	ground ground
+	watched watchedFiles
 
 	generation atomic.Int64 // the present one, when ephemeral
 	commits    atomic.Int64 // transactions since the last checkpoint
@@ -254,7 +254,7 @@ func (s *Store) Run(ctx context.Context) (err error) {
 	group.Go(func() { s.every(upkeep, keyUseInterval, s.storeSessionUses) })
 	if !s.options.Ephemeral {
 		group.Go(func() { s.every(upkeep, checkpointInterval, s.checkpoint) })
-		group.Go(func() { s.every(upkeep, groundInterval, s.feel) })
+		group.Go(func() { s.every(upkeep, watchInterval, s.checkFiles) })
 	}
 	err = s.serve(ctx)
 	stop()
@@ -330,7 +330,7 @@ type Stats struct {
 
 	Database, Log int64 // the files; 0 when ephemeral
 	Free, Reserve int64 // on the disk, and what stays free of that; 0 when unknown
-	Narrow        bool  // new runs are refused, for less than Reserve is free
+	LowSpace      bool  // new runs are refused, for less than Reserve is free
 	Limit         int64 // of Database and Log together; 0 = none
 	Full          bool  // new runs are refused, for the limit is reached
 }
@@ -341,7 +341,7 @@ func (s *Store) Stats() Stats {
 	stats := Stats{
 		Commits: c.commits.Value(), Jobs: c.jobs.Value(), PrunedRuns: c.prunedRuns.Value(), PrunedFirings: c.prunedFirings.Value(),
 		CheckpointFailures: c.checkpointFailures.Value(), Tripped: c.tripped.Value(), Queued: s.writer.queued(), MaxQueued: maxQueued, Durations: c.durations.Distribution(),
-		Failure: s.usable(), Narrow: s.ground.narrow.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
+		Failure: s.usable(), LowSpace: s.watched.lowSpace.Load(), Limit: s.options.MaxDisk, Full: s.full.Load(),
 	}
 	s.writer.mu.Lock()
 	stats.BusySince = s.writer.busySince

@@ -17,9 +17,9 @@ type batch struct {
 	err     error // undoes all of it
 }
 
-// transact runs the jobs of a batch and commits them. A job that fails alone
+// commitJobs runs the jobs of a batch and commits them. A job that fails alone
 // keeps its own error; an error that is returned undid them all.
-func (s *Store) transact(jobs []*job) (done outcome, err error) {
+func (s *Store) commitJobs(jobs []*job) (done outcome, err error) {
 	if err := s.begin(); err != nil {
 		return done, err
 	}
@@ -43,7 +43,7 @@ func (s *Store) begin() error {
 		w.undo()
 		return err
 	}
-	w.listening.at(generation)
+	w.subscriptions.at(generation)
 	w.ended.forget()
 	return nil
 }
@@ -53,7 +53,7 @@ func (s *Store) begin() error {
 func (s *Store) add(b *batch, j *job, alone bool) error {
 	w := s.writer
 	b.written += j.size
-	t := &transaction{session: w.session, generation: w.listening.generation}
+	t := &transaction{session: w.session, generation: w.subscriptions.generation}
 	if b.bump {
 		t.generation = -1
 	}
@@ -62,7 +62,7 @@ func (s *Store) add(b *batch, j *job, alone bool) error {
 		return err
 	}
 	if t.bump { // what was read before it, or beside changes that are undone
-		w.listening.forget()
+		w.subscriptions.forget()
 	}
 	if j.err = err; err != nil && t.mended {
 		w.failing = nil
@@ -70,7 +70,7 @@ func (s *Store) add(b *batch, j *job, alone bool) error {
 	if err == nil {
 		b.good++
 		b.bump = b.bump || t.bump
-		b.written += t.raised
+		b.written += t.published
 		b.done.add(t)
 		w.ended.add(t.ended)
 	}
@@ -91,8 +91,8 @@ func (s *Store) end(b *batch) (err error) {
 		w.undo()
 		return err
 	}
-	s.leave()
-	s.learn(w.listening.generation) // before anybody is told of a change
+	s.noteDataVersion()
+	s.learn(w.subscriptions.generation) // before OnEvents
 	s.committed(b.bump)
 	s.written.Add(int64(b.written))
 	s.boundLog(b.written)
@@ -105,7 +105,7 @@ func (s *Store) commit(b *batch) error {
 		if _, err := w.session.exec("UPDATE meta SET generation = generation + 1 WHERE id = 1"); err != nil {
 			return err
 		}
-		w.listening.generation++
+		w.subscriptions.generation++
 	}
 	if err := w.ended.write(w.session); err != nil {
 		return err
@@ -122,7 +122,7 @@ func (s *Store) commit(b *batch) error {
 // attempt runs one job so that its failure undoes it alone. A job that is by
 // itself in the transaction needs no savepoint for that.
 func (w *writer) attempt(j *job, t *transaction, alone bool) error {
-	if alone || j.single && !w.listening.to(t, j.events) {
+	if alone || j.single && !w.subscriptions.any(t, j.events) {
 		return j.run(t)
 	}
 	if _, err := w.session.exec("SAVEPOINT job"); err != nil {
@@ -150,20 +150,20 @@ func (w *writer) rollback() { _, _ = w.session.exec("ROLLBACK") }
 // undo is rollback for a transaction in which jobs may have run.
 func (w *writer) undo() {
 	w.rollback()
-	w.listening.forget()
+	w.subscriptions.forget()
 	w.failing = nil
 }
 
-// Together makes all that f writes one transaction: when f fails, its context
-// ends or the process dies, none of it is stored. What f reads it sees as it
-// wrote it. It is for the start of a server, before Run, when nobody else uses
-// the store; f must not call Together again.
-func (s *Store) Together(ctx context.Context, f func() error) (err error) {
+// Transact makes everything that f writes one transaction: if f fails, its context
+// ends or the process dies, none of it is stored. Reads in f see its writes. It is
+// for the start of a server, before Run, while nothing else uses the store; f must
+// not call Transact again.
+func (s *Store) Transact(ctx context.Context, f func() error) (err error) {
 	w := s.writer
 	w.mu.Lock()
 	running := w.running
 	w.mu.Unlock()
-	if running || w.whole != nil {
+	if running || w.enclosing != nil {
 		return errors.New("the store is in use already")
 	}
 	if err := s.usable(); err != nil {
@@ -177,10 +177,10 @@ func (s *Store) Together(ctx context.Context, f func() error) (err error) {
 		return explain(err)
 	}
 	b := &batch{}
-	w.whole = b
+	w.enclosing = b
 	defer func() {
-		if w.whole != nil { // f panicked
-			w.whole = nil
+		if w.enclosing != nil { // f panicked
+			w.enclosing = nil
 			w.undo()
 		}
 	}()
@@ -188,7 +188,7 @@ func (s *Store) Together(ctx context.Context, f func() error) (err error) {
 	if failed == nil {
 		failed = ctx.Err()
 	}
-	w.whole = nil
+	w.enclosing = nil
 	if failed != nil && b.err == nil { // the database is not to blame
 		w.undo()
 		return failed
@@ -199,13 +199,13 @@ func (s *Store) Together(ctx context.Context, f func() error) (err error) {
 	if err != nil {
 		return cmp.Or(failed, explain(err))
 	}
-	s.tell(b.done)
+	s.notify(b.done)
 	return nil
 }
 
-// joinWhole makes a job part of a Together.
-func (s *Store) joinWhole(ctx context.Context, j *job) error {
-	b := s.writer.whole
+// join runs a job within the transaction of Transact.
+func (s *Store) join(ctx context.Context, j *job) error {
+	b := s.writer.enclosing
 	if err := ctx.Err(); err != nil {
 		return err
 	}

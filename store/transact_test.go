@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// everything of a Together is stored, or nothing, and what it reads it sees as it
+// everything of a Transact is stored, or nothing, and what it reads it sees as it
 // wrote it.
 func TestTogether(t *testing.T) {
 	broken := errors.New("broken")
@@ -35,7 +35,7 @@ func TestTogether(t *testing.T) {
 				before := must(s.CreateUser(ctx, "before@example.org", "Before"))(t)
 				principal := blueprint.Principal{UserID: before.ID}
 				generation := must(s.Generation(ctx))(t)
-				err := s.Together(ctx, func() error {
+				err := s.Transact(ctx, func() error {
 					ann := must(s.CreateUser(ctx, "ann@example.org", "Ann"))(t)
 					_, err := s.CreateUser(ctx, "ANN@example.org", "Again")
 					wantCode(t, err, blueprint.CodeConflict) // which undoes that alone
@@ -51,7 +51,7 @@ func TestTogether(t *testing.T) {
 					if list := must(s.ListTriggers(ctx, principal, b.ID))(t); len(list) != 1 {
 						t.Errorf("it reads the triggers %+v", list)
 					}
-					if err := s.Together(ctx, func() error { return nil }); err == nil {
+					if err := s.Transact(ctx, func() error { return nil }); err == nil {
 						t.Error("one is in another")
 					}
 					return test.end(s, cancel)
@@ -82,7 +82,7 @@ func TestTogetherPanics(t *testing.T) {
 	ctx := context.Background()
 	func() {
 		defer func() { _ = recover() }()
-		_ = s.Together(ctx, func() error {
+		_ = s.Transact(ctx, func() error {
 			must(s.CreateUser(ctx, "ann@example.org", "Ann"))(t)
 			panic("at the disco")
 		})
@@ -95,7 +95,7 @@ func TestTogetherPanics(t *testing.T) {
 func TestTogetherIsForTheStart(t *testing.T) {
 	s := open(t, testOptions(t))
 	run(t, s)
-	if err := s.Together(context.Background(), func() error { return nil }); err == nil {
+	if err := s.Transact(context.Background(), func() error { return nil }); err == nil {
 		t.Error("a store that runs makes all one")
 	}
 }

@@ -15,58 +15,58 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// groundInterval is how often a running store looks whether its files are
-// still its own and how much room is left. It costs four system calls.
-const groundInterval = time.Second
+// watchInterval is how often a running store checks that its files are still the
+// ones on the disk and how much space is left. It costs four system calls.
+const watchInterval = time.Second
 
-// ground is what a store on a disk stands on.
-type ground struct {
-	files  map[string]os.FileInfo // by suffix, as they were at the start
-	narrow atomic.Bool            // less than the reserve is free
+// watchedFiles are the files of an open database on a disk.
+type watchedFiles struct {
+	files    map[string]os.FileInfo // by suffix, as they were at the start
+	lowSpace atomic.Bool            // less than the reserve is free
 }
 
-// stand notes which files are the store's own. All of them exist by now, and
+// start records which files are the store's own. All of them exist by now, and
 // SQLite replaces none of them while a connection is open.
-func (g *ground) stand(path string) error {
-	g.files = map[string]os.FileInfo{}
+func (w *watchedFiles) start(path string) error {
+	w.files = map[string]os.FileInfo{}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)
 		if err != nil {
 			return err
 		}
-		g.files[suffix] = info
+		w.files[suffix] = info
 	}
 	return nil
 }
 
-// feel makes sure that the store still writes where the next start will read,
-// and notes whether there is room for new runs. A store whose files are gone
-// fails at once: what it writes would be lost.
-func (s *Store) feel(ctx context.Context) {
+// checkFiles verifies that the open files are still the ones on the disk, and
+// whether there is space for new runs. A store whose files are gone fails at once:
+// what it writes would be lost.
+func (s *Store) checkFiles(ctx context.Context) {
 	if s.usable() != nil {
 		return
 	}
-	if err := s.ground.lost(s.options.Path); err != nil {
+	if err := s.watched.check(s.options.Path); err != nil {
 		s.writer.fail(err)
 		s.options.Logger.Error("the server stops: its database was taken away", "path", s.options.Path, "error", err, "hint", "do not touch the files of a running server; stop it first")
 		s.rescue(err)
 		return
 	}
-	s.measure()
+	s.checkSpace()
 }
 
-// lost looks whether a file was removed or replaced.
-func (g *ground) lost(path string) error {
+// check returns a *lostFileError when a file was removed or replaced.
+func (w *watchedFiles) check(path string) error {
 	for _, suffix := range []string{"", "-wal", "-shm"} {
-		if g.files == nil {
+		if w.files == nil {
 			break // a tool's
 		}
 		info, err := os.Stat(path + suffix)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return &lostError{path: path, suffix: suffix}
-		case err == nil && !os.SameFile(info, g.files[suffix]):
-			return &lostError{path: path, suffix: suffix, replaced: true}
+			return &lostFileError{path: path, suffix: suffix}
+		case err == nil && !os.SameFile(info, w.files[suffix]):
+			return &lostFileError{path: path, suffix: suffix, replaced: true}
 		}
 		// Any other error says nothing of the files: the folder may be
 		// unreadable for a while, and the store has them open.
@@ -74,13 +74,13 @@ func (g *ground) lost(path string) error {
 	return nil
 }
 
-// lostError says that a file is no longer the one that the store has open.
-type lostError struct {
+// lostFileError reports that a file is no longer the one that the store has open.
+type lostFileError struct {
 	path, suffix string
 	replaced     bool // another file is there
 }
 
-func (e *lostError) Error() string {
+func (e *lostFileError) Error() string {
 	what := map[string]string{"": "the database file", "-wal": "the write-ahead log", "-shm": "the index of the write-ahead log"}[e.suffix]
 	if e.replaced {
 		return fmt.Sprintf("%s %s was replaced by another one while the server was running", what, e.path+e.suffix)
@@ -88,27 +88,27 @@ func (e *lostError) Error() string {
 	return fmt.Sprintf("%s %s was removed while the server was running", what, e.path+e.suffix)
 }
 
-// measure looks how much room there is, and tells of each change.
-func (s *Store) measure() {
+// checkSpace compares the free space with the reserve and logs each change.
+func (s *Store) checkSpace() {
 	p, err := s.options.fileSystem(s.options.Path)
 	if err != nil {
-		return // the next look may tell
+		return // the next check may succeed
 	}
 	reserve := p.Reserve(s.options.MinFree)
-	narrow := p.Free < reserve
-	if s.ground.narrow.Swap(narrow) == narrow {
+	low := p.Free < reserve
+	if s.watched.lowSpace.Swap(low) == low {
 		return
 	}
-	if narrow {
+	if low {
 		s.options.Logger.Error("the disk is nearly full: new runs are refused until there is room, those under way go on",
-			"path", s.options.Path, "free", p.Free, "wanted", reserve, "hint", errNoRoom.Hint)
+			"path", s.options.Path, "free", p.Free, "wanted", reserve, "hint", errLowSpace.Hint)
 	} else {
 		s.options.Logger.Info("there is room on the disk again: new runs are taken", "path", s.options.Path, "free", p.Free)
 	}
 }
 
-// errNoRoom refuses a new run while the disk is nearly full.
-var errNoRoom = &blueprint.Error{
+// errLowSpace refuses a new run while the disk is nearly full.
+var errLowSpace = &blueprint.Error{
 	Code: blueprint.CodeUnavailable, Message: "the disk of the server is nearly full, and no new runs are taken", RetryAfter: retryAfter,
 	Hint: "free some space on the disk of the database; nothing has to be restarted",
 }
@@ -127,7 +127,7 @@ const (
 // a copy of all is made beside it, and its log goes out of the way: SQLite
 // would mix it into whatever has the database's name next.
 func (s *Store) rescue(cause error) {
-	var lost *lostError
+	var lost *lostFileError
 	if !errors.As(cause, &lost) || lost.replaced && lost.suffix != "" || lost.suffix == "-shm" {
 		return // the next start reads the log, or finds what somebody put there
 	}
@@ -153,18 +153,18 @@ func (s *Store) rescue(cause error) {
 		logger.Error("what was committed could not be saved", "path", where, "error", err, "hint", "restore the last backup with blueprintd restore --force")
 		return
 	}
-	hint := goOn(path, where)
+	hint := recoverHint(path, where)
 	if lost.replaced {
 		hint = "to go on with what is there now start the server again; to have this back move " + path + " away first, then " + hint
 	}
-	if err := s.ground.setLogAside(path, where); err != nil {
+	if err := s.watched.setLogAside(path, where); err != nil {
 		logger.Error("the log of the lost database is in the way of the next one", "path", path+"-wal", "error", err, "hint", fmt.Sprintf("move %s-wal and %[1]s-shm away before anything else", path))
 	}
 	logger.Warn("all that was committed was saved", "path", where, "hint", hint)
 }
 
-// goOn says how a rescued database becomes the database again.
-func goOn(path, rescued string) string {
+// recoverHint says how a rescued database becomes the database again.
+func recoverHint(path, rescued string) string {
 	return fmt.Sprintf("mv %s %s, and start the server again; or restore a backup with blueprintd restore", rescued, path)
 }
 
@@ -184,11 +184,11 @@ func freeName(name string) string {
 
 // setLogAside takes the log of the lost database, all of which is rescued by
 // now, out of the way of the next one, unless it is that one's own already.
-func (g *ground) setLogAside(path, rescued string) error {
+func (w *watchedFiles) setLogAside(path, rescued string) error {
 	var errs []error
 	for _, suffix := range []string{"-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, g.files[suffix]) {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(info, w.files[suffix]) {
 			continue
 		}
 		if err == nil && suffix == "-wal" {
@@ -241,8 +241,8 @@ func rescued(path string) (newest string) {
 	return newest
 }
 
-// tellRescued warns a server that starts beside a rescued file.
-func (s *Store) tellRescued() {
+// warnRescued warns a server that starts beside a rescued file.
+func (s *Store) warnRescued() {
 	if file := rescued(s.options.Path); file != "" {
 		s.options.Logger.Warn("a file lies here that a server saved when its database was taken away", "path", file, "hint", rescuedHint(s.options.Path, file))
 	}

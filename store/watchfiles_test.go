@@ -49,7 +49,7 @@ func TestFilesTakenAway(t *testing.T) {
 				check(t, os.Remove(options.Path+test.suffix))
 			}
 			err := <-ended // within a second, by itself
-			var lost *lostError
+			var lost *lostFileError
 			var told *blueprint.Error
 			// SQLite may have made the log anew before the server looks.
 			if !errors.As(err, &lost) || lost.suffix != test.suffix || lost.replaced != test.replaced && test.name != "log" || !errors.As(err, &told) || told.Hint == "" {
@@ -257,10 +257,10 @@ func TestNarrowDisk(t *testing.T) {
 	}
 	under, err := begin()
 	check(t, err)
-	s.measure()
+	s.checkSpace()
 	for range 2 {
 		free = 64<<20 - 1
-		s.measure()
+		s.checkSpace()
 		_, err := begin()
 		var told *blueprint.Error
 		if !errors.As(err, &told) || told.Code != blueprint.CodeUnavailable || told.RetryAfter == 0 || told.Hint == "" {
@@ -271,7 +271,7 @@ func TestNarrowDisk(t *testing.T) {
 		check(t, s.Commit(ctx, under))
 		must(s.Load(ctx, under.Row.ID))(t)
 		free = 64 << 20
-		s.measure()
+		s.checkSpace()
 		_, err = begin()
 		check(t, err)
 	}

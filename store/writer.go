@@ -25,7 +25,7 @@ type transaction struct {
 	// when a job before it in the same transaction makes one more.
 	generation int64
 	bump       bool
-	raised     int                     // bytes, about, of events that it put into the outbox
+	published  int                     // bytes, about, of events that it put into the outbox
 	mended     bool                    // it took a trigger off the list of the failing
 	tripped    []string                // triggers that it switched off
 	ended      *blueprint.ExecutionRow // the run that ended with it; nil = none did
@@ -72,14 +72,14 @@ type writer struct {
 	lonely    bool // the last batch was one job, so the next job is likely to be alone too
 
 	// What the connection's transactions know of triggers.
-	listening listening
-	failing   map[string]bool // those of which the last run failed; nil = to be read
+	subscriptions subscriptions
+	failing       map[string]bool // those of which the last run failed; nil = to be read
 
 	ended hourCounts // in the transaction at work
 
-	whole *batch // the writes so far of a Together; nil = there is none
+	enclosing *batch // the writes so far of a Transact; nil = there is none
 
-	left uint32 // the version of the data behind the last commit; 0 = ask the database
+	dataVersion uint32 // the version of the data behind the last commit; 0 = ask the database
 
 	unseen int  // bytes, about, written since the log was last looked at
 	held   bool // the log could not be emptied then
@@ -108,7 +108,7 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 	if err := s.enqueue(ctx, j); err != nil {
 		return err
 	}
-	s.writer.rouse()
+	s.writer.signal()
 	<-j.done
 	return j.err
 }
@@ -143,8 +143,8 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 		if err := s.usable(); err != nil {
 			return err
 		}
-		if w.whole != nil {
-			return s.joinWhole(ctx, j)
+		if w.enclosing != nil {
+			return s.join(ctx, j)
 		}
 		w.connection.Lock()
 		s.process([]*job{j})
@@ -170,8 +170,8 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 	return nil
 }
 
-// rouse tells the writer that there are jobs.
-func (w *writer) rouse() {
+// signal wakes the writer for queued jobs.
+func (w *writer) signal() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
@@ -297,14 +297,14 @@ func (s *Store) process(batch []*job) {
 	var done outcome
 	if failure == nil {
 		watch := metrics.Begin()
-		done, failure = s.transact(batch)
+		done, failure = s.commitJobs(batch)
 		s.counts.batch(watch.Elapsed(), len(batch), failure)
 		s.endIfLost(failure)
 	}
 	w.atRest()
 	w.connection.Unlock()
 	if failure == nil {
-		s.tell(done)
+		s.notify(done)
 	}
 	for _, j := range batch {
 		if failure != nil {
