@@ -3,7 +3,6 @@ package simulation
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -128,11 +127,11 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 		switch {
 		case coalesced != (count > 1), missed != fmt.Sprint(count-1):
 			wrong("%d ticks pass, with %d rows, and the run is told of %s", count, len(rows), missed)
-		case coalesced && (rows[0].Decision != blueprint.DecisionCoalesced || !strings.Contains(rows[0].Reason, fmt.Sprint(count-1, " tick")) && count > 2):
+		case coalesced && (rows[0].Decision != blueprint.DecisionCoalesced || rows[0].Why.Code != blueprint.ReasonStandsIn || rows[0].Why.Int("count") != count-1):
 			wrong("%d ticks pass, and the row says %s: %s", count, rows[0].Decision, rows[0].Reason)
 		case t.catchUp == "latest" && t.between(cursor, last.ReceivedAt) > 0 && !w.leavesOut: // the disk may take its time for what another schedule leaves out
 			wrong("a later tick was due at %s", last.ReceivedAt)
-		case t.catchUp == "none" && (coalesced || last.Reason != "on time"):
+		case t.catchUp == "none" && (coalesced || last.Why.Code != blueprint.ReasonOnTime):
 			wrong("a missed tick runs: %s", last.Reason)
 		case t.catchUp == "all" && coalesced && t.between(t.cursor, last.ReceivedAt) <= 100:
 			wrong("%d ticks are coalesced of %d", count-1, t.between(t.cursor, last.ReceivedAt))
@@ -140,7 +139,7 @@ func (w *world) decided(t *timetable, rows []blueprint.Firing, cursor blueprint.
 	case blueprint.DecisionSkipped:
 		if t.catchUp != "none" || len(rows) > 1 {
 			wrong("%d ticks are left out: %s", count, last.Reason)
-		} else if count > 1 && !strings.HasPrefix(last.Reason, fmt.Sprint(count, " ticks")) {
+		} else if last.Why.Code != blueprint.ReasonMissed || last.Why.Int("count") != count {
 			wrong("%d ticks are left out, and the row says: %s", count, last.Reason)
 		}
 	case blueprint.DecisionRefused:
