@@ -239,7 +239,7 @@ func TestBackupBesideServer(t *testing.T) {
 	if code := run([]string{"blueprintd", "restore", backup, "--db", database, "--force"}, nil, &out, &out); code != 0 {
 		t.Fatal(out.String())
 	}
-	if !containsAll(out.String(), "1 unfinished run will go on", "before-restore-", "nobody is signed in", "keys revoked and passwords changed") {
+	if !containsAll(out.String(), "1 unfinished run will go on", "before-restore-", "all users are signed out", "keys revoked and passwords changed") {
 		t.Errorf("the restore says: %s", out.String())
 	}
 	s = startServer(t, "--db", database)

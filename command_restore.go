@@ -14,13 +14,13 @@ import (
 
 func commandRestore() *cli.Command {
 	return &cli.Command{
-		Name: "restore", Usage: "make a backup the database; the server must be stopped", ArgsUsage: "FILE",
+		Name: "restore", Usage: "replace the database with a backup; the server must be stopped", ArgsUsage: "FILE",
 		Description: "Everything is checked before anything is changed: the checksum, the signature, the version, every page and row, the master key.\n" +
 			"The signature tells that the backup was made with a key in the key file: the present one, or an old one that a rotation has kept there.\n" +
 			"Sessions end and links to set a password become void; keys revoked and passwords changed since the backup are as they were then.\n" +
 			"An existing database is never replaced without --force, and then kept under another name.",
 		Flags: append(databaseFlags(),
-			&cli.BoolFlag{Name: "force", Usage: "put it in the place of the database that is there; that one is kept as NAME.before-restore-TIME"},
+			&cli.BoolFlag{Name: "force", Usage: "replace the existing database, which is kept as NAME.before-restore-TIME"},
 			&cli.BoolFlag{Name: "pause-triggers", Usage: "switch all triggers off, so that the copy starts nothing by itself"},
 			&cli.BoolFlag{Name: "unverified", Usage: "restore a backup whose signature does not verify: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"},
 			&cli.BoolFlag{Name: "json", Usage: "print JSON instead of text"},
@@ -77,13 +77,13 @@ func printRestored(c *cli.Context, r store.RestoreReport) error {
 		fmt.Fprintf(&text, "  what was there before is %s\n", r.Before)
 	}
 	if r.Unfinished > 0 {
-		fmt.Fprintf(&text, "  %s will go on when the server starts; nodes with effect once that were at work will ask what became of them\n", counted(int(r.Unfinished), "unfinished run"))
+		fmt.Fprintf(&text, "  %s will go on when the server starts; nodes with effect once that were running will ask for their outcome\n", counted(int(r.Unfinished), "unfinished run"))
 	}
-	fmt.Fprintln(&text, "  nobody is signed in to the dashboard, and links to set a password are void; keys revoked and passwords changed since then are as they were then")
+	fmt.Fprintln(&text, "  all users are signed out of the dashboard, and links to set a password are void; keys revoked and passwords changed after the backup are as they were when it was made")
 	if c.Bool("pause-triggers") {
 		fmt.Fprintf(&text, "  switched off: %s\n", counted(int(r.Paused), "trigger"))
 	} else if r.Rows["triggers"] > 0 {
-		fmt.Fprintln(&text, "  schedules then catch up by their own policy")
+		fmt.Fprintln(&text, "  schedules then catch up according to their catchUp")
 	}
 	_, err := c.App.Writer.Write([]byte(text.String()))
 	return err

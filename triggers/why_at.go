@@ -53,7 +53,7 @@ func (q *Inquiry) At(at blueprint.Time) *Why {
 		}
 		return w
 	}
-	w.say("Within %s of %s the ledger took %s.", minutes(Around), words.time(at), counted(len(q.Rows), "row"))
+	w.say("Within %s of %s the ledger recorded %s.", minutes(Around), words.time(at), counted(len(q.Rows), "row"))
 	w.Next = q.cure(at)
 	w.list(words, q.Rows)
 	return w
@@ -70,11 +70,11 @@ func (q *Inquiry) then(w *Why, words teller, at blueprint.Time) {
 	case at.Time().After(now):
 		w.say("%s has not come yet.", words.time(at))
 	case story.Tripped != nil:
-		w.say("It is switched off now, by the server: %s When that was the ledger may tell.", sentence(story.Tripped.String()))
+		w.say("It is switched off now, by the server: %s The ledger may show when.", sentence(story.Tripped.String()))
 	case !story.Trigger.IsActive:
-		w.say("It is switched off now; since when is not known.")
+		w.say("It is switched off now; the ledger does not say since when.")
 	case !story.CanManage:
-		w.say("It is active, but its creator can no longer manage the blueprint, so that nothing it does is allowed.")
+		w.say("It is active, but its creator can no longer manage the blueprint, so every firing is refused.")
 	default:
 		w.say("It is active now.")
 	}
@@ -90,7 +90,7 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 	about := q.about(minute)
 	if len(issues) > 0 {
 		w.say("Its config cannot be read, so it does not fire: %s", sentence(blueprint.InvalidInput(issues).Message))
-		w.Next = "mend its config with blueprintTriggers.update"
+		w.Next = "fix its config with blueprintTriggers.update"
 		w.list(words, about)
 		return
 	}
@@ -104,7 +104,7 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 		}
 		about = slices.DeleteFunc(about, func(row blueprint.LedgerRow) bool { return row.DueAt != minute })
 		if len(about) > 0 {
-			w.say("The ledger has one all the same: the schedule was another then.")
+			w.say("The ledger has one anyway: the schedule was different then.")
 			w.list(words, about)
 		}
 		return
@@ -127,7 +127,7 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 		w.Next = startServer
 	case minute > story.Cursor:
 		w.say("It is not decided yet: no server has come to it.")
-		w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"
+		w.Next = "check that a server is running on this database; when it starts, it catches up according to config.catchUp"
 	default:
 		w.say("The ledger has no row for it. It was not due then: the trigger was switched on, or its schedule changed, after it; or the row has been pruned (--keep-firings).")
 	}

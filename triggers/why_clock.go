@@ -32,7 +32,7 @@ func (q *Inquiry) present() (now time.Time, foreign bool) {
 // clock says when the database seems to be of another clock.
 func (q *Inquiry) clock(w *Why, words teller) {
 	if newest, foreign := q.present(); foreign {
-		w.say("The database seems to be of another clock, such as that of a server with --clock virtual, or this one was set: it says %s, and the newest that is stored about the trigger is of %s.",
+		w.say("The database seems to follow another clock, such as that of a server with --clock virtual, or this clock was changed: it says %s, and the newest entry about the trigger is from %s.",
 			words.time(blueprint.TimeOf(q.Now)), words.time(blueprint.TimeOf(newest)))
 	}
 }

@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -14,14 +15,14 @@ func (q *Inquiry) Present() *Why {
 	story := q.Story
 	switch {
 	case story.Tripped != nil:
-		w.say("It is switched off. The server did that by itself: %s", sentence(story.Tripped.String()))
+		w.say("The server switched it off: %s", sentence(story.Tripped.String()))
 		w.Next = whenTripped(&story.Trigger, story.Tripped.ExecutionID)
 	case !story.Trigger.IsActive:
 		w.say("It is switched off: nothing starts it.")
 		w.Next = "switch it on: blueprintTriggers.update {isActive: true}"
 	case !story.CanManage:
-		w.say("It is active, but whatever fires it is refused: its creator can no longer manage the blueprint.")
-		w.Next = "give its creator access again, or have somebody who can manage the blueprint make the trigger anew"
+		w.say("It is active, but every firing is refused: its creator can no longer manage the blueprint.")
+		w.Next = "give its creator access again, or create the trigger anew as a user who can manage the blueprint"
 	default:
 		w.say("It is active.")
 	}
@@ -45,13 +46,13 @@ func (q *Inquiry) Present() *Why {
 	}
 	switch {
 	case story.Firings == 0 && w.Next == "" && len(w.Ticks) > 0:
-		w.say("It was never fired, as far as the ledger goes.")
+		w.say("The ledger has no firing of it.")
 		w.Next = "nothing yet: first due " + words.time(w.Ticks[0])
 		if q.Unserved {
 			w.Next += "; a server must be running on this database then, and none is"
 		}
 	case story.Firings == 0:
-		w.say("It was never fired, as far as the ledger goes.")
+		w.say("The ledger has no firing of it.")
 		if w.Next == "" {
 			w.Next = neverFired[story.Trigger.Type]
 		}
@@ -79,7 +80,7 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 	timing, issues := readSchedule(config)
 	if len(issues) > 0 {
 		w.say("Its config cannot be read, so it does not fire: %s", sentence(blueprint.InvalidInput(issues).Message))
-		w.Next = "mend its config with blueprintTriggers.update"
+		w.Next = "fix its config with blueprintTriggers.update"
 		return
 	}
 	w.say("It is due at %q in the time zone %s; missed ticks: %q.", timing.expression, words.zone, timing.catchUp)
@@ -99,7 +100,7 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 			w.say("No server is running on this database.")
 			w.Next = startServer
 		} else {
-			w.Next = "see that a server is running on this database: at its start it catches up as config.catchUp says"
+			w.Next = "check that a server is running on this database; when it starts, it catches up according to config.catchUp"
 		}
 	} else if ahead := cursor.Sub(q.Now); ahead > overdueAfter {
 		w.say("All ticks up to %s are decided, which lies ahead of the clock: it is silent until then.", words.time(q.Story.Cursor))
@@ -108,14 +109,21 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 	if cursor.After(after) {
 		after = cursor
 	}
-	for range ticksAhead {
+	var later []string
+	for len(w.Ticks) < ticksAhead {
 		tick, ok := timing.schedule.Next(after, timing.zone)
 		if !ok {
 			break
 		}
 		w.Ticks = append(w.Ticks, blueprint.TimeOf(tick))
-		w.say("The next tick is due %s.", words.time(blueprint.TimeOf(tick)))
+		later = append(later, words.time(blueprint.TimeOf(tick)))
 		after = tick
+	}
+	if len(later) > 0 {
+		w.say("The next tick is due %s.", later[0])
+	}
+	if len(later) > 1 {
+		w.say("After that: %s.", strings.Join(later[1:], ", "))
 	}
 }
 
@@ -132,7 +140,7 @@ func (q *Inquiry) sums(w *Why, words teller) {
 		w.say("Nothing fired it in the last 24 hours.")
 		return
 	}
-	w.say("In the last 24 hours the ledger took %s:", counted(total, "row"))
+	w.say("In the last 24 hours the ledger recorded %s:", counted(total, "row"))
 	for _, c := range q.Counts {
 		text := "  " + numberOf(c.Count) + " " + string(c.Decision)
 		if c.Redelivery {

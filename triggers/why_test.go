@@ -45,7 +45,7 @@ func TestWhyPresent(t *testing.T) {
 		says   []string
 		never  string
 	}{
-		{"well", nil, []string{"It is active.", `"0 * * * *" in the time zone Europe/Zurich`, "The next tick is due 2026-03-02 11:00 CET (10:00 UTC).", "Nothing fired it in the last 24 hours."}, "overdue"},
+		{"well", nil, []string{"It is active.", `"0 * * * *" in the time zone Europe/Zurich`, "The next tick is due 2026-03-02 11:00 CET (10:00 UTC).", "After that: 2026-03-02 12:00 CET (11:00 UTC), 2026-03-02 13:00 CET (12:00 UTC).", "Nothing fired it in the last 24 hours."}, "overdue"},
 		{"overdue", func(q *Inquiry) { q.Now = begin.Add(3*time.Hour + 3*time.Minute) },
 			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) and 2 after it are undecided.", "a server is running"}, ""},
 		{"past due, no server", func(q *Inquiry) { q.Now = begin.Add(time.Hour + time.Minute); q.Unserved = true },
@@ -74,21 +74,21 @@ func TestWhyPresent(t *testing.T) {
 			q.Story.Cursor = blueprint.TimeOf(begin.Add(-time.Hour))
 			q.Now = begin.AddDate(-4, 0, 0)
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
-		}, []string{"seems to be of another clock", "it says 2022-03-02 10:00 CET", "newest that is stored about the trigger is of 2026-03-02 10:00 CET", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
+		}, []string{"seems to follow another clock", "it says 2022-03-02 10:00 CET", "newest entry about the trigger is from 2026-03-02 10:00 CET", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
 		{"of a clock that is behind", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0) },
-			[]string{"seems to be of another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
+			[]string{"seems to follow another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
 		{"off for years", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0); q.Story.Trigger.IsActive = false }, nil, "another clock"},
 		{"off", func(q *Inquiry) { q.Story.Trigger.IsActive = false; q.Now = begin.Add(9 * time.Hour) }, []string{"It is switched off: nothing starts it.", "isActive: true"}, "overdue"},
 		{"paused", func(q *Inquiry) {
 			q.Story.Trigger.IsActive = false
 			q.Story.Tripped, q.Story.Failures = &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, 20
-		}, []string{"The server did that by itself: 20 runs in a row failed, the last of them exec_1_a.", "Its last 20 runs failed."}, "nothing starts it"},
+		}, []string{"The server switched it off: 20 runs in a row failed, the last of them exec_1_a.", "Its last 20 runs failed."}, "nothing starts it"},
 		{"access lost", func(q *Inquiry) { q.Story.CanManage = false }, []string{"can no longer manage the blueprint", "access again"}, ""},
-		{"unreadable", func(q *Inquiry) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "mend its config"}, "next tick is due"},
-		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"It was never fired", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
+		{"unreadable", func(q *Inquiry) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "fix its config"}, "next tick is due"},
+		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"The ledger has no firing of it", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
 		{"sums", func(q *Inquiry) {
 			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(begin)}, {Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no"), Count: 1, Last: blueprint.TimeOf(begin)}}
-		}, []string{"the ledger took 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
+		}, []string{"the ledger recorded 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
 		{"refused", func(q *Inquiry) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
 		},
@@ -126,11 +126,11 @@ func TestWhyAt(t *testing.T) {
 		{"due by an older schedule", tick, func(q *Inquiry) {
 			q.Story.Trigger.Config["cron"] = "30 12 * * *"
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
-		}, []string{"No tick is due", "the schedule was another then", "started exec_1_a"}, ""},
+		}, []string{"No tick is due", "the schedule was different then", "started exec_1_a"}, ""},
 		{"undecided", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
 		{"undecided and off", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
 		{"to come", "2026-03-02 13:00", nil, []string{"has not come yet"}, "no row"},
-		{"to come, of a clock that is ahead", "2026-03-02 09:00", func(q *Inquiry) { q.Now = begin.AddDate(-4, 0, 0) }, []string{"seems to be of another clock"}, "has not come yet"},
+		{"to come, of a clock that is ahead", "2026-03-02 09:00", func(q *Inquiry) { q.Now = begin.AddDate(-4, 0, 0) }, []string{"seems to follow another clock"}, "has not come yet"},
 		{"before it was made", "2026-01-01 13:00", nil, []string{"it did not exist yet", "was never due"}, "no row"},
 		{"pruned", "2026-02-20 13:00", func(q *Inquiry) { q.Story.Oldest = blueprint.TimeOf(begin) }, []string{"The oldest row of its ledger is of", "The ledger has no row for it"}, ""},
 		{"another type, nothing", "2026-03-02T08:00:00Z", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerWebhook }, []string{"Nothing arrived within 10 minutes", "getWebhookUrl"}, "tick"},
@@ -139,7 +139,7 @@ func TestWhyAt(t *testing.T) {
 			row := tickRow(1, "refused", blueprint.Saying(blueprint.ReasonMessage, "not JSON"))
 			row.Source, row.DueAt = blueprint.SourceWebhook, 0
 			q.Rows = []blueprint.LedgerRow{row}
-		}, []string{"the ledger took 1 row.", "A delivery with the id", "refused, and nothing ran: not JSON."}, "CET"},
+		}, []string{"the ledger recorded 1 row.", "A delivery with the id", "refused, and nothing ran: not JSON."}, "CET"},
 	} {
 		q := asked(c.change)
 		at, err := ReadInstant(c.at, &q.Story.Trigger)
