@@ -87,7 +87,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.team = made.ID
-	for name, role := range map[string]string{"creator": "member", "member": "member", "o.admin": "admin", "former": "admin"} {
+	for name, role := range map[string]blueprint.OrganizationRole{"creator": "member", "member": "member", "o.admin": "admin", "former": "admin"} {
 		w.must(t, w.store.SetMember(t.Context(), w.team, w.people[name].ID, role))
 	}
 	w.must(t, w.store.RemoveMember(t.Context(), w.team, w.people["former"].ID))
@@ -227,7 +227,7 @@ func (w *world) share(t *testing.T, x *target) {
 	if x.kind == "theirs" {
 		return
 	}
-	for name, role := range map[string]string{"editor": "editor", "c.admin": "admin", "former": "admin"} {
+	for name, role := range map[string]blueprint.CollaboratorRole{"editor": "editor", "c.admin": "admin", "former": "admin"} {
 		w.must(t, w.store.SetCollaborator(t.Context(), x.blueprint, w.people[name].ID, role))
 	}
 	w.must(t, w.store.RemoveCollaborator(t.Context(), x.blueprint, w.people["former"].ID))

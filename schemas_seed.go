@@ -18,10 +18,10 @@ func seedSchema() map[string]any {
 		kinds = append(kinds, string(form.Type))
 	}
 	members := seedList("who belongs to it", closedObject("", []any{"email", "role"}, map[string]any{
-		"email": emailOf("of one of the users"), "role": choiceOf("what they may do", blueprint.RoleMember, blueprint.RoleAdmin, blueprint.RoleOwner),
+		"email": emailOf("of one of the users"), "role": choiceOf("what they may do", string(blueprint.OrganizationMember), string(blueprint.OrganizationAdmin), string(blueprint.OrganizationOwner)),
 	}))
 	members["type"] = "array"
-	members["contains"] = map[string]any{"type": "object", "required": []any{"role"}, "properties": map[string]any{"role": map[string]any{"const": blueprint.RoleOwner}}}
+	members["contains"] = map[string]any{"type": "object", "required": []any{"role"}, "properties": map[string]any{"role": map[string]any{"const": string(blueprint.OrganizationOwner)}}}
 	schema := closedObject("What a fresh server begins with. In the texts of keys, passwords and configs of connections, and in the secrets of triggers, ${NAME} stands for an environment variable.", nil, map[string]any{
 		"$schema": oneType("string", "where this schema is, for editors"),
 		"users": seedList("people", closedObject("", []any{"email"}, map[string]any{

@@ -28,7 +28,10 @@ type seedOrganization struct {
 	members []seedMember
 }
 
-type seedMember struct{ email, role string }
+type seedMember struct {
+	email string
+	role  blueprint.OrganizationRole
+}
 
 type seedConnection struct {
 	name, kind          string

@@ -72,17 +72,17 @@ func (r *seedReader) readOrganization(value any, path []any) {
 		if !ok {
 			return
 		}
-		member := seedMember{r.email(object, path, "email", true), r.text(object, path, "role", true, 20)}
+		member := seedMember{r.email(object, path, "email", true), blueprint.OrganizationRole(r.text(object, path, "role", true, 20))}
 		r.known(member.email, append(slices.Clone(path), "email")...)
 		if o.has(member.email) {
 			r.wrong("stands there twice", append(slices.Clone(path), "email")...)
 		}
 		switch member.role {
-		case blueprint.RoleOwner:
+		case blueprint.OrganizationOwner:
 			if o.owner == "" {
 				o.owner = member.email
 			}
-		case blueprint.RoleAdmin, blueprint.RoleMember, "":
+		case blueprint.OrganizationAdmin, blueprint.OrganizationMember, "":
 		default:
 			r.wrong(`must be "owner", "admin" or "member"`, append(slices.Clone(path), "role")...)
 		}

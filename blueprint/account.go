@@ -1,22 +1,31 @@
 package blueprint
 
-// The roles in an organization. Each holds the rights of those before it.
+// OrganizationRole is the role of a member of an organization.
+type OrganizationRole string
+
+// The roles in an organization. Each has the rights of those before it.
 const (
-	RoleMember = "member"
-	RoleAdmin  = "admin" // also a role of collaborators
-	RoleOwner  = "owner"
+	OrganizationMember OrganizationRole = "member"
+	OrganizationAdmin  OrganizationRole = "admin"
+	OrganizationOwner  OrganizationRole = "owner"
 )
 
-// RoleEditor is the lower role of a collaborator; RoleAdmin is the higher.
-const RoleEditor = "editor"
+// CollaboratorRole is the role of a collaborator of a blueprint.
+type CollaboratorRole string
+
+// The roles of collaborators. An admin has the rights of an editor.
+const (
+	CollaboratorEditor CollaboratorRole = "editor"
+	CollaboratorAdmin  CollaboratorRole = "admin"
+)
 
 // Organization is an organization as one of its members sees it.
 type Organization struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Slug     string `json:"slug"`
-	Role     string `json:"role"` // the member's own
-	Personal bool   `json:"personal"`
+	ID       string           `json:"id"`
+	Name     string           `json:"name"`
+	Slug     string           `json:"slug"`
+	Role     OrganizationRole `json:"role"` // of the member
+	Personal bool             `json:"personal"`
 }
 
 // OwnedKey is the record of a key together with its owner.
@@ -26,13 +35,20 @@ type OwnedKey struct {
 	UserEmail string `json:"userEmail"`
 }
 
-// Member is a person with a role: in an organization, or as a collaborator of a
-// blueprint.
+// Member is a member of an organization.
 type Member struct {
-	UserID string `json:"userId"`
-	Email  string `json:"email"`
-	Name   string `json:"name"`
-	Role   string `json:"role"`
+	UserID string           `json:"userId"`
+	Email  string           `json:"email"`
+	Name   string           `json:"name"`
+	Role   OrganizationRole `json:"role"`
+}
+
+// Collaborator is a user with whom a blueprint is shared.
+type Collaborator struct {
+	UserID string           `json:"userId"`
+	Email  string           `json:"email"`
+	Name   string           `json:"name"`
+	Role   CollaboratorRole `json:"role"`
 }
 
 // Category is what the blueprints of an organization are sorted by.

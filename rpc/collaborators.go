@@ -8,8 +8,8 @@ import (
 
 // collaboratorStore is what these procedures ask of the database.
 type collaboratorStore interface {
-	Collaborators(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Member, error)
-	AddCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, email, role string) (blueprint.Member, error)
+	Collaborators(ctx context.Context, p blueprint.Principal, blueprintID string) ([]blueprint.Collaborator, error)
+	AddCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, email string, role blueprint.CollaboratorRole) (blueprint.Collaborator, error)
 	DropCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, userID string) error
 }
 
@@ -21,17 +21,17 @@ func (s *Service) collaborators() []Procedure {
 	}
 }
 
-func (s *Service) collaboratorList(ctx context.Context, caller *Caller, in ofBlueprint) ([]blueprint.Member, error) {
+func (s *Service) collaboratorList(ctx context.Context, caller *Caller, in ofBlueprint) ([]blueprint.Collaborator, error) {
 	return listed(s.Store.Collaborators(ctx, caller.Principal, in.BlueprintID))
 }
 
 type collaboratorAdd struct {
-	BlueprintID string `json:"blueprintId" check:"required,uuid"`
-	Email       string `json:"email" check:"required,trim,min=1,max=320"`
-	Role        string `json:"role" check:"required,enum=editor|admin"`
+	BlueprintID string                     `json:"blueprintId" check:"required,uuid"`
+	Email       string                     `json:"email" check:"required,trim,min=1,max=320"`
+	Role        blueprint.CollaboratorRole `json:"role" check:"required,enum=editor|admin"`
 }
 
-func (s *Service) collaboratorAdd(ctx context.Context, caller *Caller, in collaboratorAdd) (blueprint.Member, error) {
+func (s *Service) collaboratorAdd(ctx context.Context, caller *Caller, in collaboratorAdd) (blueprint.Collaborator, error) {
 	return s.Store.AddCollaborator(ctx, caller.Principal, in.BlueprintID, in.Email, in.Role)
 }
 

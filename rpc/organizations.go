@@ -14,7 +14,7 @@ type organizationStore interface {
 	CreateOrganization(ctx context.Context, p blueprint.Principal, name string) (blueprint.Organization, error)
 	RenameOrganization(ctx context.Context, p blueprint.Principal, organizationID, name string) (blueprint.Organization, error)
 	Members(ctx context.Context, p blueprint.Principal, organizationID string) ([]blueprint.Member, error)
-	AddMember(ctx context.Context, p blueprint.Principal, organizationID, email, role string) (blueprint.Member, error)
+	AddMember(ctx context.Context, p blueprint.Principal, organizationID, email string, role blueprint.OrganizationRole) (blueprint.Member, error)
 	DropMember(ctx context.Context, p blueprint.Principal, organizationID, userID string) error
 	RenameUser(ctx context.Context, p blueprint.Principal, name string) (blueprint.User, error)
 }
@@ -69,9 +69,9 @@ func (s *Service) organizationMembers(ctx context.Context, caller *Caller, in of
 }
 
 type organizationAddMember struct {
-	OrganizationID string `json:"organizationId" check:"required,uuid"`
-	Email          string `json:"email" check:"required,trim,min=1,max=320"`
-	Role           string `json:"role" check:"required,enum=member|admin|owner"`
+	OrganizationID string                     `json:"organizationId" check:"required,uuid"`
+	Email          string                     `json:"email" check:"required,trim,min=1,max=320"`
+	Role           blueprint.OrganizationRole `json:"role" check:"required,enum=member|admin|owner"`
 }
 
 func (s *Service) organizationAddMember(ctx context.Context, caller *Caller, in organizationAddMember) (blueprint.Member, error) {

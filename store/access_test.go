@@ -17,7 +17,7 @@ func cast(t testing.TB, s *Store) (people map[string]blueprint.Principal, team s
 		people[name] = user(t, s, name)
 	}
 	made := must(s.CreateOrganization(ctx, people["owner"], "team"))(t)
-	for name, role := range map[string]string{"creator": "member", "admin": "admin", "member": "member", "former member": "admin"} {
+	for name, role := range map[string]blueprint.OrganizationRole{"creator": "member", "admin": "admin", "member": "member", "former member": "admin"} {
 		check(t, s.SetMember(ctx, made.ID, people[name].UserID, role))
 	}
 	check(t, s.RemoveMember(ctx, made.ID, people["former member"].UserID))

@@ -13,7 +13,7 @@ const mostCollaborators = 1_000
 
 // Collaborators lists the collaborators of a blueprint, admins first, then by
 // name. It needs AccessManage: CodeNotFound, or CodeForbidden.
-func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal, blueprintID string) (list []blueprint.Member, err error) {
+func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal, blueprintID string) (list []blueprint.Collaborator, err error) {
 	defer wrap(&err, "collaborators of blueprint %s for user %s", blueprintID, principal.UserID)
 	const query = `SELECT u.id, u.email, u.name, c.role FROM collaborators c JOIN users u ON u.id = c.user_id
 		WHERE c.blueprint_id = ? ORDER BY c.role = 'editor', u.name, u.seq`
@@ -22,9 +22,9 @@ func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal
 			return err
 		}
 		return q.each(query, []any{blueprintID}, func(scan func(...any) error) error {
-			var m blueprint.Member
-			err := scan(&m.UserID, &m.Email, &m.Name, &m.Role)
-			list = append(list, m)
+			var c blueprint.Collaborator
+			err := scan(&c.UserID, &c.Email, &c.Name, &c.Role)
+			list = append(list, c)
 			return err
 		})
 	})
@@ -35,14 +35,14 @@ func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal
 // or changes their role. It needs AccessAdmin: CodeNotFound, which an email that
 // no account has is too, or CodeForbidden. Its creator, who may do everything
 // anyway, is CodeBadRequest, like one too many.
-func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, email, role string) (member blueprint.Member, err error) {
+func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, email string, role blueprint.CollaboratorRole) (member blueprint.Collaborator, err error) {
 	defer wrap(&err, "add a collaborator to blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	err = s.write(ctx, func(t *transaction) error {
 		if _, err := accessTo(t.session, principal.UserID, blueprintID, blueprint.AccessAdmin); err != nil {
 			return err
 		}
-		if member, err = personOf(t.session, email); err != nil {
+		if member.UserID, member.Email, member.Name, err = personOf(t.session, email); err != nil {
 			return err
 		}
 		creator, organizationID, err := homeOfBlueprint(t.session, blueprintID)
@@ -73,7 +73,7 @@ func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Princip
 			return err
 		}
 		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{
-			"userId": member.UserID, "userName": member.Name, "role": role, "roleBefore": orNil(before),
+			"userId": member.UserID, "userName": member.Name, "role": string(role), "roleBefore": textOrNull(before),
 		}})
 	})
 	return member, err
@@ -106,13 +106,13 @@ func (s *Store) DropCollaborator(ctx context.Context, principal blueprint.Princi
 		if err := removeCollaborator(t, blueprintID, userID); err != nil {
 			return err
 		}
-		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{"userId": userID, "roleBefore": before}})
+		return s.audit(ctx, t, subject{"blueprint", blueprintID, organizationID, map[string]any{"userId": userID, "roleBefore": string(before)}})
 	})
 }
 
 // SetCollaborator is AddCollaborator without a principal: for seeds, which no
 // procedure reaches. CodeNotFound for an unknown blueprint or user.
-func (s *Store) SetCollaborator(ctx context.Context, blueprintID, userID, role string) (err error) {
+func (s *Store) SetCollaborator(ctx context.Context, blueprintID, userID string, role blueprint.CollaboratorRole) (err error) {
 	defer wrap(&err, "set collaborator %s of blueprint %s", userID, blueprintID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	return s.write(ctx, func(t *transaction) error {
@@ -131,7 +131,7 @@ func (s *Store) RemoveCollaborator(ctx context.Context, blueprintID, userID stri
 }
 
 // collaboration gives the role of a collaborator, "" for none.
-func collaboration(q *session, blueprintID, userID string) (role string, err error) {
+func collaboration(q *session, blueprintID, userID string) (role blueprint.CollaboratorRole, err error) {
 	const query = "SELECT role FROM collaborators WHERE blueprint_id = ? AND user_id = ?"
 	if err = q.row(query, []any{blueprintID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -145,12 +145,12 @@ func homeOfBlueprint(q *session, id string) (creator, organizationID string, err
 	return creator, organizationID, err
 }
 
-func setCollaborator(t *transaction, blueprintID, userID, role string, now blueprint.Time) error {
+func setCollaborator(t *transaction, blueprintID, userID string, role blueprint.CollaboratorRole, now blueprint.Time) error {
 	const upsert = `INSERT INTO collaborators (blueprint_id, user_id, role, created_at)
 		SELECT id, ?2, ?3, ?4 FROM blueprints WHERE id = ?1 AND deleted_at IS NULL
 		ON CONFLICT DO UPDATE SET role = excluded.role`
 	t.changed()
-	set, err := t.exec(upsert, blueprintID, userID, role, now)
+	set, err := t.exec(upsert, blueprintID, userID, string(role), now)
 	if err == nil && set == 0 {
 		return notFound("blueprint", blueprintID)
 	}

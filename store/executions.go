@@ -172,11 +172,11 @@ func appendJournal(t *transaction, execution, position int64, entries [][]byte) 
 	return nil
 }
 
-func textOrNull(text string) any {
+func textOrNull[T ~string](text T) any {
 	if text == "" {
 		return nil
 	}
-	return text
+	return string(text)
 }
 
 func timeOrNull(t blueprint.Time) any {

@@ -40,7 +40,7 @@ func (s *Store) Members(ctx context.Context, principal blueprint.Principal, orga
 // changed for owners: CodeForbidden. CodeBadRequest for a personal workspace
 // and for one member too many, CodeNotFound for an email that no account has,
 // CodeConflict when no owner would be left.
-func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, organizationID, email, role string) (member blueprint.Member, err error) {
+func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, organizationID, email string, role blueprint.OrganizationRole) (member blueprint.Member, err error) {
 	defer wrap(&err, "add a member to organization %s for user %s", organizationID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	err = s.write(ctx, func(t *transaction) error {
@@ -54,7 +54,7 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 		if err := joinable(t, organizationID); err != nil {
 			return err
 		}
-		if member, err = personOf(t.session, email); err != nil {
+		if member.UserID, member.Email, member.Name, err = personOf(t.session, email); err != nil {
 			return err
 		}
 		before, err := roleIn(t.session, organizationID, member.UserID)
@@ -77,7 +77,7 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 			return err
 		}
 		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{
-			"userId": member.UserID, "userName": member.Name, "role": role, "roleBefore": orNil(before),
+			"userId": member.UserID, "userName": member.Name, "role": string(role), "roleBefore": textOrNull(before),
 		}})
 	})
 	return member, err
@@ -117,27 +117,27 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 			return err
 		}
 		return s.audit(ctx, t, subject{"organization", organizationID, organizationID, map[string]any{
-			"userId": userID, "userName": name, "roleBefore": before,
+			"userId": userID, "userName": name, "roleBefore": string(before),
 		}})
 	})
 }
 
 // administers is CodeForbidden unless the principal is an admin or an owner of
 // an organization, whether it is unknown or of others. It gives their role.
-func administers(q *session, principal blueprint.Principal, organizationID string) (role string, err error) {
+func administers(q *session, principal blueprint.Principal, organizationID string) (role blueprint.OrganizationRole, err error) {
 	role, err = roleIn(q, organizationID, principal.UserID)
 	switch {
 	case err != nil:
 	case role == "":
 		err = memberOf(q, principal, organizationID)
-	case role == blueprint.RoleMember:
+	case role == blueprint.OrganizationMember:
 		err = forbidden("only the organization's admins and owners may do this")
 	}
 	return role, err
 }
 
 // roleIn gives the role of a user in an organization, "" for none.
-func roleIn(q *session, organizationID, userID string) (role string, err error) {
+func roleIn(q *session, organizationID, userID string) (role blueprint.OrganizationRole, err error) {
 	const query = "SELECT role FROM memberships WHERE organization_id = ? AND user_id = ?"
 	if err = q.row(query, []any{organizationID, userID}, &role); errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -147,22 +147,20 @@ func roleIn(q *session, organizationID, userID string) (role string, err error) 
 
 // mayTouch is CodeForbidden when somebody with one role may not give another
 // one, or change who has it: admins and owners are the owners' business.
-func mayTouch(own, other string) error {
-	if own != blueprint.RoleOwner && (other == blueprint.RoleAdmin || other == blueprint.RoleOwner) {
+func mayTouch(own, other blueprint.OrganizationRole) error {
+	if own != blueprint.OrganizationOwner && (other == blueprint.OrganizationAdmin || other == blueprint.OrganizationOwner) {
 		return forbidden("only the organization's owners can add, change or remove its admins and owners")
 	}
 	return nil
 }
 
-// personOf finds who has an email, in whatever letter case: CodeNotFound, with
-// what to do.
-func personOf(q *session, email string) (person blueprint.Member, err error) {
-	err = q.row("SELECT id, email, name FROM users WHERE email_fold = ?", []any{fold(email)}, &person.UserID, &person.Email, &person.Name)
+// personOf returns the user with an email, in any letter case: CodeNotFound.
+func personOf(q *session, email string) (id, address, name string, err error) {
+	err = q.row("SELECT id, email, name FROM users WHERE email_fold = ?", []any{fold(email)}, &id, &address, &name)
 	if errors.Is(err, sql.ErrNoRows) {
-		unknown := blueprint.Errorf(blueprint.CodeNotFound, "email: nobody here has the address %s; whoever runs the server can add them with: blueprintd user add --email %[1]s --name NAME", email)
-		return person, unknown
+		err = blueprint.Errorf(blueprint.CodeNotFound, "email: nobody here has the address %s; whoever runs the server can add them with: blueprintd user add --email %[1]s --name NAME", email)
 	}
-	return person, err
+	return id, address, name, err
 }
 
 // room refuses one row too many; count must be limited by an index.
@@ -173,12 +171,4 @@ func room(t *transaction, what string, most int, count string, args ...any) erro
 		return blueprint.Errorf(blueprint.CodeBadRequest, "limit of %s exceeded (%d of %d)", what, have, most)
 	}
 	return err
-}
-
-// orNil is null for a text that is empty.
-func orNil(text string) any {
-	if text == "" {
-		return nil
-	}
-	return text
 }

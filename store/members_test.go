@@ -11,22 +11,22 @@ import (
 
 // Who may give which role to whom, and take it.
 func TestMembers(t *testing.T) {
-	roles := []string{"", "member", "admin", "owner"}
+	roles := []blueprint.OrganizationRole{"", "member", "admin", "owner"}
 	for _, own := range roles {
 		for _, before := range roles {
-			t.Run(own+" and "+before, func(t *testing.T) {
+			t.Run(string(own+" and "+before), func(t *testing.T) {
 				s := open(t, testOptions(t))
 				ctx := context.Background()
 				founder, who, whom := user(t, s, "founder"), user(t, s, "who"), user(t, s, "whom")
 				team := must(s.CreateOrganization(ctx, founder, "team"))(t).ID
-				set := func(p blueprint.Principal, role string) {
+				set := func(p blueprint.Principal, role blueprint.OrganizationRole) {
 					if role == "" {
 						check(t, s.RemoveMember(ctx, team, p.UserID))
 						return
 					}
 					check(t, s.SetMember(ctx, team, p.UserID, role))
 				}
-				high := func(role string) bool { return role == "admin" || role == "owner" }
+				high := func(role blueprint.OrganizationRole) bool { return role == "admin" || role == "owner" }
 				for _, role := range roles {
 					set(who, own)
 					set(whom, before)
@@ -41,7 +41,7 @@ func TestMembers(t *testing.T) {
 							t.Errorf("added %+v", m)
 						}
 					}
-					now := ""
+					var now blueprint.OrganizationRole
 					for _, m := range must(s.Members(ctx, founder, team))(t) {
 						if m.UserID == whom.UserID {
 							now = m.Role
@@ -79,7 +79,7 @@ func TestMembersRefused(t *testing.T) {
 		people, team := cast(t, s)
 		owner := people["owner"]
 		workspace := must(s.UserByEmail(ctx, "owner@example.com"))(t).WorkspaceID
-		add := func(by blueprint.Principal, of, email, role string) error {
+		add := func(by blueprint.Principal, of, email string, role blueprint.OrganizationRole) error {
 			_, err := s.AddMember(ctx, by, of, email, role)
 			return err
 		}

@@ -122,7 +122,7 @@ func isMember(q *session, principal blueprint.Principal, organizationID string) 
 
 // SetMember is AddMember without a principal: for seeds, which no procedure
 // reaches. CodeNotFound for an unknown organization or user.
-func (s *Store) SetMember(ctx context.Context, organizationID, userID, role string) (err error) {
+func (s *Store) SetMember(ctx context.Context, organizationID, userID string, role blueprint.OrganizationRole) (err error) {
 	defer wrap(&err, "set member %s of organization %s", userID, organizationID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	return s.write(ctx, func(t *transaction) error {
@@ -156,11 +156,11 @@ func joinable(t *transaction, organizationID string) error {
 	return err
 }
 
-func setMember(t *transaction, organizationID, userID, role string, now blueprint.Time) error {
+func setMember(t *transaction, organizationID, userID string, role blueprint.OrganizationRole, now blueprint.Time) error {
 	const upsert = `INSERT INTO memberships (organization_id, user_id, role, created_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET role = excluded.role`
 	t.changed()
-	if _, err := t.exec(upsert, organizationID, userID, role, now); err != nil {
+	if _, err := t.exec(upsert, organizationID, userID, string(role), now); err != nil {
 		return err
 	}
 	return keepsOwner(t, organizationID)

@@ -537,7 +537,7 @@ func TestLostAccessOverTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := s.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 * * * *"}, "pass")
-	s.fine(s.store.SetCollaborator(t.Context(), own.BlueprintID, bob.ID, blueprint.RoleEditor))
+	s.fine(s.store.SetCollaborator(t.Context(), own.BlueprintID, bob.ID, blueprint.CollaboratorEditor))
 	his := blueprint.Principal{UserID: bob.ID}
 	hook, err := s.store.CreateTrigger(t.Context(), his, own.BlueprintID, blueprint.TriggerWebhook, nil)
 	s.fine(err)
