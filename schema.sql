@@ -309,7 +309,8 @@ CREATE TABLE firings (
   sealed_reason BLOB,
   execution_id TEXT,
   -- Where a key that comes again must come with the same body: tells it from others.
-  body_hash    TEXT,
+  -- It is sealed, because bodies can be guessed.
+  sealed_body_hash BLOB,
   -- Of a redelivery: the firing that it ran again.
   redelivery_of TEXT CHECK (redelivery_of IS NULL OR source = 'redelivery'),
   -- What came, as it came: JSON of all but the body, and behind a line break the

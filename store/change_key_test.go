@@ -89,6 +89,7 @@ func sealedWorld(t *testing.T) (options Options, look func(s *Store) map[string]
 	came.Because(blueprint.Saying(blueprint.ReasonMessage, "canary of a reason"))
 	came.Delivery = &blueprint.Delivery{Body: []byte("canary of a delivery"), Size: 20}
 	came.Files = []blueprint.File{{ID: s.options.IDs.ULID(start), Name: "canary of a file", ContentType: "text/plain"}}
+	came.BodyHash = "of a body"
 	check(t, s.RecordFirings(ctx, hook.ID, []blueprint.Firing{came}, 0))
 	check(t, s.Close())
 	return options, func(s *Store) map[string]string {
@@ -141,7 +142,7 @@ func TestChangeKey(t *testing.T) {
 		}
 		stages = append(stages, stage)
 	}}))(t)
-	if want := int64(11 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
+	if want := int64(12 + 2*resealedAtOnce + 1); report.Values != want || report.Damaged != 0 || !slices.Contains(stages, "encrypting journal") {
 		t.Errorf("report %+v, want %d values; stages %q", report, want, stages)
 	}
 	check(t, s.Close())

@@ -244,6 +244,9 @@ func TestSealedForItsOwner(t *testing.T) {
 		"of another type":         {"team", "UPDATE connections SET type = 'ai-provider'"},
 		"tokens":                  {"team", "UPDATE connection_tokens SET user_id = ?1"},
 		"sign-ins":                {"team", "UPDATE sign_ins SET user_id = ?1"},
+		"versions of a sign-in":   {"team", `UPDATE sign_ins SET versions = '[{"blueprintId":"b","version":"1.0.0","author":"' || ?1 || '"}]'`},
+		"run of a sign-in":        {"team", "UPDATE sign_ins SET execution_id = ?1"},
+		"node of a sign-in":       {"team", "UPDATE sign_ins SET address = ?1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, testOptions(t))
@@ -272,7 +275,8 @@ func TestSealedForItsOwner(t *testing.T) {
 			if _, err := s.FindSignIn(ctx, signIn(c.ID, ann, 1).StateHash); err == nil {
 				opened = append(opened, "sign-in")
 			}
-			want := map[string]bool{"config": name == "tokens" || name == "sign-ins", "token": name != "tokens", "sign-in": name != "sign-ins"}
+			signIn := strings.Contains(name, "sign-in")
+			want := map[string]bool{"config": name == "tokens" || signIn, "token": name != "tokens", "sign-in": !signIn}
 			for _, what := range opened {
 				if !want[what] {
 					t.Errorf("the %s opens", what)

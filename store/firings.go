@@ -11,13 +11,14 @@ import (
 	"blueprintd/blueprint"
 )
 
-const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, coalesce(f.body_hash, '')"
+const firingColumns = "f.id, f.trigger_id, f.source, f.key, coalesce(f.due_at, 0), f.received_at, f.decision, f.reason_code, f.sealed_reason, f.execution_id, f.sealed_body_hash"
 
 func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err error) {
 	var code string
-	var sealed []byte
-	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &code, &sealed, &f.ExecutionID, &f.BodyHash)
+	var sealed, bodyHash []byte
+	err = scan(&f.ID, &f.TriggerID, &f.Source, &f.Key, &f.DueAt, &f.ReceivedAt, &f.Decision, &code, &sealed, &f.ExecutionID, &bodyHash)
 	if err == nil {
+		f.BodyHash = s.openBodyHash(f.ID, bodyHash)
 		f.Because(s.openReason(f.ID, code, sealed))
 	}
 	return f, err
@@ -81,15 +82,22 @@ func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more fun
 // insertFiring writes a row of the ledger. A started one whose key has started
 // a run before is a *blueprint.DuplicateFiringError.
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
-	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, body_hash, redelivery_of, sealed_delivery)
+	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	var execution any
 	if f.ExecutionID != nil {
 		execution = *f.ExecutionID
 	}
-	var again, sealed, why any
+	var again, sealed, why, bodyHash any
 	if err := s.sealReason(f); err != nil {
 		return err
+	}
+	if f.BodyHash != "" {
+		hash, err := s.seal([]byte(f.BodyHash), bodyHashPlace(f.ID))
+		if err != nil {
+			return err
+		}
+		bodyHash = hash
 	}
 	if f.SealedWhy != nil {
 		why = f.SealedWhy
@@ -103,7 +111,7 @@ func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	if again == "" || f.Source != blueprint.SourceRedelivery {
 		again = nil
 	}
-	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), string(f.Why.Code), why, execution, textOrNull(f.BodyHash), again, sealed)
+	seq, err := t.insert(insert, f.ID, f.TriggerID, string(f.Source), f.Key, timeOrNull(f.DueAt), int64(f.ReceivedAt), string(f.Decision), string(f.Why.Code), why, execution, bodyHash, again, sealed)
 	if duplicate(err) && f.Decision == blueprint.DecisionStarted {
 		first := &blueprint.DuplicateFiringError{}
 		const earlier = "SELECT id, execution_id FROM firings WHERE trigger_id = ? AND key = ? AND decision = 'started'"
@@ -249,6 +257,22 @@ func (s *Store) openReason(firingID string, code string, sealed []byte) blueprin
 	}
 	return why
 }
+
+// openBodyHash returns what tells the body of a firing from others. What cannot be
+// read is like no body: the row is listed all the same.
+func (s *Store) openBodyHash(firingID string, sealed []byte) string {
+	if len(sealed) == 0 {
+		return ""
+	}
+	hash, err := s.unsealed(sealed, bodyHashPlace(firingID))
+	if err != nil {
+		return "unreadable"
+	}
+	return string(hash)
+}
+
+// bodyHashPlace names what that is bound to.
+func bodyHashPlace(firingID string) string { return "firings/" + firingID + "/body_hash" }
 
 // reasonPlace names what the sealed parameters of a reason are bound to.
 func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }

@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +95,44 @@ func TestFile(t *testing.T) {
 			if _, _, err := s.File(ctx, ann, id); blueprint.CodeOf(err) != blueprint.CodeNotFound {
 				t.Errorf("pruned: %v", err)
 			}
+		}
+	})
+}
+
+// What tells the bodies of deliveries apart is of no use to a reader of the file, and
+// to nobody at another row.
+func TestBodyHashIsSealed(t *testing.T) {
+	everywhere(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		ann := user(t, s, "ann")
+		trigger := must(s.CreateTrigger(ctx, ann, create(t, s, ann, "T").ID, blueprint.TriggerAPI, nil))(t)
+		first, second := firing(s, trigger, "1"), firing(s, trigger, "2")
+		first.BodyHash, second.BodyHash = "digest of a body", "digest of another"
+		check(t, s.RecordFiring(ctx, first))
+		check(t, s.RecordFiring(ctx, second))
+		read := func() (hashes []string) {
+			check(t, s.read(ctx, func(q *session) error {
+				return q.each("SELECT "+firingColumns+" FROM firings f ORDER BY f.seq", nil, func(scan func(...any) error) error {
+					f, err := s.scanFiring(scan)
+					hashes = append(hashes, f.BodyHash)
+					return err
+				})
+			}))
+			return hashes
+		}
+		if got := read(); !slices.Equal(got, []string{first.BodyHash, second.BodyHash}) {
+			t.Errorf("read %q", got)
+		}
+		check(t, s.write(ctx, func(w *transaction) error {
+			var stored []byte
+			if err := w.row("SELECT sealed_body_hash FROM firings WHERE id = ?", []any{first.ID}, &stored); err != nil || bytes.Contains(stored, []byte("digest")) {
+				t.Errorf("stored %q, %v", stored, err)
+			}
+			_, err := w.exec("UPDATE firings SET sealed_body_hash = ? WHERE id = ?", stored, second.ID)
+			return err
+		}))
+		if got := read(); !slices.Equal(got, []string{first.BodyHash, "unreadable"}) {
+			t.Errorf("moved, it reads %q", got)
 		}
 	})
 }

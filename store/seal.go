@@ -111,6 +111,11 @@ var sealedColumns = []sealedColumn{
 		place: func(p [3]string) string { return reasonPlace(p[0]) },
 	},
 	{
+		table: "firings", column: "sealed_body_hash",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
+		place: func(p [3]string) string { return bodyHashPlace(p[0]) },
+	},
+	{
 		table: "firings", column: "sealed_delivery",
 		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "x.id, '', ''",
 		place: func(p [3]string) string { return deliveryPlace(p[0]) },
@@ -132,7 +137,7 @@ var sealedColumns = []sealedColumn{
 	},
 	{
 		table: "sign_ins", column: "sealed_secret",
-		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "lower(hex(x.state_hash)), x.connection_id, x.user_id",
+		first: "x.rowid", second: "0", order: rowOrder, row: rowNamed, parts: "lower(hex(x.state_hash)), x.connection_id || '/' || x.user_id, " + signInPromise,
 		place: func(p [3]string) string { return signInPlace(p[0], p[1], p[2]) },
 	},
 	{

@@ -52,13 +52,9 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 		return blueprint.Errorf(blueprint.CodeBadRequest, "the secret of a sign-in must have at most %d bytes", mostSignInSecret)
 	}
 	i.CreatedAt = blueprint.TimeOf(s.options.Clock.Now())
-	sealed, err := s.seal(i.Secret, placeOf(i))
-	if err != nil {
-		return err
-	}
 	const prune = "DELETE FROM sign_ins WHERE state_hash IN (SELECT state_hash FROM sign_ins WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)"
 	const insert = "INSERT INTO sign_ins (" + signInColumns + ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	return s.submit(ctx, &job{size: 1024 + len(sealed), run: func(t *transaction) error {
+	return s.submit(ctx, &job{size: 1024 + len(i.Secret), run: func(t *transaction) error {
 		if err := mayUse(t.session, i.UserID, i.ConnectionID); err != nil {
 			return err
 		}
@@ -67,6 +63,10 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 		}
 		return f(t, func(i blueprint.SignIn) error {
 			versions, err := encodeVersions(i.Versions)
+			if err != nil {
+				return err
+			}
+			sealed, err := s.seal(i.Secret, placeOf(&i, versions))
 			if err != nil {
 				return err
 			}
@@ -162,7 +162,7 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 			return err
 		}
 		return q.each(query, []any{connectionID, userID, now}, func(scan func(...any) error) error {
-			i, err := scanBareSignIn(scan)
+			i, _, err := scanBareSignIn(scan)
 			list = append(list, i)
 			return err
 		})
@@ -170,19 +170,16 @@ func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string)
 	return list, err
 }
 
-func scanBareSignIn(scan func(...any) error, more ...any) (i blueprint.SignIn, err error) {
-	var versions []byte
+// scanBareSignIn also returns the versions as they are stored.
+func scanBareSignIn(scan func(...any) error, more ...any) (i blueprint.SignIn, versions string, err error) {
 	into := []any{&i.StateHash, &i.Ticket, &i.ConnectionID, &i.UserID, &i.ExecutionID, &i.Address, &versions, &i.CreatedAt, &i.ExpiresAt}
-	if err := scan(append(into, more...)...); err != nil {
-		return i, err
+	if err := scan(append(into, more...)...); err != nil || versions == noVersions {
+		return i, versions, err
 	}
-	if string(versions) == noVersions {
-		return i, nil
+	if err := json.Unmarshal([]byte(versions), &i.Versions); err != nil {
+		return i, "", fmt.Errorf("versions of a sign-in: %w", err)
 	}
-	if err := json.Unmarshal(versions, &i.Versions); err != nil {
-		return i, fmt.Errorf("versions of a sign-in: %w", err)
-	}
-	return i, nil
+	return i, versions, nil
 }
 
 // noVersions is stored of a sign-in that grants none.
@@ -196,24 +193,28 @@ func encodeVersions(versions []blueprint.VersionRef) (string, error) {
 	return string(data), err
 }
 
-// scanSignIn reads a sign-in with its secret.
+// scanSignIn reads a sign-in with its secret, which opens only beside what it was
+// sealed with.
 func (s *Store) scanSignIn(scan func(...any) error) (i blueprint.SignIn, err error) {
 	var sealed []byte
-	if i, err = scanBareSignIn(scan, &sealed); err != nil {
-		return i, err
+	i, versions, err := scanBareSignIn(scan, &sealed)
+	if err == nil {
+		i.Secret, err = s.unsealed(sealed, placeOf(&i, versions))
 	}
-	i.Secret, err = s.unsealed(sealed, placeOf(&i))
 	return i, err
 }
 
-func placeOf(i *blueprint.SignIn) string {
-	return signInPlace(hex.EncodeToString(i.StateHash), i.ConnectionID, i.UserID)
+func placeOf(i *blueprint.SignIn, versions string) string {
+	return signInPlace(hex.EncodeToString(i.StateHash), i.ConnectionID+"/"+i.UserID, versions+"/"+i.ExecutionID+"/"+i.Address)
 }
+
+// signInPromise is the last part of what a sealed secret is bound to.
+const signInPromise = "x.versions || '/' || x.execution_id || '/' || x.address"
 
 // signInPlace names what a sealed secret is bound to: all that the state
 // promises. The hash is in hexadecimal.
-func signInPlace(hash, connectionID, userID string) string {
-	return "sign_ins/" + hash + "/" + connectionID + "/" + userID + "/secret"
+func signInPlace(hash, person, promise string) string {
+	return "sign_ins/" + hash + "/" + person + "/" + promise + "/secret"
 }
 
 // OpenTicket gives the address that a node asks a person to visit: the ticket
