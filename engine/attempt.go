@@ -19,18 +19,19 @@ import (
 // attempt is one attempt of one node, with all that it needs so that it holds
 // no lock while it works.
 type attempt struct {
-	run     *run
-	at      *nodeRun
-	node    *compiled
-	address string
-	number  int // from 1
-	scope   *scope
-	inputs  []blueprint.NodeOutput
-	config  map[string]any // once resolved
-	weight  int            // of the output, once there is one
-	state   any            // of the pause before
-	call    int64          // to a language model that is under way, by its number; 0 = none
-	raises  int64          // of budgets, before the last call was asked for
+	run      *run
+	at       *nodeRun
+	node     *compiled
+	address  string
+	number   int // from 1
+	scope    *scope
+	inputs   []blueprint.NodeOutput
+	config   map[string]any // once resolved
+	weight   int            // of the output, once there is one
+	state    any            // of the pause before
+	call     int64          // to a language model that is under way, by its number; 0 = none
+	estimate int64          // about how many tokens that call takes; 0 = none is under way
+	raises   int64          // of budgets, before the last call was asked for
 
 	// What it used, guarded by run.mu.
 	uses   []use

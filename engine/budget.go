@@ -175,9 +175,10 @@ func (r *run) limit() (all *blueprint.Budget) {
 // made when it returns nil. estimate is about how many tokens the call takes.
 func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 	r := a.run
-	if err := a.endCall(0); err != nil {
+	if _, err := a.endCall(0); err != nil {
 		return err
 	}
+	a.estimate = 0
 	for {
 		var refusal error
 		var wait <-chan struct{}
@@ -200,6 +201,7 @@ func (a *attempt) reserve(ctx context.Context, estimate int64) error {
 			r.mu.Lock()
 			a.models++
 			r.mu.Unlock()
+			a.estimate = estimate
 			return nil
 		}
 		select {
@@ -246,7 +248,8 @@ func (a *attempt) spend(tokens int64) {
 	a.run.mu.Lock()
 	a.tokens += tokens
 	a.run.mu.Unlock()
-	_ = a.endCall(tokens) // only when the engine is cut off: the next start counts the call
+	a.estimate = 0
+	_, _ = a.endCall(tokens) // only when the engine is cut off: the next start counts the call
 }
 
 // unknown stands for the tokens of a call that was sent and has no answer.
@@ -255,33 +258,45 @@ const unknown = -1
 // unanswered settles a call that the node made and did not count: what one took
 // that was cut off is unknown, one that was refused took nothing.
 func (a *attempt) unanswered(err error) {
-	tokens := int64(0)
+	tokens, took := int64(0), int64(0)
 	if a.run.ctx.Err() != nil || err != nil && failureOf(err).Code == "timeout" {
-		tokens = unknown
+		tokens, took = unknown, a.estimate
 	}
-	_ = a.endCall(tokens) // only when the engine is cut off: the next start counts the call
+	if a.call != 0 {
+		took, _ = a.endCall(tokens) // an error only when the engine is cut off: the next start counts the call
+	}
+	a.run.mu.Lock()
+	a.tokens += took
+	a.run.mu.Unlock()
 }
 
-// endCall settles the call that is under way, if there is one. Members of the
-// family that wait for its tokens go on. No lock is held.
-func (a *attempt) endCall(tokens int64) error {
+// endCall settles the call that is under way, if there is one, and returns the
+// tokens that it counts. Members of the family that wait for them go on. No lock is
+// held.
+func (a *attempt) endCall(tokens int64) (counted int64, err error) {
 	if a.call == 0 {
-		return nil
+		return 0, nil
 	}
 	e, key := a.run.engine, asked{a.run.bounds[0].Run, a.call}
-	err := e.within(e.ctx, key.keeper, func(k *run) {
-		k.endCall(key.number, tokens)
+	err = e.within(e.ctx, key.keeper, func(k *run) {
+		counted = k.endCall(key.number, tokens)
 		k.soon(Soon)
 	}, later)
 	var over *blueprint.Failure
 	if err != nil && !errors.As(err, &over) {
-		return err
+		return 0, err
+	}
+	if over != nil { // the run that keeps the spending has ended
+		counted = tokens
+		if tokens == unknown {
+			counted = a.estimate
+		}
 	}
 	a.call = 0
 	e.mu.Lock()
 	delete(e.asking, key)
 	e.mu.Unlock()
-	return nil
+	return counted, nil
 }
 
 // usage is what the node is recorded to have used: a node that reserves no calls
@@ -293,13 +308,14 @@ func (a *attempt) usage(told int64) int64 {
 	return told
 }
 
-// endCall records the end of a call. Unknown tokens count as estimated, or as the
+// endCall records the end of a call and returns its tokens. Unknown tokens count as estimated, or as the
 // largest call of the family when that took more. r.mu is held.
-func (r *run) endCall(number, tokens int64) {
+func (r *run) endCall(number, tokens int64) int64 {
 	if tokens == unknown {
 		tokens = max(r.spending.open[number].estimate, r.spending.largest)
 	}
 	r.record(&entry{Kind: entrySpent, At: blueprint.TimeOf(r.engine.Clock.Now()), Number: number, Tokens: tokens})
+	return tokens
 }
 
 // cutOff ends the calls that an earlier process had under way. r.mu is held.

@@ -464,3 +464,49 @@ func (b *budgetTrial) lines(depth, nested int) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// A call that is cut off counts as estimated, with and without a budget, so that
+// the tokens of steps add up to what the budget counts.
+func TestTokensOfCallsThatAreCutOff(t *testing.T) {
+	for name, budget := range map[string]*blueprint.Budget{"no budget": nil, "calls": limits(-1, 9)} {
+		testBudgets(t, nil, func(w *world, p *provider) {
+			slow := w.define(`m prompt {"calls": 2, "tokens": 10, "ms": 1000}`)
+			fast := w.define(`
+				m prompt {"tokens": 5, "ms": 1200}
+				f fail {"times": 9}`)
+			r := request(w.define(fmt.Sprintf(`
+				a call {"blueprintId": %q}
+				b call {"blueprintId": %q}
+				x act
+				x -> a
+				x -> b`, slow.BlueprintID, fast.BlueprintID)))
+			r.Budget = budget
+			h := w.startWith(r, engine.AtOnce)
+			w.pass(1500 * time.Millisecond)
+			w.settle(h.ID)
+			for id, row := range w.journal.runs {
+				if row.Row.BlueprintID != slow.BlueprintID {
+					continue
+				}
+				if x := w.view(id); x.Failure == nil || x.Failure.Code != "cancelled" || x.Steps[0].TokensUsed == nil || *x.Steps[0].TokensUsed != 20 {
+					t.Errorf("%s: %s", name, encode(x))
+				}
+			}
+		})
+	}
+}
+
+// So does one that its node's time-out cuts off.
+func TestTokensOfCallsThatTimeOut(t *testing.T) {
+	for name, budget := range map[string]*blueprint.Budget{"no budget": nil, "tokens": limits(1000, -1), "calls": limits(-1, 9)} {
+		testBudgets(t, nil, func(w *world, p *provider) {
+			r := request(w.define(`m prompt {"calls": 2, "tokens": 10, "ms": 1000} | {"timeoutMs": 1500}`))
+			r.Budget = budget
+			h := w.startWith(r, engine.AtOnce)
+			w.pass(2 * time.Second)
+			if x := w.settle(h.ID); x.Status != blueprint.StatusFailed || x.Telemetry.TotalTokensUsed != 20 {
+				t.Errorf("%s: %d tokens: %s", name, x.Telemetry.TotalTokensUsed, sum(x))
+			}
+		})
+	}
+}
