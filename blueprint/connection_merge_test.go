@@ -88,7 +88,11 @@ func TestMergeConnection(t *testing.T) {
 		{"smtp", smtp, `{"username":null}`, "!password", true},
 		{"smtp", smtp, `{"username":"u"}`, smtp, false},
 		{"smtp", smtp, `{"username":"v","password":"new"}`, `{"host":"h","port":465,"username":"v","password":"new","tls":"tls","from":"a@b"}`, true},
-		{"smtp", smtp, `{"tls":"starttls","from":"c@d"}`, `{"host":"h","port":465,"username":"u","password":"old","tls":"starttls","from":"c@d"}`, false},
+		{"smtp", smtp, `{"from":"c@d"}`, `{"host":"h","port":465,"username":"u","password":"old","tls":"tls","from":"c@d"}`, false},
+		{"smtp", smtp, `{"tls":"starttls"}`, "!password", true},
+		{"smtp", strings.Replace(smtp, `"tls":"tls"`, `"tls":"none"`, 1), `{"tls":"starttls"}`, "!password", true},
+		{"smtp", strings.Replace(smtp, `"tls":"tls"`, `"tls":"starttls"`, 1), `{"tls":"none"}`, "!password", true},
+		{"smtp", smtp, `{"host":"other"}`, "!password", true},
 		{"slack", `{"botToken":"old"}`, `{"baseUrl":"https://evil.example"}`, "!botToken", true},
 	} {
 		before, change := configOf(t, test.before), configOf(t, test.change)

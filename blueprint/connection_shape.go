@@ -52,7 +52,7 @@ var connectionShapes = map[ConnectionType][]configField{
 		{name: "port", required: true, moves: anyChange, check: wholeNumber(1, 65535)},
 		{name: "username", moves: anyChange, check: plainText},
 		{name: "password", secret: true, check: password},
-		{name: "tls", required: true, moves: uncovered, check: oneOf("starttls", "tls", "none")},
+		{name: "tls", required: true, moves: anyChange, check: oneOf("starttls", "tls", "none")},
 		{name: "from", required: true, check: mailAddress},
 	},
 	ConnectionSlack: {
@@ -92,9 +92,6 @@ func authShape(auth any) []configField {
 }
 
 func anyChange(before, after any) bool { return !Equal(before, after) }
-
-// uncovered is a change to a connection that anybody on the way can read.
-func uncovered(before, after any) bool { return after == "none" && before != "none" }
 
 // widened is a list of hosts with one that the list before did not cover.
 func widened(before, after any) bool { return uncoveredHost(textsOf(before), textsOf(after)) }
