@@ -18,7 +18,7 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, caller *rp
 	if virtual == nil {
 		return errRealClock
 	}
-	if err := s.mayTurn(caller); err != nil {
+	if err := s.requireOwner(caller); err != nil {
 		return err
 	}
 	value, err := jsonBody(w, r, 1<<16)
@@ -36,7 +36,7 @@ func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, caller *rp
 	began := virtual.Now()
 	err = virtual.Advance(ctx, to)
 	if now := virtual.Now(); now.After(began) {
-		s.turned(r, caller, "clock.advance", map[string]any{"to": blueprint.TimeOf(now)})
+		s.noteOwnerAction(r, caller, "clock.advance", map[string]any{"to": blueprint.TimeOf(now)})
 	}
 	if errors.Is(err, clock.ErrBackwards) {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "%s", err)

@@ -17,7 +17,7 @@ func commandImport() *cli.Command {
 		Name: "import", Usage: "store blueprint files as new private drafts; works while the server runs", ArgsUsage: "FILE...",
 		Description: "Stores all files or, when one of them is bad, none. What is dubious in them goes to standard error.\n" +
 			"A webhook or slack trigger whose secret was left out is stored inactive. A FILE of - is standard input.",
-		Flags:  append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the owner (default: the first user)"}, jsonFlag()),
+		Flags:  append(databaseFlags(), &cli.StringFlag{Name: "user", Usage: "the `EMAIL` of the owner (default: the server's owner)"}, jsonFlag()),
 		Action: importFiles,
 	}
 }
@@ -89,7 +89,7 @@ func storable(issue blueprint.Issue) bool {
 
 func importOwner(ctx context.Context, s *store.Store, email string) (blueprint.User, error) {
 	if email == "" {
-		user, err := s.FirstUser(ctx)
+		user, err := s.ServerOwner(ctx)
 		return user, hinted(err, "blueprintd user add --email you@example.org makes one")
 	}
 	user, err := s.UserByEmail(ctx, email)

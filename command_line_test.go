@@ -115,7 +115,7 @@ func TestImportIsAllOrNothing(t *testing.T) {
 		files = append(files, r.b)
 	}
 	ctx := context.Background()
-	user, err := s.store.FirstUser(ctx)
+	user, err := s.store.ServerOwner(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

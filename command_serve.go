@@ -27,7 +27,7 @@ func commandServe() *cli.Command {
 		Flags: append(append(append(append(databaseFlags(), historyFlags()...), mailFlags()...), append(tlsFlags(), sandboxFlags()...)...),
 			text("addr", "127.0.0.1:8787", "listen on `HOST:PORT`; port 0 picks a free one, an empty host is 127.0.0.1"),
 			&cli.BoolFlag{Name: "ephemeral", Usage: "keep everything in memory, nothing on disk"},
-			text("api-key", "", "give the first user this `KEY`: 8 or more printable characters"),
+			text("api-key", "", "give the server's owner this `KEY`: 8 or more printable characters"),
 			text("public-url", "", "the `URL` under which others reach this server; webhook addresses begin with it"),
 			trustedProxyFlag(),
 			text("ready-file", "", "write this `FILE` once the server is ready: JSON with baseUrl, apiHost, dashboardUrl, smtpAddr, apiKey and pid; - is a line on standard output"),

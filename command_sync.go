@@ -36,7 +36,7 @@ func commandSync() *cli.Command {
 			&cli.BoolFlag{Name: "exit-code", Usage: "without --apply: exit with 1 when anything is to be done (+ ~ -), in conflict (!) or kept (?)"},
 			&cli.StringFlag{Name: "name", Usage: "the `NAME` of the folder on the server (default: the name in the folder's file .blueprintd.yaml, else that of the folder itself)"},
 			&cli.StringFlag{Name: "organization", Usage: "the `ID` of the organization that the blueprints belong to (default: the owner's workspace)"},
-			&cli.StringFlag{Name: "user", Usage: "with --db: the `EMAIL` of the owner (default: the first user)"},
+			&cli.StringFlag{Name: "user", Usage: "with --db: the `EMAIL` of the owner (default: the server's owner)"},
 			&cli.StringFlag{Name: "url", Usage: "the `ADDRESS` of the server"},
 			&cli.StringFlag{Name: "api-key", Usage: "with --url: a `KEY` of the owner"},
 			jsonFlag(),

@@ -69,7 +69,7 @@ func (b *browser) refused(t testing.TB, code blueprint.Code, message, name strin
 	}
 }
 
-// ada sets the first user's password by the link that the server has printed.
+// ada sets the owner's password by the link that the server has printed.
 func (s *service) ada(t testing.TB) *browser {
 	t.Helper()
 	b := &browser{service: s}

@@ -23,14 +23,14 @@ type welcome struct {
 	made    bool   // made: shown this once
 	hook    string // trigger of the sample blueprint
 	fresh   bool   // there was no user before
-	keyless bool   // the first user has no key to use
-	setup   string // link with which the first user sets a password; "" when somebody has one
+	keyless bool   // the owner has no key to use
+	setup   string // link with which the owner sets a password; "" when somebody has one
 	account blueprint.User
 	seeded  *seeded // what the seed file made or found; nil = there is none
 }
 
-// firstStart makes the first user, a key and the sample blueprint where there
-// is nobody yet, gives a key from the command line to the first user, and makes
+// firstStart creates the server's owner, a key and the sample blueprint where there
+// is nobody yet, gives a key from the command line to the owner, and makes
 // the link with which they set a password as long as nobody has one: all of it, or
 // nothing, so that a start that is cut off is a first one again. The audit log has
 // no lines of it: nobody did it.
@@ -46,7 +46,7 @@ func (s *server) settle(ctx context.Context) (w welcome, err error) {
 	var sower *sower
 	if s.options.seed != nil {
 		sower = newSower(s)
-		_, first := s.store.FirstUser(ctx)
+		_, first := s.store.ServerOwner(ctx)
 		w.fresh = blueprint.CodeOf(first) == blueprint.CodeNotFound
 		if err := sower.sowUsers(ctx); err != nil {
 			return w, sower.failed(err)
@@ -68,10 +68,10 @@ func (s *server) settle(ctx context.Context) (w welcome, err error) {
 	return w, err
 }
 
-// firstKey makes the first user, unless there is one, and their key at the first
+// firstKey creates the server's owner, unless there is one, and their key at the first
 // start, unless the seed has given them one.
 func (s *server) firstKey(ctx context.Context, w welcome, from *sower) (_ welcome, err error) {
-	w.account, err = s.store.FirstUser(ctx)
+	w.account, err = s.store.ServerOwner(ctx)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 		w.fresh = true
 		w.account, err = s.store.CreateUser(ctx, "admin@localhost", "Admin")

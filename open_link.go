@@ -43,7 +43,7 @@ type openLink struct {
 	next  func(address string) // is told each address but the first; nil = nobody is
 }
 
-// newOpenLink makes the address that signs in the first user of a developer's server
+// newOpenLink makes the address that signs in the owner of a developer's server
 // in memory that this machine alone reaches, by a name of its own; nil for others,
 // and when somebody had a password from the start.
 func (s *server) newOpenLink() *openLink {

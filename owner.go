@@ -15,20 +15,20 @@ func (o *options) virtual() *clock.Virtual {
 	return virtual
 }
 
-// isFirst tells whether a caller is the first user, whose server it is.
-func (s *server) isFirst(caller *rpc.Caller) bool { return caller.UserID == s.welcome.account.ID }
+// isOwner reports whether a caller is the server's owner.
+func (s *server) isOwner(caller *rpc.Caller) bool { return caller.UserID == s.welcome.account.ID }
 
-// mayTurn refuses who may not change, or look at, the world in which everybody's
-// runs live: what answers them and what time it is. On a server that keeps nothing
-// anybody with a key may, else the first user alone.
-func (s *server) mayTurn(caller *rpc.Caller) error {
-	if s.options.ephemeral || s.isFirst(caller) {
+// requireOwner refuses a caller who may not read or change what affects the runs of
+// all users: the answers of the sandbox and the virtual clock. On an ephemeral server
+// every caller may, on others only the owner.
+func (s *server) requireOwner(caller *rpc.Caller) error {
+	if s.options.ephemeral || s.isOwner(caller) {
 		return nil
 	}
-	return blueprint.Errorf(blueprint.CodeForbidden, "only the first user of this server may do this: it concerns the runs of all")
+	return blueprint.Errorf(blueprint.CodeForbidden, "only the owner of this server may do this: it affects the runs of all users")
 }
 
-// turned notes in the audit log what somebody did to that world.
-func (s *server) turned(r *http.Request, caller *rpc.Caller, action string, detail map[string]any) {
+// noteOwnerAction writes a line of the audit log for such a change.
+func (s *server) noteOwnerAction(r *http.Request, caller *rpc.Caller, action string, detail map[string]any) {
 	s.store.NoteAction(r.Context(), &blueprint.AuditEntry{ActorID: caller.UserID, Action: action, TargetType: "server", Via: caller.Via, Detail: detail})
 }

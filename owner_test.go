@@ -13,9 +13,9 @@ import (
 	"blueprintd/foundation/clock"
 )
 
-// TestWhoTurnsTheWorld has others than the first user change what concerns the runs
+// TestOwnerActions has other users than the owner change what concerns the runs
 // of all: on a server that keeps nothing they may, on any other they may not.
-func TestWhoTurnsTheWorld(t *testing.T) {
+func TestOwnerActions(t *testing.T) {
 	for _, kept := range []bool{false, true} {
 		changes := []func(*options){atNoon, inABox}
 		if kept {
@@ -41,7 +41,7 @@ func TestWhoTurnsTheWorld(t *testing.T) {
 				t.Errorf("kept %v, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
 			}
 			if answer := s.root.send(t, test.method, test.path, test.body); answer.status != http.StatusOK {
-				t.Errorf("kept %v, the first user, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
+				t.Errorf("kept %v, the owner, %s %s: %d %s", kept, test.method, test.path, answer.status, answer.text)
 			}
 			noted := func(action string) []string {
 				if action == "" {
@@ -50,7 +50,7 @@ func TestWhoTurnsTheWorld(t *testing.T) {
 				return []string{action}
 			}
 			if lines := s.root.audited(t)[roots:]; !slices.Equal(lines, noted(test.action)) {
-				t.Errorf("kept %v, %s %s: of the first user is noted %q", kept, test.method, test.path, lines)
+				t.Errorf("kept %v, %s %s: of the owner is noted %q", kept, test.method, test.path, lines)
 			}
 			allowed := test.action
 			if kept {

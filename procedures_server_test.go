@@ -25,7 +25,7 @@ type service struct {
 	kinds  map[string]rpc.Kind
 	scopes map[string]blueprint.KeyScope
 	client *http.Client
-	root   person        // the first user
+	root   person        // the server's owner
 	logs   *lockedBuffer // what the server wrote
 	stop   func()        // ends the server early and waits until it has ended
 }

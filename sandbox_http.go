@@ -24,7 +24,7 @@ func (s *server) ruledOnly(action string, methods map[string]rpc.PlainFunc) rpc.
 	next := s.boxOnly(methods)
 	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		if s.fakes != nil && methods[r.Method] != nil {
-			if err := s.mayTurn(caller); err != nil {
+			if err := s.requireOwner(caller); err != nil {
 				return err
 			}
 		}
@@ -32,7 +32,7 @@ func (s *server) ruledOnly(action string, methods map[string]rpc.PlainFunc) rpc.
 			return err
 		}
 		if r.Method == http.MethodPut || r.Method == http.MethodDelete {
-			s.turned(r, caller, action, nil)
+			s.noteOwnerAction(r, caller, action, nil)
 		}
 		return nil
 	}
@@ -67,7 +67,7 @@ func (s *server) sandboxClear() rpc.PlainFunc {
 }
 
 // sandboxCalls answers GET /sandbox/calls with what went out, oldest first: the
-// first user sees all of it, others what runs sent that they may see.
+// owner sees all of it, others what runs sent that they may see.
 func (s *server) sandboxCalls() rpc.PlainFunc {
 	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
 		query := r.URL.Query()
@@ -78,7 +78,7 @@ func (s *server) sandboxCalls() rpc.PlainFunc {
 				return blueprint.Errorf(blueprint.CodeBadRequest, "limit: must be a whole number from 1")
 			}
 		}
-		if !s.isFirst(caller) {
+		if !s.isOwner(caller) {
 			filter.May = s.mayWatch(r.Context(), caller)
 		}
 		list, dropped := s.fakes.Calls(filter)

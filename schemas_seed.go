@@ -12,7 +12,7 @@ import (
 func seedSchema() map[string]any {
 	file := blueprintSchema()
 	delete(file, "$defs")
-	file["properties"].(map[string]any)["owner"] = emailOf("whose it is; the first user's when left out")
+	file["properties"].(map[string]any)["owner"] = emailOf("the email of its owner; by default the owner of the server")
 	kinds := make([]any, 0, 6)
 	for _, form := range blueprint.ConnectionForms() {
 		kinds = append(kinds, string(form.Type))
@@ -32,7 +32,7 @@ func seedSchema() map[string]any {
 		"blueprints":    seedList("blueprints, as in their files", file),
 		"connections": seedList("credentials of other services", closedObject("", []any{"name", "type", "config"}, map[string]any{
 			"name": shortText("the name; once in the file", 1, 200), "type": choiceOf("the type", kinds...), "config": oneType("object", "the config, with secrets"),
-			"owner": emailOf("whose it is; the first user's when left out"), "organization": shortText("the name of its organization", 0, 200),
+			"owner": emailOf("the email of its owner; by default the owner of the server"), "organization": shortText("the name of its organization", 0, 200),
 		})),
 	})
 	schema["title"] = "Seed file"

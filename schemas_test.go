@@ -174,7 +174,7 @@ func TestSchemaOfSeeds(t *testing.T) {
 	beyond := map[string]bool{ // for a schema
 		"twice": true, "short key": true, "short password": true, "not set": true, "unknown organization": true, "bad connection": true, "unknown connection": true,
 		"bad node": true, "bad cron": true, "same title": true, "unknown owner": true, "unknown member of a team": true, "member twice": true, "owner outside": true,
-		"same title of the first user": true, "place of a connection": true, "connection of another": true, "connection of a team without them": true,
+		"same title of the owner": true, "place of a connection": true, "connection of another": true, "connection of a team without them": true,
 		"connection named later": true, "empty secret of the environment": true,
 	}
 	for _, c := range append(seedCases(),

@@ -102,10 +102,10 @@ func (w *sower) keyOf(email string) string {
 	return ""
 }
 
-// user finds somebody by email; "" is the first user.
+// user finds somebody by email; "" is the server's owner.
 func (w *sower) user(ctx context.Context, email string) (blueprint.User, error) {
 	if email == "" {
-		return w.store.FirstUser(ctx)
+		return w.store.ServerOwner(ctx)
 	}
 	return w.store.UserByEmail(ctx, email)
 }

@@ -23,7 +23,7 @@ func (r *seedReader) known(email string, path ...any) {
 }
 
 // ownerOf gives whose a thing without an owner is, as far as the file knows:
-// that of the first user.
+// that of the server's owner.
 func (r *seedReader) ownerOf(email string) string {
 	if email == "" && len(r.seed.users) > 0 {
 		email = r.seed.users[0].email

@@ -65,7 +65,7 @@ func seedCases() []seedCase {
 		{"unknown member of a team", "{email: grace@example.org, role: member}", "{email: zoe@example.org, role: member}", "seed.yaml:6:75: organizations[0].members[1].email: is nobody of this file"},
 		{"member twice", "{email: grace@example.org, role: member}", "{email: Ada@example.org, role: member}", "members[1].email: stands there twice"},
 		{"owner outside", "title: Orders\n    organization", "title: Orders\n    owner: eve@example.org\n    organization", "is no member of Team"},
-		{"same title of the first user", "title: Mine\n    owner: grace@example.org", "title: Mine\n    owner: ada@example.org\n    blueprint_map: {nodes: []}\n  - title: Mine", "another of this title"},
+		{"same title of the owner", "title: Mine\n    owner: grace@example.org", "title: Mine\n    owner: ada@example.org\n    blueprint_map: {nodes: []}\n  - title: Mine", "another of this title"},
 		{"place of a connection", "$connection: shop", "$connection: shops", `seed.yaml:15:133: blueprints[0].blueprint_map.nodes[0].config.connectionId.$connection: the seed file has no connection "shops"; did you mean "shop"?`},
 		{"connection of another", "organization: Team, config", "owner: grace@example.org, config", `is another user's own`},
 		{"connection of a team without them", "title: Mine\n    owner: grace@example.org\n    visibility: public\n    blueprint_map: {nodes: [{id: a, type: template, title: A, config: {text: hi}}]}",

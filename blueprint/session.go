@@ -37,7 +37,7 @@ type SetupLink struct {
 	UserID string
 	Email  string
 	Name   string
-	// Fresh tells that it is the first user's, who never had a password: they
+	// Fresh says that the link is for the server's owner before the first password: they
 	// may choose their email.
 	Fresh bool
 }

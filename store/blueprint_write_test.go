@@ -15,7 +15,7 @@ func TestCreateBlueprint(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
 		ann := user(t, s, "ann")
-		workspace := must(s.FirstUser(ctx))(t).WorkspaceID
+		workspace := must(s.ServerOwner(ctx))(t).WorkspaceID
 		m := must(blueprint.Decode([]byte(`{"nodes":[{"id":"a","type":"set","title":"A","config":{"n":12345678901234567890.10}}],"zoom":1e3,"nul":"\u0000"}`)))(t)
 		variables := []any{map[string]any{"name": "n", "type": "string", "default": "v", "extra": true}}
 		made := must(s.CreateBlueprint(ctx, ann, blueprint.NewBlueprint{

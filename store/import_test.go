@@ -27,7 +27,7 @@ func TestImportRun(t *testing.T) {
 		options.Ephemeral = true
 		s := open(t, options)
 		ann := user(t, s, "ann")
-		home := must(s.FirstUser(ctx))(t)
+		home := must(s.ServerOwner(ctx))(t)
 		row := must(s.ImportRun(ctx, ann, given(status)))(t)
 		if row.UserID != ann.UserID || row.OrganizationID != home.WorkspaceID || row.LogID == "" {
 			t.Errorf("%s: filled in is %+v", status, row)

@@ -60,7 +60,7 @@ func TestFileModes(t *testing.T) {
 		s := must(Open(context.Background(), options))(t)
 		if before == 0 {
 			user(t, s, "ann")
-		} else if must(s.FirstUser(context.Background()))(t).Name != "ann" {
+		} else if must(s.ServerOwner(context.Background()))(t).Name != "ann" {
 			t.Error("what was stored is lost")
 		}
 		got := files(t, folder)
@@ -404,8 +404,8 @@ func TestOpenWithALogThatWasJustBegun(t *testing.T) {
 	if took := time.Since(begin); took > 5*time.Second {
 		t.Errorf("opening took %v", took)
 	}
-	if got := must(s.FirstUser(context.Background()))(t).Name; got != "ann" {
-		t.Errorf("the first user is %q", got)
+	if got := must(s.ServerOwner(context.Background()))(t).Name; got != "ann" {
+		t.Errorf("the owner is %q", got)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestOrganizations(t *testing.T) {
 		if must(s.IsMember(ctx, ann, team.ID))(t) {
 			t.Error("ann is still a member")
 		}
-		workspace := must(s.FirstUser(ctx))(t).WorkspaceID
+		workspace := must(s.ServerOwner(ctx))(t).WorkspaceID
 		wantCode(t, s.SetMember(ctx, workspace, bob.UserID, "member"), blueprint.CodeBadRequest)
 		wantCode(t, s.SetMember(ctx, "unknown", bob.UserID, "member"), blueprint.CodeNotFound)
 		wantCode(t, s.SetMember(ctx, team.ID, "unknown", "member"), blueprint.CodeNotFound)

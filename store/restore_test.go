@@ -259,7 +259,7 @@ func TestRestoreOverADatabase(t *testing.T) {
 		}})
 		wantRefused(t, err, "a server has this database already")
 	}
-	if must(old.FirstUser(ctx))(t).Name != "old" {
+	if must(old.ServerOwner(ctx))(t).Name != "old" {
 		t.Error("a refused restore changed the database")
 	}
 	tool := beside(t, old)
@@ -278,7 +278,7 @@ func TestRestoreOverADatabase(t *testing.T) {
 		t.Errorf("the old one is %s, want %s", report.Before, want)
 	}
 	s := open(t, options)
-	if name := must(s.FirstUser(ctx))(t).Name; name != "ann" {
+	if name := must(s.ServerOwner(ctx))(t).Name; name != "ann" {
 		t.Errorf("restored the database of %s", name)
 	}
 	kept := options
@@ -308,13 +308,13 @@ func TestRestoreOverLeftovers(t *testing.T) {
 			_, err := Restore(t.Context(), backup, options, RestoreOptions{})
 			wantRefused(t, err, "exists already")
 			report := must(Restore(t.Context(), backup, options, RestoreOptions{Force: true}))(t)
-			if name := must(open(t, options).FirstUser(t.Context()))(t).Name; name != "ann" {
+			if name := must(open(t, options).ServerOwner(t.Context()))(t).Name; name != "ann" {
 				t.Errorf("restored the database of %s", name)
 			}
 			if name == "whole" {
 				kept := options
 				kept.Path = report.Before
-				if name := must(open(t, kept).FirstUser(t.Context()))(t).Name; name != "old" {
+				if name := must(open(t, kept).ServerOwner(t.Context()))(t).Name; name != "old" {
 					t.Errorf("kept the database of %s", name)
 				}
 			} else if kept := must(os.ReadFile(report.Before + "-wal"))(t); !bytes.Equal(kept, log) {
@@ -390,7 +390,7 @@ func TestSetAsideWithoutLinks(t *testing.T) {
 	for _, path := range []string{options.Path, aside} {
 		one := options
 		one.Path = path
-		if name := must(open(t, one).FirstUser(t.Context()))(t).Name; name != "ann" {
+		if name := must(open(t, one).ServerOwner(t.Context()))(t).Name; name != "ann" {
 			t.Errorf("%s belongs to %s", path, name)
 		}
 	}

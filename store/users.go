@@ -68,10 +68,11 @@ func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, n
 	return user, err
 }
 
-// FirstUser gives the user who was created first, CodeNotFound when there is
+// ServerOwner returns the owner of the server, the user who was created first,
+// CodeNotFound when there is
 // none. It is for the start of a server.
-func (s *Store) FirstUser(ctx context.Context) (user blueprint.User, err error) {
-	defer wrap(&err, "first user")
+func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error) {
+	defer wrap(&err, "owner of the server")
 	err = s.read(ctx, func(q *session) error {
 		user, err = scanUser(func(into ...any) error {
 			return q.row("SELECT "+userColumns+" ORDER BY u.seq LIMIT 1", nil, into...)

@@ -12,14 +12,14 @@ import (
 func TestUsers(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
-		_, err := s.FirstUser(ctx)
+		_, err := s.ServerOwner(ctx)
 		wantCode(t, err, blueprint.CodeNotFound)
 		ann := must(s.CreateUser(ctx, "Élodie@Example.com", "Ann"))(t)
 		bob := must(s.CreateUser(ctx, "bob@example.com", ""))(t)
 		_, err = s.CreateUser(ctx, "éLODIE@example.COM", "Other")
 		wantCode(t, err, blueprint.CodeConflict)
-		if got := must(s.FirstUser(ctx))(t); got != ann {
-			t.Errorf("first user %+v, want %+v", got, ann)
+		if got := must(s.ServerOwner(ctx))(t); got != ann {
+			t.Errorf("owner %+v, want %+v", got, ann)
 		}
 		if got := must(s.UserByEmail(ctx, "ÉLODIE@example.com"))(t); got != ann {
 			t.Errorf("by email %+v, want %+v", got, ann)

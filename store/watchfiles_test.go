@@ -206,7 +206,7 @@ func TestRescuedBesideAnother(t *testing.T) {
 	var log lockedLog
 	options.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	s = must(Open(t.Context(), options))(t)
-	if name := must(s.FirstUser(t.Context()))(t).Name; name != "bob" {
+	if name := must(s.ServerOwner(t.Context()))(t).Name; name != "bob" {
 		t.Errorf("it is the database of %s", name)
 	}
 	check(t, s.Close())

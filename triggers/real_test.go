@@ -108,7 +108,7 @@ func serve(t testing.TB, path string, at time.Time) *server {
 	})
 	t.Cleanup(s.stop)
 	s.advance(at)
-	if user, err := s.store.FirstUser(t.Context()); err == nil {
+	if user, err := s.store.ServerOwner(t.Context()); err == nil {
 		s.user = blueprint.Principal{UserID: user.ID}
 	} else if user, err := s.store.CreateUser(t.Context(), "ada@example.org", "Ada"); err == nil {
 		s.user = blueprint.Principal{UserID: user.ID}

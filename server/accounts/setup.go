@@ -26,7 +26,7 @@ func (s *Service) Link(ctx context.Context, token string) (blueprint.SetupLink, 
 	return s.Store.SetupLink(ctx, token)
 }
 
-// Setup takes a link: it sets the password and the name, and of the first user
+// Setup takes a link: it sets the password and the name, and of the server's owner
 // the email too, ends the sessions of before, and signs in. CodeBadRequest names
 // the field that is wrong, CodeConflict says that the email is another one's,
 // CodeNotFound is as of Link. A refusal leaves the link as it was.

@@ -11,7 +11,7 @@ import (
 // by says who does something, and which way.
 type by struct{ who, via string }
 
-// Who changes anything: the first user with the key, somebody who is signed in,
+// Who changes anything: the server's owner with the key, somebody who is signed in,
 // and whoever may run commands.
 var (
 	byKey      = by{"admin", "api"}

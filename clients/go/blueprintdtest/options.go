@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Key is the API key of the first user of every server.
+// Key is the API key of the owner of every server.
 const Key = "blueprintdtest-key"
 
 // Option says how a server differs from others.

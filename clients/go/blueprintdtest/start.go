@@ -27,7 +27,7 @@ const (
 type Server struct {
 	URL     string // of the procedures: http://127.0.0.1:port/api/trpc
 	APIHost string // http://127.0.0.1:port
-	APIKey  string // of the first user
+	APIKey  string // of the server's owner
 	PID     int    // of the server's process
 	Seed    Seed   // what the seed file made
 

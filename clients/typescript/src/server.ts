@@ -9,7 +9,7 @@ import type { Call, CallFilter, Expectation, Rule, Sending, Verdict } from './sa
 export interface StartOptions {
   /** The program; without it, BLUEPRINTD_BINARY, or blueprintd on the PATH. */
   binary?: string
-  /** The API key of the first user. */
+  /** The API key of the server's owner. */
   apiKey?: string
   /** Where the clock stands at the start, or 'real'; without it, at 2000-01-01T00:00:00Z, until advance moves it. */
   clock?: 'real' | Date | string

@@ -101,7 +101,7 @@ function watch(context, origin) {
   };
 }
 
-/** Where the first user sets a password, as serve prints it. */
+/** Where the server's owner sets a password, as serve prints it. */
 export function setupLink(server) {
   const link = /http:\S+\/setup\?token=\S+/.exec(server.said())?.[0];
   assert.ok(link, `serve prints no link:\n${server.said()}`);
@@ -121,7 +121,7 @@ export async function signUp(one, link, { name, email, password = PASSWORD } = {
   return one;
 }
 
-/** The first user, signed in. */
+/** The owner, signed in. */
 export const signUpFirst = async (browser, server, options) => signUp(await browser.person(options), setupLink(server), { name: 'Ada Lovelace', email: 'ada@example.org' });
 
 /** Another user, made and signed in; the server must be on disk. */

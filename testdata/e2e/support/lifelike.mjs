@@ -57,7 +57,7 @@ const more = [
   ['Incident to Slack', 'Turns alerts into one thread per incident, however many there are.', ['ops', 'slack']],
 ];
 
-/** Fills the server for the first user. Gives client and the ids of what the pages show. */
+/** Fills the server for the server's owner. Gives client and the ids of what the pages show. */
 export async function makeLifelike(server) {
   const client = connect(server.baseUrl, server.key);
   const organization = await client.organization.create.mutate({ name: 'Northwind Shop' });

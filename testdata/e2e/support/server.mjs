@@ -11,7 +11,7 @@ import { until } from './poll.mjs';
 
 const run = promisify(execFile);
 
-/** The key that every server started here gives to its first user. */
+/** The key that every server started here gives to its owner. */
 export const KEY = 'e2e-key-of-the-first-user';
 
 function binary() {
