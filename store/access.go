@@ -41,7 +41,7 @@ func needs(have, need blueprint.Access) error {
 	return forbidden("you have no access to this blueprint")
 }
 
-// accessTo gives the level of a user on a blueprint that is not deleted and its
+// accessTo returns the level of a user on a blueprint that is not deleted and its
 // newest version. CodeNotFound when there is none, CodeForbidden when the level
 // is lower than needed.
 func accessTo(q *session, userID, id string, need blueprint.Access) (grant, error) {

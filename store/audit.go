@@ -74,13 +74,13 @@ func (s *Store) auditOfUser(ctx context.Context, t *transaction, userID string, 
 	return s.audit(ctx, t, about)
 }
 
-// drawn gives what the id of something new is drawn from; the names tell it from
+// drawn returns what the id of something new is drawn from; the names tell it from
 // whatever others make at the same instant.
 func (s *Store) drawn(names ...string) *ids.Source {
 	return s.options.IDs.At(s.options.Clock.Now(), names...)
 }
 
-// unchanged says that a change turned out to be none: it has no line.
+// unchanged records that a call changed nothing: it gets no line.
 func (t *transaction) unchanged(ctx context.Context) {
 	if actor := blueprint.ActorOf(ctx); actor != nil {
 		actor.Note()
@@ -319,7 +319,7 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	s.writer.signal() // a virtual clock stands still meanwhile
 }
 
-// flushLines gives a job that writes the lines that wait when it is run.
+// flushLines returns a job that writes the lines that wait when it is run.
 func (s *Store) flushLines() *job {
 	var lines []lateLine
 	run := func(t *transaction) error {
@@ -341,7 +341,7 @@ func (s *Store) flushLines() *job {
 	return &job{size: 512, run: run, ended: ended}
 }
 
-// drain gives the lines that wait.
+// drain returns the lines that wait.
 func (a *audits) drain() []lateLine {
 	a.mu.Lock()
 	defer a.mu.Unlock()

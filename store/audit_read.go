@@ -107,7 +107,7 @@ func scanAudit(scan func(...any) error) (e blueprint.AuditEntry, err error) {
 	return e, nil
 }
 
-// counted gives what is known of the number of lines of a scope, so that only
+// counted returns what is known of the number of lines of a scope, so that only
 // newer ones need to be counted, and how many times lines had been removed then.
 func (a *audits) counted(organization bool, of string) (auditCount, int64) {
 	a.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// as gives the context of a procedure that somebody calls.
+// as returns the context of a procedure that somebody calls.
 func as(who blueprint.Principal, action string) (context.Context, *blueprint.Actor) {
 	actor := &blueprint.Actor{UserID: who.UserID, Via: blueprint.ViaAPI, Action: action}
 	return blueprint.WithActor(context.Background(), actor), actor

@@ -30,7 +30,7 @@ type BackupOptions struct {
 	Progress func(stage string, done, total int64)
 }
 
-// BackupReport says what a backup or a restored database holds.
+// BackupReport describes a backup or a restored database.
 type BackupReport struct {
 	dbfile.Manifest
 	Path string `json:"path"`

@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Binding gives all that is needed to fire a trigger, active or not, as of now:
+// Binding returns all that is needed to fire a trigger, active or not, as of now:
 // an earlier change by any process is in it. CodeNotFound when the trigger or
 // its blueprint is unknown or deleted. It asks for no principal: it is for
 // what fires triggers, and says whether the trigger's creator still may. The
@@ -44,7 +44,7 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	})
 }
 
-// RecentBinding gives what Binding gave last, or gives now when that is not
+// RecentBinding returns what Binding returned last, or returns now if that is not
 // known, and the generation that it is of. What this process has changed, and what
 // it knows others to have changed, is in it; another process may have changed it
 // since: a run that is made of it must name the generation (see
@@ -97,7 +97,7 @@ func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Sc
 	return list, generation, err
 }
 
-// SchedulesAfter gives a page of at most limit active schedules, oldest first:
+// SchedulesAfter returns a page of at most limit active schedules, oldest first:
 // those after the one that last names, 0 for the first page. An empty page is
 // the end. A schedule whose config cannot be read has none. It asks for no
 // principal: it is for what fires triggers.

@@ -77,7 +77,7 @@ func (s *Store) planAllows(t *transaction, principal blueprint.Principal) error 
 	return err
 }
 
-// homeOf gives the organization that a new blueprint belongs to.
+// homeOf returns the organization that a new blueprint belongs to.
 func homeOf(t *transaction, principal blueprint.Principal, organizationID string) (string, error) {
 	if organizationID == "" {
 		err := t.row("SELECT id FROM organizations WHERE created_by = ? AND personal = 1", []any{principal.UserID}, &organizationID)
@@ -221,7 +221,7 @@ func sameMeaning(a, b *blueprint.Blueprint) bool {
 	return errA == nil && errB == nil && mapA.RunsAs(mapB) && blueprint.SameVariables(variablesA, variablesB)
 }
 
-// written gives the events of a blueprint that was made or changed, and whose
+// written returns the events of a blueprint that was made or changed, and whose
 // status was another before.
 func written(b *blueprint.Blueprint, event, before string, at blueprint.Time) []blueprint.Event {
 	e := blueprint.Event{

@@ -51,7 +51,7 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 	return list, total, err
 }
 
-// GetBlueprint gives a blueprint to who may see it: CodeNotFound, or
+// GetBlueprint returns a blueprint to who may see it: CodeNotFound, or
 // CodeForbidden. Who may not manage it gets its secrets as null.
 func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal, id string) (details blueprint.BlueprintDetails, err error) {
 	defer wrap(&err, "get blueprint %s for user %s", id, principal.UserID)
@@ -164,7 +164,7 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 	return row, err
 }
 
-// seen gives the blueprint without what its reader may not see.
+// seen returns the blueprint without what its reader may not see.
 func (row *blueprintRow) seen() blueprint.Blueprint {
 	if row.Access < blueprint.AccessManage {
 		row.EnvironmentVariables = blueprint.RedactVariables(row.EnvironmentVariables)
@@ -173,7 +173,7 @@ func (row *blueprintRow) seen() blueprint.Blueprint {
 	return row.Blueprint
 }
 
-// encodeBudget gives the column of a budget: NULL for one that bounds nothing.
+// encodeBudget returns the column of a budget: NULL for one that bounds nothing.
 func encodeBudget(b *blueprint.Budget) (any, error) {
 	if !b.Limits() {
 		return nil, nil

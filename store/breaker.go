@@ -61,7 +61,7 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	return s.trip(t, c, failures)
 }
 
-// failing gives the triggers of which the last run failed, perhaps some more.
+// failing returns the triggers of which the last run failed, perhaps some more.
 func (s *Store) failing(t *transaction) (map[string]bool, error) {
 	w := s.writer
 	if w.failing != nil {
@@ -80,7 +80,7 @@ func (s *Store) failing(t *transaction) (map[string]bool, error) {
 	return found, err
 }
 
-// ownFiringOf tells whether a run came from what its trigger waits for.
+// ownFiringOf reports whether a run came from what its trigger waits for.
 func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
 	var source blueprint.Source
 	if c.Firing != nil {
@@ -146,7 +146,7 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	})
 }
 
-// TriggerFailures tells how many runs of a trigger in a row have failed, and why
+// TriggerFailures returns how many runs of a trigger in a row have failed, and why
 // the server switched it off for that; "" when it did not. CodeNotFound. It asks
 // for no principal: it is for what fires triggers and explains them.
 func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures int, paused string, err error) {
@@ -206,7 +206,7 @@ type PausedTrigger struct {
 	blueprint.Trip
 }
 
-// PausedTriggers tells how many triggers are off because the server switched
+// PausedTriggers returns how many triggers are off because the server switched
 // them off, and of at most limit of them why, those of the lowest ids first. The
 // work grows with them alone. It asks for no principal: it is for whoever runs
 // the server.

@@ -25,7 +25,7 @@ func categoriesBy(q *session, where string, args ...any) (list []blueprint.Categ
 	return list, err
 }
 
-// categoryHome gives the organization whose categories are meant, which the
+// categoryHome returns the organization whose categories are meant, which the
 // principal must be a member of; "" is their personal workspace.
 func categoryHome(q *session, principal blueprint.Principal, organizationID string) (string, error) {
 	if organizationID == "" {

@@ -21,7 +21,7 @@ type ChangeKeyOptions struct {
 	Progress func(stage string, done, total int64)
 }
 
-// ChangeKeyReport says what was encrypted with the new key.
+// ChangeKeyReport counts what was encrypted with the new key.
 type ChangeKeyReport struct {
 	Values int64 `json:"values"`
 	// Damaged is how many values were left, which cannot be read with any key,

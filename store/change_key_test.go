@@ -164,7 +164,7 @@ func TestChangeKey(t *testing.T) {
 	}
 }
 
-// sealedValues gives all that is encrypted, read past the store. There must be
+// sealedValues returns all that is encrypted, read past the store. There must be
 // something in each of the columns.
 func sealedValues(t *testing.T, options Options) (values [][]byte) {
 	t.Helper()

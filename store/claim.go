@@ -28,7 +28,7 @@ func (s *Store) claim(ctx context.Context) error {
 	return err
 }
 
-// fence makes sure that the database is still this server's, or, for a tool,
+// fence verifies that the database is still this server's, or, for a tool,
 // that its master key is still the one at hand. It gives the generation at which
 // the transaction begins.
 func (s *Store) fence() (generation int64, err error) {
@@ -91,7 +91,7 @@ var errOtherKey = &blueprint.Error{
 	Hint: "name the key file that belongs to this database with --master-key-file",
 }
 
-// OtherKey tells whether a database was refused because it belongs to another
+// OtherKey reports whether a database was refused because it belongs to another
 // master key than the one at hand.
 func OtherKey(err error) bool { return errors.Is(err, errOtherKey) }
 
@@ -131,7 +131,7 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 	return sealer != nil, nil
 }
 
-// IsSandbox tells whether the database is a sandbox's: fakes answered what its runs
+// IsSandbox reports whether the database is a sandbox's: fakes answered what its runs
 // sent.
 func (s *Store) IsSandbox() bool { return s.sandbox }
 

@@ -130,7 +130,7 @@ func (s *Store) RemoveCollaborator(ctx context.Context, blueprintID, userID stri
 	return s.write(ctx, func(t *transaction) error { return removeCollaborator(t, blueprintID, userID) })
 }
 
-// collaboration gives the role of a collaborator, "" for none.
+// collaboration returns the role of a collaborator, "" for none.
 func collaboration(q *session, blueprintID, userID string) (role blueprint.CollaboratorRole, err error) {
 	const query = "SELECT role FROM collaborators WHERE blueprint_id = ? AND user_id = ?"
 	if err = q.row(query, []any{blueprintID, userID}, &role); errors.Is(err, sql.ErrNoRows) {

@@ -109,7 +109,7 @@ func (s *Store) Connections(ctx context.Context, principal blueprint.Principal, 
 	return list, err
 }
 
-// Connection gives a connection that the principal may use, without its secrets:
+// Connection returns a connection that the principal may use, without its secrets:
 // CodeNotFound, or CodeForbidden.
 func (s *Store) Connection(ctx context.Context, principal blueprint.Principal, id string) (c blueprint.Connection, err error) {
 	defer wrap(&err, "connection %s for user %s", id, principal.UserID)
@@ -221,7 +221,7 @@ func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Princi
 	})
 }
 
-// ConnectionUser gives the user for whom somebody signs in; CodeNotFound when
+// ConnectionUser returns the user for whom somebody signs in; CodeNotFound when
 // there is none.
 func (s *Store) ConnectionUser(ctx context.Context, userID string) (user blueprint.User, err error) {
 	defer wrap(&err, "user %s", userID)
@@ -244,7 +244,7 @@ const (
 	mostSignInSecret = 16 << 10
 )
 
-// Token gives what a service gave to a user through a connection, nil when there
+// Token returns what a service gave to a user through a connection, nil when there
 // is nothing. CodeNotFound when the user may not use the connection.
 func (s *Store) Token(ctx context.Context, connectionID, userID string) (token []byte, err error) {
 	defer wrap(&err, "token of connection %s for user %s", connectionID, userID)
@@ -387,7 +387,7 @@ func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprin
 	return c, nil
 }
 
-// connectionFor gives a connection, with its secrets, with which a user may do
+// connectionFor returns a connection, with its secrets, with which a user may do
 // what is needed: CodeNotFound, or CodeForbidden.
 func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprint.Connection, error) {
 	var level int
@@ -419,7 +419,7 @@ func mayUse(q *session, userID, id string) error {
 	return err
 }
 
-// shown gives a connection as people see it.
+// shown returns a connection as people see it.
 func shown(c blueprint.Connection) blueprint.Connection {
 	c.Config = blueprint.RedactConnection(c.Type, c.Config)
 	return c

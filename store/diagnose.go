@@ -77,7 +77,7 @@ func (d *diagnosis) add(check string, health Health, fix, format string, args ..
 	d.list = append(d.list, Finding{check, health, fmt.Sprintf(format, args...), fix})
 }
 
-// file looks whether there is a file that can be a database.
+// file checks whether there is a file that can be a database.
 func (d *diagnosis) file() bool {
 	info, err := os.Stat(d.path)
 	switch {
@@ -320,7 +320,7 @@ func (d *diagnosis) runs(q *session) {
 	}
 }
 
-// key looks whether the master key is the one that the database is used with.
+// key checks whether the master key is the one that the database is used with.
 func (d *diagnosis) key(q *session) {
 	options := d.options
 	options.Server = true
@@ -338,7 +338,7 @@ func (d *diagnosis) key(q *session) {
 	}
 }
 
-// clock looks whether the clock stands behind what was stored already.
+// clock checks whether the clock stands behind what was stored already.
 func (d *diagnosis) clock(q *session) {
 	const newest = `SELECT max(
 		coalesce((SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1), 0),

@@ -101,7 +101,7 @@ func (p *pruner) cut(ctx context.Context) (usage, error) {
 	return p.usage(ctx)
 }
 
-// within tells whether there is nothing to do. It tells of the end of an
+// within reports whether there is nothing to do. It tells of the end of an
 // episode.
 func (p *pruner) within(size, limit, ample int64) bool {
 	switch {
@@ -116,7 +116,7 @@ func (p *pruner) within(size, limit, ample int64) bool {
 	return false
 }
 
-// mustEvict tells whether history is to go: when what is stored leaves the log
+// mustEvict reports whether history is to go: when what is stored leaves the log
 // no room below the limit, until it is ample. It tells of the beginning of an
 // episode.
 func (p *pruner) mustEvict(u usage, held bool, limit, ample int64) bool {
@@ -258,7 +258,7 @@ func (u usage) total() int64 { return u.disk + u.log }
 // live is what it would take without free pages.
 func (u usage) live() int64 { return u.file - u.free }
 
-// usage tells what the database takes.
+// usage returns how much space the database takes.
 func (s *Store) usage(ctx context.Context) (u usage, err error) {
 	err = s.read(ctx, func(q *session) error {
 		var pages, free, mode int64
@@ -287,8 +287,8 @@ func (s *Store) usage(ctx context.Context) (u usage, err error) {
 	return u, err
 }
 
-// shrink gives the room back that removed rows left, but for a twentieth of the
-// file, which the next rows fill. It begins when a tenth is free.
+// shrink gives the space of removed rows back to the disk, except for a twentieth of
+// the file, which the next rows fill. It begins when a tenth is free.
 func (p *pruner) shrink(ctx context.Context) error {
 	u, err := p.usage(ctx)
 	if err != nil || !u.shrinks || u.free < max(leastFree*u.page, u.file/10) {
@@ -316,7 +316,7 @@ func (p *pruner) vacuum(ctx context.Context) error {
 	})
 }
 
-// adviseVacuum says once what to do about a file that cannot become smaller.
+// adviseVacuum logs once what to do about a file that cannot shrink.
 func (s *Store) adviseVacuum(ctx context.Context) {
 	if s.options.KeepExecutions.all() && s.options.KeepFirings.all() && s.options.MaxDisk == 0 {
 		return

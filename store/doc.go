@@ -1,118 +1,114 @@
-// Package store keeps everything that must outlive the process, in one SQLite
-// database. All SQL of the service is here and in schema.sql.
+// Package store keeps everything that outlives the process in one SQLite database.
+// All SQL of the service is here and in schema.sql. Package dbfile handles the
+// database as a file.
 //
 // # One writer, many readers
 //
-// A single connection writes. Run takes all writes that have queued while the
-// one before was on its way to the disk, and commits them together: many
-// callers share one fsync when the server is busy, and nobody waits for a timer
-// when it is idle. Each write has its own savepoint, so that one that fails
-// undoes itself alone. When a method that writes returns nil, its change is on
-// the disk (the log is synced with each commit); when it returns an error,
-// nothing was changed. Readers have connections of their own, which see one
-// state each and wait for nobody.
+// A single connection writes. Run commits all writes that queued during the previous
+// commit together: on a busy server many callers share one fsync, on an idle one
+// nobody waits for a timer. Each write has its own savepoint, so that a failing one
+// undoes itself alone. When a method that writes returns nil, its change is on the
+// disk (the log is synced with each commit); when it returns an error, nothing was
+// changed. Readers have their own connections. A reader sees one state of the
+// database and never waits for the writer.
 //
-// An exported method is one transaction. Whoever may see or change a thing is
-// decided by the query that reads it; methods that take no principal say who
-// may call them.
+// An exported method is one transaction. The query that reads a row also decides
+// whether the principal may see or change it; a method without a principal says who
+// may call it.
 //
-// # Events and triggers that fail
+// # Events and the breaker
 //
-// What happens to runs and blueprints goes into the outbox in the transaction that
-// makes it true, if a trigger listens to it; Options.OnEvents says so before the
-// writer is answered. The writer remembers who listens until the generation moves,
-// and which triggers have failed last, so that both cost nothing where nobody
-// listens and nothing fails. With the 20th failure in a row a trigger is switched
-// off in the transaction of that run's end.
+// An event of a run or a blueprint is written to the outbox in the transaction that
+// it is about, if a trigger listens to it. Options.OnEvents is called before the
+// writers of that transaction are answered. The writer caches which events have
+// listeners, until the generation changes, and which triggers have failed last, so
+// that neither costs anything without listeners or failures. The 20th failure of a
+// trigger in a row pauses it, in the transaction that ends the run.
 //
 // # Errors
 //
-// What a caller may be told is a *blueprint.Error: CodeNotFound, CodeForbidden,
-// CodeConflict and CodeBadRequest as the methods say. CodeUnavailable, which
-// any method may give, means that nothing was done and that the same call may
-// succeed later: the disk is full, the database is locked, the server is
-// shutting down. After an I/O error the store refuses everything and Run
-// returns it; see Run. Anything else is a fault of the service. Errors are told
-// apart by SQLite's result codes, never by their texts.
+// An error that a caller may see is a *blueprint.Error: CodeNotFound, CodeForbidden,
+// CodeConflict and CodeBadRequest as the methods say. Any method may return
+// CodeUnavailable: nothing was done, and the same call may succeed later, because
+// the disk is full, the database is locked or the server is shutting down. After an
+// I/O error the store refuses everything and Run returns the error; see Run. Any
+// other error is a fault of the service. Errors of SQLite are told apart by their
+// result codes, never by their texts.
 //
 // # History
 //
-// Run removes what Options.KeepExecutions and KeepFirings no longer want, at
-// instants of the clock, in transactions of at most 200 rows or about a
-// megabyte, which wait for writes that are queued; then free pages go back to
-// the disk in small steps. What has not ended is never removed, nor the records
-// of the runs that an unfinished one began, nor the rows of the ledger that
-// belong to it, that keep a delivery with an id from running again and are
-// younger than 72 hours, or whose tick its schedule has not decided. When all
-// history is too old at the start, nothing goes for a day of the clock, unless
-// that is set right: it may be wrong, or the database from an old backup. Versions of blueprints stay, and so do deleted blueprints and
-// triggers: they are small beside what ran. A row of the ledger may name a run
-// that is gone.
+// Run removes the history that Options.KeepExecutions and KeepFirings no longer
+// keep, at instants of the clock, in transactions of at most 200 rows or about a
+// megabyte that let queued writes go first. Then it returns free pages to the disk
+// in small steps. It never removes unfinished runs, the records of runs that an
+// unfinished one started, or rows of the ledger that belong to an unfinished run,
+// that are younger than 72 hours and keep a delivery with an id from running again,
+// or whose tick the schedule has not decided yet. If all history is too old when the
+// server starts, nothing is removed for a day of the clock unless the clock is set
+// right: it may be wrong, or the database may come from an old backup. Versions of
+// blueprints, deleted blueprints and deleted triggers stay: they are small compared
+// to runs. A row of the ledger may name a run that is gone.
 //
-// Runs that were removed stay counted: what ended in each hour, and how long it
-// took, is added up in the transaction of the end, once for each blueprint and
-// organization however many runs share it. The hours of blueprints stay for 90
-// days, those of organizations for 400.
+// Removed runs stay counted: the transaction that ends a run adds it and its
+// duration to the counts of its hour, once for its blueprint and once for its
+// organization. The hours of blueprints stay for 90 days, those of organizations for
+// 400.
 //
-// Beyond Options.MaxDisk rows of the ledger that started nothing go first, then
-// completed runs, then other rows of the ledger, then failed runs, and last
-// runs that ended within the last minute; but only as far as what is stored is
-// above the limit. When that is not what takes the room, as when a backup holds
-// the log, or nothing is left to remove, new runs are CodeUnavailable, and so
-// are rows that start nothing.
+// Above Options.MaxDisk, Run removes rows of the ledger that started nothing, then
+// completed runs, then other rows of the ledger, then failed runs, and last the runs
+// that ended within the last minute, each only as far as necessary. If something
+// else takes the space, such as a log that a backup holds, or nothing is left to
+// remove, new runs are refused with CodeUnavailable, and so are rows that start
+// nothing.
 //
-// The log stays below 64 MiB: checkpoints copy it beside the writing, empty it
-// once it has 16 MiB, and end reads that keep them from it for a second. A write
-// that finds 44 MiB waits until the log is empty. Only a long read of another
-// process can hold it up.
+// The log stays below 64 MiB. Checkpoints copy it beside the writer, empty it from
+// 16 MiB on, and end reads that have prevented that for a second. A write that finds
+// 44 MiB waits until the log is empty. Only a long read of another process can hold
+// it up.
 //
 // # Processes
 //
-// One server has a database: it holds a lock on FILE.lock for its life, and
-// each of its transactions checks that no other server has started on the
-// database since (its epoch). Any number of tools may open the same file beside
-// it and write. So that a running server notices, every change that it may have
-// remembered the opposite of raises the generation, a number in the database.
-// What a server keeps in memory (keys, access, trigger bindings) is used only
-// after the number was read anew, by a read that began after the request
+// One server owns a database: it holds a lock on FILE.lock while it runs, and each
+// of its transactions checks that no other server has started on the database since
+// (its epoch). Any number of tools may open the same file beside it and write. A
+// change that could make a server's caches wrong raises the generation, a number in
+// the database. A server uses what it caches (keys, access, trigger bindings) only
+// after it has read the generation again, in a read that began after the request
 // arrived; concurrent requests share one such read.
 //
 // # Secrets
 //
-// Environment variables with a secret value, trigger configs with a secret, and
-// of connections the configs, tokens and sign-ins are encrypted with the master
-// key, each bound to its row. So is whatever a run takes in or leaves behind:
-// deliveries with their files and the reasons of firings, journals, records and
-// the data of events (sealedColumns). API keys and the states of sign-ins are kept as
-// SHA-256 only. The files have mode 0600. ChangeKey encrypts all of it with
-// another master key.
+// The master key encrypts secret environment variables, trigger configs with a
+// secret, and the configs, tokens and sign-ins of connections, each bound to its
+// row. It also encrypts all data that a run receives or leaves: deliveries with
+// their files, the reasons of firings, journals, records and the data of events
+// (sealedColumns). Of API keys and the states of sign-ins only the SHA-256 is stored.
+// The files have mode 0600. ChangeKey encrypts everything with another master key.
 //
-// Who may change a connection cannot learn its secrets: they are never returned,
-// and an update that would have them sent somewhere else is refused unless it
-// brings them along.
+// A user who may change a connection cannot learn its secrets: they are never
+// returned, and an update that would send them to another address is refused unless
+// it contains them.
 //
 // # Backups
 //
-// A backup is a file with the pages of one moment and a checksum behind them;
-// Backup makes one beside a server, Restore puts one in a database's place.
-// Both check all of it and rename only what is whole, so that a kill at any
-// moment leaves what was there or what was to be. The master key is in no
-// backup.
+// A backup is a file with the pages of one moment and a checksum. Backup writes one
+// beside a running server, Restore replaces a database by one. Both check all of it
+// and rename only complete files, so that a kill at any moment leaves either the old
+// state or the new one. No backup contains the master key.
 //
 // # Bad files and bad disks
 //
-// Before anything is touched, inspect looks at what is there through connections
-// that leave no trace, and refuses what is not ours, not whole or not safe: a
-// foreign or newer file, another database's log, a wrong key, a network file
-// system. A refused file stays as it is to the byte. While it runs, a server
-// looks each second whether its files are still there and the same, and ends
-// when they are not, saving what it can (watchfiles.go). With little room on the disk
-// it takes no new runs but lets those under way end, until there is room. What
-// runs leave behind carries checksums (checksum), because SQLite does not notice
-// a bit that turns inside a value. Diagnose looks at all of this from outside.
+// Before anything is changed, inspect examines the files through connections that
+// leave no trace. It refuses a foreign or newer file, the log of another database, a
+// wrong key and a network file system, and leaves a refused file unchanged to the
+// byte. A running server checks every second that its files are still the ones on
+// the disk; if they are not it stops and saves what it can (watchfiles.go). With
+// little space on the disk it refuses new runs and lets the others end until there
+// is space again. The data of runs has checksums (checksum.go), because SQLite does
+// not notice a flipped bit inside a value. Diagnose checks all of this from outside.
 //
 // # In memory
 //
-// An ephemeral store has one private connection that readers and the writer
-// share under a lock: nothing is ever on disk, and nobody meets a locked table.
+// An ephemeral store has one private connection that the writer and the readers
+// share under a lock: nothing is written to a disk, and no table is ever locked.
 package store

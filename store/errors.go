@@ -29,7 +29,7 @@ const (
 	sqliteConstraintUnique     = 2067
 )
 
-// resultCode gives the extended result code that an error of the driver
+// resultCode returns the extended result code that an error of the driver
 // carries, 0 for any other error.
 func resultCode(err error) int {
 	var coded interface{ Code() int }
@@ -39,13 +39,13 @@ func resultCode(err error) int {
 	return 0
 }
 
-// duplicate tells whether an error says that a row with that key exists.
+// duplicate reports whether an error says that a row with that key exists.
 func duplicate(err error) bool {
 	code := resultCode(err)
 	return code == sqliteConstraintUnique || code == sqliteConstraintPrimaryKey
 }
 
-// severity says how far the trouble of an error reaches.
+// severity is how far the consequences of an error reach.
 type severity uint8
 
 const (
@@ -155,7 +155,7 @@ func (o *Options) fullAtStart(err error) error {
 	}
 }
 
-// restoreHint says how a sound database comes back.
+// restoreHint is the hint to restore a backup.
 const restoreHint = "restore a backup with blueprintd restore --force, which keeps what is there under another name"
 
 // errClosed refuses calls after the end of Run or Close.

@@ -22,7 +22,7 @@ func scanExecution(scan func(...any) error, r *blueprint.ExecutionRow, more ...a
 	return scan(append(into, more...)...)
 }
 
-// Load gives all that is stored of a run: the journal of one that has not
+// Load returns all that is stored of a run: the journal of one that has not
 // ended, the record and state of one that has. CodeNotFound when there is
 // none. It asks for no principal: it is for the engine.
 func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredExecution, err error) {
@@ -85,7 +85,7 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	return rows, err
 }
 
-// Execution gives the row of a run and, when it has ended, its record, to the
+// Execution returns the row of a run and, when it has ended, its record, to the
 // user who triggered it and to who can manage its blueprint; canManage tells
 // which. For anybody else, and for an id that no run has, it is CodeNotFound.
 // Of a deleted blueprint only the first remains.
@@ -114,13 +114,13 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
 
-// pageWithRecords gives a page of runs with their records. Which they are is found
+// pageWithRecords returns a page of runs with their records. Which they are is found
 // without these: those of the runs before it would be read, sorted and thrown away.
 func pageWithRecords(where string) string {
 	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
 }
 
-// onPage gives the runs of a page of ?2 after ?3.
+// onPage returns the runs of a page of ?2 after ?3.
 func onPage(where string) string {
 	return "SELECT e.seq FROM executions e " + where + newestFirst + " LIMIT ?2 OFFSET ?3"
 }

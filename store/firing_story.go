@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// FiringStory gives all that is stored about a firing to who can manage its
+// FiringStory returns all that is stored about a firing to who can manage its
 // trigger's blueprint; for anybody else it is CodeNotFound. The error of a run
 // is not looked up.
 func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, id string) (story *blueprint.FiringStory, err error) {
@@ -47,7 +47,7 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 	return story, nil
 }
 
-// TriggerStory gives what is stored about a trigger, but for its ledger;
+// TriggerStory returns what is stored about a trigger, but for its ledger;
 // CodeNotFound when it is unknown or deleted. It asks for no principal: it is
 // for the command line, which acts in the owner's place.
 func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {

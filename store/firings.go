@@ -138,7 +138,7 @@ func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
 	return err
 }
 
-// StartedFiring gives the firing of a trigger with that key that started a run,
+// StartedFiring returns the firing of a trigger with that key that started a run,
 // CodeNotFound when there is none. It asks for no principal: it is for what
 // fires triggers.
 func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *blueprint.Firing, err error) {
@@ -163,7 +163,7 @@ func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firi
 	return firing, err
 }
 
-// Firing gives a row of the ledger to who can manage its trigger's blueprint;
+// Firing returns a row of the ledger to who can manage its trigger's blueprint;
 // for anybody else it is CodeNotFound.
 func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "firing %s for user %s", id, principal.UserID)
@@ -200,7 +200,7 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 	return list, total, err
 }
 
-// FiringWithDelivery gives a row of the ledger with what came, to who can
+// FiringWithDelivery returns a row of the ledger with what came, to who can
 // manage its trigger's blueprint; for anybody else it is CodeNotFound. Delivery
 // is nil when nothing came.
 func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
@@ -329,7 +329,7 @@ func deliverySize(f *blueprint.Firing) int {
 	return len(f.Delivery.Sealed)
 }
 
-// File gives what came with a firing, and the body of the delivery that it is a
+// File returns what came with a firing, and the body of the delivery that it is a
 // part of: to who may see the run that the firing started, or, when it started
 // none or the run is gone, manage the trigger's blueprint. For anybody else, and
 // for a file that does not exist, it is CodeNotFound. The body of what was
@@ -393,7 +393,7 @@ func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, ex
 	return file, body, nil
 }
 
-// bodyOf gives the body of a firing's delivery, for a redelivery that of the
+// bodyOf returns the body of a firing's delivery, for a redelivery that of the
 // first one.
 func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byte, error) {
 	if first.Valid {

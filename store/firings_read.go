@@ -191,7 +191,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 	return list, err
 }
 
-// ranAgain tells that a firing f was run again by one whose run has not failed.
+// ranAgain is true of a firing f that was run again by one whose run has not failed.
 const ranAgain = ` EXISTS (SELECT 1 FROM firings r WHERE r.redelivery_of = f.id AND r.decision = 'started'
 	AND coalesce((SELECT e.status FROM executions e WHERE e.id = r.execution_id), 'completed') <> 'failed')`
 
@@ -199,7 +199,7 @@ const ranAgain = ` EXISTS (SELECT 1 FROM firings r WHERE r.redelivery_of = f.id 
 const failedAgain = `(SELECT count(*) FROM firings r JOIN executions e ON e.id = r.execution_id
 	WHERE r.redelivery_of = f.id AND r.decision = 'started' AND e.status = 'failed')`
 
-// cameOrTick tells that a firing f is of something that came, or of a tick: the
+// cameOrTick is true of a firing f of something that came, or of a tick: the
 // server's own remarks in a ledger are not.
 const cameOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 
@@ -238,7 +238,7 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 	return list, matched, err
 }
 
-// placeInLedger gives the seq of the firing behind which somebody goes on.
+// placeInLedger returns the seq of the firing behind which somebody goes on.
 func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 	if after == "" || after == blueprint.FirstPlace {
 		return 0, nil
@@ -283,7 +283,7 @@ func along(filter *blueprint.FiringFilter) string {
 	return alongAll
 }
 
-// countMatching tells how many rows a filter lets through. Those that started a
+// countMatching returns how many rows a filter lets through. Those that started a
 // run, most of a ledger, are reckoned as all but the others.
 func countMatching(q *session, filter *blueprint.FiringFilter, args []any) (total int, err error) {
 	rest := *filter
@@ -324,7 +324,7 @@ func spaced[T ~string](words []T) string {
 // by more are left out of a span of time that it does not cover.
 const clockSlack = 24 * time.Hour
 
-// firingWindow gives the first and the last row of a trigger that a filter's
+// firingWindow returns the first and the last row of a trigger that a filter's
 // span of time can hold. Rows are in the order of time, so it looks at a few.
 func firingWindow(q *session, triggerID string, filter *blueprint.FiringFilter) (first, last int64, err error) {
 	const ends = `SELECT coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq LIMIT 1), 1),
@@ -345,7 +345,7 @@ func firingWindow(q *session, triggerID string, filter *blueprint.FiringFilter) 
 	return first, last, err
 }
 
-// firstSince gives the first of a trigger's rows from low to high that was
+// firstSince returns the first of a trigger's rows from low to high that was
 // received at a time or later, or one beyond high. There is a row at high.
 func firstSince(q *session, triggerID string, low, high int64, at blueprint.Time) (int64, error) {
 	const next = "SELECT f.seq, f.received_at FROM firings f INDEXED BY firings_trigger WHERE f.trigger_id = ? AND f.seq >= ? ORDER BY f.seq LIMIT 1"

@@ -64,7 +64,7 @@ func ledger(t testing.TB, s *Store, rows int) (who blueprint.Principal, trigger 
 	return who, trigger, all
 }
 
-// lets tells whether a filter lets a row through, by its definition.
+// lets reports whether a filter lets a row through, by its definition.
 func lets(f *blueprint.FiringFilter, row *blueprint.LedgerRow) bool {
 	return (len(f.Decisions) == 0 || slices.Contains(f.Decisions, row.Decision)) && (len(f.Sources) == 0 || slices.Contains(f.Sources, row.Source)) &&
 		(f.From == 0 || row.ReceivedAt >= f.From) && (f.To == 0 || row.ReceivedAt < f.To) && (f.Key == "" || row.Key == f.Key) &&

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// fold gives a text such that two texts that differ only in letter case, by
+// fold returns a text such that two texts that differ only in letter case, by
 // the simple case folding of Unicode, become equal.
 func fold(text string) string { return strings.Map(foldRune, text) }
 
-// foldRune gives the smallest of the characters that are the same but for
+// foldRune returns the smallest of the characters that are the same but for
 // their case: K for k and for the Kelvin sign.
 func foldRune(r rune) rune {
 	if r < unicode.MaxASCII {
@@ -25,7 +25,7 @@ func foldRune(r rune) rune {
 	return smallest
 }
 
-// slug gives a name for addresses: letters and digits in lower case, joined by
+// slug returns a name for addresses: letters and digits in lower case, joined by
 // hyphens; never empty.
 func slug(name string) string {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

@@ -53,7 +53,7 @@ func (g *gate) value() (int64, error) {
 	return r.value, r.err
 }
 
-// Generation gives the number of changes that cached things may depend on:
+// Generation returns the number of changes that cached things may depend on:
 // keys, members, blueprints, triggers, made by this process or any other. What
 // was read under one generation holds as long as the number stays the same.
 func (s *Store) Generation(ctx context.Context) (int64, error) {
@@ -109,7 +109,7 @@ func (c *cache[V]) get(key string, generation int64) (V, bool) {
 	return entry.value, ok && entry.generation >= generation
 }
 
-// last gives a value as it was read last, under which generation ever.
+// last returns a value as it was read last, under which generation ever.
 func (c *cache[V]) last(key string) (V, int64, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -130,7 +130,7 @@ func (c *cache[V]) put(key string, generation int64, value V) {
 	c.entries[key] = cached[V]{generation, value}
 }
 
-// remember gives the cached value of a key when nothing has changed since it
+// remember returns the cached value of a key when nothing has changed since it
 // was read, and otherwise loads it. Errors are not kept.
 func remember[V any](ctx context.Context, s *Store, c *cache[V], key string, load func(*session) (V, error)) (value V, err error) {
 	if s.writer.enclosing != nil { // what it wrote may yet be undone

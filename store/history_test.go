@@ -238,7 +238,7 @@ func timed(t testing.TB, f func() error) time.Duration {
 	return time.Since(begun)
 }
 
-// part gives a percentile.
+// part returns a percentile.
 func part(list []time.Duration, percent int) time.Duration {
 	list = slices.Sorted(slices.Values(list))
 	return list[min(len(list)-1, len(list)*percent/100)].Round(time.Microsecond)

@@ -58,20 +58,20 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 	return row, err
 }
 
-// OwnOrganization gives the id of an organization that a user made, by its name;
+// OwnOrganization returns the id of an organization that a user made, by its name;
 // CodeNotFound. Like OwnConnection and OwnBlueprint it is for seeds.
 func (s *Store) OwnOrganization(ctx context.Context, userID, name string) (id string, err error) {
 	return s.own(ctx, "organization", name, "SELECT id FROM organizations WHERE created_by = ? AND name = ? AND personal = 0 ORDER BY created_at, id LIMIT 1", userID, name)
 }
 
-// OwnConnection gives the id of a connection that a user made in an organization,
+// OwnConnection returns the id of a connection that a user made in an organization,
 // "" for their own, by its name; CodeNotFound.
 func (s *Store) OwnConnection(ctx context.Context, userID, organizationID, name string) (id string, err error) {
 	return s.own(ctx, "connection", name, "SELECT id FROM connections WHERE created_by = ? AND coalesce(organization_id, '') = ? AND name = ? ORDER BY created_at, id LIMIT 1",
 		userID, organizationID, name)
 }
 
-// OwnBlueprint gives the id of a blueprint that a user made in an organization,
+// OwnBlueprint returns the id of a blueprint that a user made in an organization,
 // "" for the personal workspace, by its title; CodeNotFound.
 func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title string) (id string, err error) {
 	const query = `SELECT b.id FROM blueprints b JOIN organizations o ON o.id = b.organization_id
@@ -79,7 +79,7 @@ func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title 
 	return s.own(ctx, "blueprint", title, query, userID, organizationID, title)
 }
 
-// own gives the id of the oldest row that a query finds; CodeNotFound for none.
+// own returns the id of the oldest row that a query finds; CodeNotFound for none.
 func (s *Store) own(ctx context.Context, what phrase, name, query string, args ...any) (id string, err error) {
 	defer wrap(&err, "look for %s", what)
 	err = s.read(ctx, func(q *session) error {
@@ -92,7 +92,7 @@ func (s *Store) own(ctx context.Context, what phrase, name, query string, args .
 	return id, err
 }
 
-// HasKey tells whether a user has a key that is not revoked. It is not a use of
+// HasKey reports whether a user has a key that is not revoked. It is not a use of
 // the key.
 func (s *Store) HasKey(ctx context.Context, userID, token string) (has bool, err error) {
 	defer wrap(&err, "look for a key of user %s", userID)

@@ -16,10 +16,10 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// inspect looks at what is at a path before anything there is touched, and
-// refuses what cannot be, or must not become, a database of ours. Even closing
-// a connection that may write would copy a write-ahead log into a file that is
-// then refused; so all that can be known beforehand is found out without one.
+// inspect examines the file at a path before anything is changed, and refuses one
+// that cannot be, or must not become, a database of this program. Even closing a
+// connection that may write would copy a write-ahead log into a file that is then
+// refused, so everything possible is found out without one.
 func (s *Store) inspect(ctx context.Context, path string) error {
 	folder := filepath.Dir(path)
 	info, err := os.Stat(path)
@@ -86,9 +86,9 @@ func (s *Store) inspectFile(ctx context.Context, path string) error {
 // steadyInterval is how long, in real time, the files must have been the same.
 const steadyInterval = 20 * time.Millisecond
 
-// steadily looks at a database until nobody changed its files meanwhile, or all
-// is well: while another process makes the database, or closes it, what is read
-// without locks may be of two moments.
+// steadily calls probe until it succeeds or the files did not change meanwhile: while
+// another process creates or closes the database, reading without locks may mix two
+// moments.
 func steadily(ctx context.Context, path string, probe func() error) (err error) {
 	for range 100 {
 		before := snapshot(path)
@@ -109,7 +109,7 @@ func steadily(ctx context.Context, path string, probe func() error) (err error) 
 	return err
 }
 
-// snapshot tells a state of the database's files from others.
+// snapshot returns a value that differs between states of the database's files.
 func snapshot(path string) (state [4]string) {
 	for i, suffix := range []string{"", "-wal", "-shm", "-journal"} {
 		if info, err := os.Stat(path + suffix); err == nil {
@@ -119,7 +119,7 @@ func snapshot(path string) (state [4]string) {
 	return state
 }
 
-// inspectMissing makes sure that a database which is not there never was.
+// inspectMissing refuses a missing database of which something else is left.
 func inspectMissing(path string) error {
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 		return dbfile.Refusal("mount the disk that it is on, or remove the link", "%s is a link to a file that is not there", path)
@@ -144,8 +144,8 @@ func inspectMissing(path string) error {
 	return nil
 }
 
-// inspectEmpty tells a file that somebody made for a new database, or whose
-// first start was cut off, from a database that has lost its content.
+// inspectEmpty refuses an empty file that was a database before. One that was made
+// for a new database, or whose first start was cut off, is accepted.
 func inspectEmpty(path string) error {
 	if size(path+"-wal") == 0 && !dbfile.WasUsed(path+".lock") {
 		return nil
@@ -195,7 +195,7 @@ func (s *Store) inspectContent(ctx context.Context, path string) error {
 	return err
 }
 
-// sameOrigin makes sure that a write-ahead log belongs to its database. SQLite
+// sameOrigin verifies that a write-ahead log belongs to its database. SQLite
 // cannot tell: it would mix the pages of two databases. Both hold when they
 // were made, which never changes; the file has it from the beginning.
 func sameOrigin(ctx context.Context, q *session, path string) error {
@@ -313,7 +313,7 @@ func soundLogHeader(header []byte) bool {
 	return one == word(6, true) && two == word(7, true)
 }
 
-// size gives the size of a file, 0 when there is none.
+// size returns the size of a file, 0 when there is none.
 func size(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {

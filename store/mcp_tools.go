@@ -198,7 +198,7 @@ func (s *Store) renameOwnTools(t *transaction, principal blueprint.Principal, bl
 	return err
 }
 
-// renameOwnTool gives a changed trigger of the principal's own another tool name
+// renameOwnTool returns a changed trigger of the principal's own another tool name
 // when its slug has changed. Changes by anybody else leave the name as it is.
 func renameOwnTool(t *transaction, principal blueprint.Principal, triggerID, before, after string) error {
 	if before == after {

@@ -136,7 +136,7 @@ func administers(q *session, principal blueprint.Principal, organizationID strin
 	return role, err
 }
 
-// roleIn gives the role of a user in an organization, "" for none.
+// roleIn returns the role of a user in an organization, "" for none.
 func roleIn(q *session, organizationID, userID string) (role blueprint.OrganizationRole, err error) {
 	const query = "SELECT role FROM memberships WHERE organization_id = ? AND user_id = ?"
 	if err = q.row(query, []any{organizationID, userID}, &role); errors.Is(err, sql.ErrNoRows) {

@@ -238,13 +238,13 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 	return nil
 }
 
-// readOnly tells whether the disk of a database is mounted read-only.
+// readOnly reports whether the disk of a database is mounted read-only.
 func (o *Options) readOnly(path string) bool {
 	p, err := o.fileSystem(filepath.Dir(path))
 	return err == nil && p.Known && p.ReadOnly
 }
 
-// readingMode says how SQLite is to open a database that cannot be written to.
+// readingMode returns how SQLite opens a database that cannot be written to.
 func (s *Store) readingMode(path string) (string, error) {
 	const shared, alone = "mode=ro&readonly_shm=1", "mode=ro&immutable=1"
 	lock, held, err := dbfile.ShareLock(path + ".lock")

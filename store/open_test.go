@@ -327,7 +327,7 @@ func readOnlyDisk(options Options) Options {
 	return options
 }
 
-// content gives all the files of a folder.
+// content returns all the files of a folder.
 func content(t *testing.T, folder string) (all string) {
 	t.Helper()
 	for name := range files(t, folder) {

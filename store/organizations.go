@@ -49,7 +49,7 @@ func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Prin
 	return organization, err
 }
 
-// RenameOrganization gives an organization another name; its slug stays. It is
+// RenameOrganization returns an organization another name; its slug stays. It is
 // for its admins: CodeForbidden.
 func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Principal, id, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "rename organization %s for user %s", id, principal.UserID)
@@ -73,7 +73,7 @@ func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Prin
 	return organization, err
 }
 
-// organizationFor gives an organization as a member of it sees it.
+// organizationFor returns an organization as a member of it sees it.
 func organizationFor(t *transaction, principal blueprint.Principal, id string) (blueprint.Organization, error) {
 	return scanOrganization(func(into ...any) error {
 		return t.row("SELECT "+organizationColumns+" AND o.id = ?2", []any{principal.UserID, id}, into...)
@@ -103,7 +103,7 @@ func (s *Store) Organizations(ctx context.Context, principal blueprint.Principal
 	return list, err
 }
 
-// IsMember tells whether the principal is a member of an organization, in any
+// IsMember reports whether the principal is a member of an organization, in any
 // role. There is no difference between one that is unknown and one of others.
 func (s *Store) IsMember(ctx context.Context, principal blueprint.Principal, organizationID string) (member bool, err error) {
 	defer wrap(&err, "membership of user %s in %s", principal.UserID, organizationID)
@@ -142,7 +142,7 @@ func (s *Store) RemoveMember(ctx context.Context, organizationID, userID string)
 	return s.write(ctx, func(t *transaction) error { return removeMember(t, organizationID, userID) })
 }
 
-// joinable tells whether people can join an organization: CodeNotFound, or
+// joinable reports whether people can join an organization: CodeNotFound, or
 // CodeBadRequest for a personal workspace.
 func joinable(t *transaction, organizationID string) error {
 	var personal bool

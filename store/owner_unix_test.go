@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// ownersOf gives the user and the group of a file.
+// ownersOf returns the user and the group of a file.
 func ownersOf(t *testing.T, path string) [2]int {
 	t.Helper()
 	stat := must(os.Stat(path))(t).Sys().(*syscall.Stat_t)

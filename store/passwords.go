@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Password gives the user with an email, in whatever letter case, and the hash
+// Password returns the user with an email, in whatever letter case, and the hash
 // of their password. An unknown email and a user without a password have none:
 // "". No caller may tell anybody which.
 func (s *Store) Password(ctx context.Context, email string) (userID, hash string, err error) {
@@ -24,7 +24,7 @@ func (s *Store) Password(ctx context.Context, email string) (userID, hash string
 	return userID, hash, err
 }
 
-// PasswordOf gives the email of a user and the hash of their password, "" when
+// PasswordOf returns the email of a user and the hash of their password, "" when
 // they have none. CodeNotFound for an unknown user.
 func (s *Store) PasswordOf(ctx context.Context, userID string) (email, hash string, err error) {
 	defer wrap(&err, "password of user %s", userID)
@@ -38,7 +38,7 @@ func (s *Store) PasswordOf(ctx context.Context, userID string) (email, hash stri
 	return email, hash, err
 }
 
-// AnyPassword tells whether somebody can sign in to the dashboard.
+// AnyPassword reports whether somebody can sign in to the dashboard.
 func (s *Store) AnyPassword(ctx context.Context) (some bool, err error) {
 	defer wrap(&err, "any password")
 	err = s.read(ctx, func(q *session) error {
@@ -117,7 +117,7 @@ func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err 
 	})
 }
 
-// SetupLink tells whose password a link sets. CodeNotFound for one that is
+// SetupLink returns whose password a link sets. CodeNotFound for one that is
 // unknown, used, replaced or too old.
 func (s *Store) SetupLink(ctx context.Context, token string) (link blueprint.SetupLink, err error) {
 	defer wrap(&err, "setup link")
@@ -182,7 +182,7 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 	return made, err
 }
 
-// renameWorkspace gives the workspace that bears its user's name their new one.
+// renameWorkspace returns the workspace that bears its user's name their new one.
 func renameWorkspace(t *transaction, link blueprint.SetupLink, name string) error {
 	_, err := t.exec("UPDATE organizations SET name = ? WHERE created_by = ? AND personal = 1 AND name = ?", name, link.UserID, link.Name)
 	return err

@@ -12,14 +12,14 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// Keep says how much of a history stays: what is younger than an age, or the
+// Keep is how much of a history stays: what is younger than an age, or the
 // newest rows. The zero value keeps everything.
 type Keep struct {
 	Age  time.Duration
 	Rows int64
 }
 
-// all tells that nothing of the history is ever pruned.
+// all reports whether the history is never pruned.
 func (k Keep) all() bool { return k == Keep{} }
 
 // String writes a policy as the flags of serve take it.
@@ -163,7 +163,7 @@ func (p *pruner) pass(ctx context.Context) {
 	}
 }
 
-// logPruned tells after a pass what was removed since it was last told of, for
+// logPruned logs after a pass what was removed since the last time, for
 // the limit of the disk too.
 func (p *pruner) logPruned(pass metrics.Stopwatch) {
 	removed := [2]int64{p.counts.prunedRuns.Value(), p.counts.prunedFirings.Value()}
@@ -233,7 +233,7 @@ func (p *pruner) pruneEnded(ctx context.Context, status blueprint.Status, upTo e
 	return nil
 }
 
-// surplus gives the newest completed and the newest failed run that a number of
+// surplus returns the newest completed and the newest failed run that a number of
 // rows has no room for. Failed ones have room first.
 func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end, err error) {
 	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' AND end_time IS NOT NULL LIMIT ?)`
@@ -251,7 +251,7 @@ func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end
 	return completed, failed, err
 }
 
-// nthEnd gives the run after the newest n that ended with a status, or never.
+// nthEnd returns the run after the newest n that ended with a status, or never.
 func nthEnd(q *session, status blueprint.Status, n int64) (found end, err error) {
 	const query = `SELECT end_time, seq FROM executions WHERE status = ? AND end_time IS NOT NULL
 		ORDER BY end_time DESC, seq DESC LIMIT 1 OFFSET ?`
@@ -273,7 +273,7 @@ type doubt struct {
 	known  bool           // the two above are right
 }
 
-// begun makes sure that the history was looked at. It gives false, and nothing
+// begun verifies that the history was looked at. It gives false, and nothing
 // is to be pruned, as long as that fails.
 func (p *pruner) begun(ctx context.Context) bool {
 	if p.doubt.known {
@@ -344,12 +344,12 @@ func (p *pruner) oldHistory(q *session, now time.Time) (runs, rows int64, err er
 	return runs, rows, err
 }
 
-// tooOld tells whether everything that was there at the start is too old.
+// tooOld reports whether everything that was there at the start is too old.
 func (p *pruner) tooOld(now time.Time) bool {
 	return p.doubt.newest != 0 && p.doubt.newest < blueprint.TimeOf(now.Add(-p.options.shortestAge()))
 }
 
-// holds tells whether nothing is to be pruned yet. A clock that has been set
+// holds reports whether nothing is to be pruned yet. A clock that has been set
 // right meanwhile ends the doubt.
 func (p *pruner) holds() bool {
 	now := p.options.Clock.Now()

@@ -16,7 +16,7 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// RestoreReport says what was restored.
+// RestoreReport describes what was restored.
 type RestoreReport struct {
 	BackupReport
 	// Database is where it is now, Before what the database that was there is
@@ -336,7 +336,7 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 	return before, dbfile.Publish(temporary, path, force)
 }
 
-// setAside gives the files of the old database a second name, under which they
+// setAside returns the files of the old database a second name, under which they
 // outlast its replacement. It gives "" when there are none.
 func setAside(ctx context.Context, path, aside string, link func(from, to string) error) (before string, err error) {
 	suffixes := []string{"", "-wal", "-journal"}
@@ -383,7 +383,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 }
 
 // foldLog brings the log of the old database into it, so that it is one file,
-// and makes sure that nobody has it open: a program that closes it later would
+// and verifies that nobody has it open: a program that closes it later would
 // remove the new one's log. One that cannot be opened is left for the other
 // name of its log to keep.
 func foldLog(ctx context.Context, path string) (folded bool, err error) {

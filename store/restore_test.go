@@ -32,7 +32,7 @@ func smallBackup(t testing.TB) ([]byte, Options) {
 	return must(os.ReadFile(saved(t, s).Path))(t), options
 }
 
-// resigned gives a backup another manifest and the digest that belongs to it.
+// resigned returns a backup another manifest and the digest that belongs to it.
 func resigned(t testing.TB, backup []byte, change func(*dbfile.Manifest)) []byte {
 	t.Helper()
 	file := fileWith(t, backup)

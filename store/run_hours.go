@@ -9,7 +9,7 @@ import (
 // hourMs is how many milliseconds an hour has.
 const hourMs = 3_600_000
 
-// hourOf gives the hour that an instant is in, counted since 1970.
+// hourOf returns the hour that an instant is in, counted since 1970.
 func hourOf(at blueprint.Time) int64 { return int64(at) / hourMs }
 
 // hourCounts count what ends in one transaction of the writer, so that it is
@@ -88,7 +88,7 @@ const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions IND
 		ELSE e.organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?1) END
 	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
-// RunHours gives what ended in each hour of a time, and how many runs there are
+// RunHours returns what ended in each hour of a time, and how many runs there are
 // now that have not ended: of a blueprint to who can manage it (CodeNotFound, or
 // CodeForbidden), of an organization to its members (CodeForbidden), or of all
 // organizations of the principal.

@@ -22,7 +22,7 @@ const (
 	listedRecords = 8 << 20
 )
 
-// ListRuns gives a page of the runs that the principal may see and a filter lets
+// ListRuns returns a page of the runs that the principal may see and a filter lets
 // through, newest first: their own, and those of blueprints that they can manage.
 // It looks at a bounded number of runs: a page may be short, or empty, though
 // there are more. CodeNotFound or CodeForbidden for a blueprint or a trigger,
@@ -190,7 +190,7 @@ func (l *runSearch) everywhere() error {
 	return nil
 }
 
-// next gives the places of the next runs of all sources together, at most n.
+// next returns the places of the next runs of all sources together, at most n.
 func (l *runSearch) next(n int) (chunk []blueprint.RunPosition, err error) {
 	for len(chunk) < n {
 		var newest *runSource
@@ -281,7 +281,7 @@ const pickRuns = "SELECT e.seq, " + executionColumns + `,
 	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
-// pick gives the runs at some places that belong on the page, with their places.
+// pick returns the runs at some places that belong on the page, with their places.
 func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.ListedRun, places []blueprint.RunPosition, err error) {
 	list := []byte{'['}
 	for i, place := range chunk {

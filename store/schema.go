@@ -15,7 +15,7 @@ import (
 // ApplicationID.
 const schemaVersion = 7
 
-// recognise makes sure that the file is a database of ours, or empty, in which
+// recognise verifies that the file is a database of ours, or empty, in which
 // case it becomes one. Nothing is written to any other.
 func (s *Store) recognise(ctx context.Context) error {
 	switch blank, err := marks(s.writer.session); {

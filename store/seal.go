@@ -7,7 +7,7 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// errNoKey tells a tool that it came without the master key.
+// errNoKey is returned to a tool that was opened without the master key.
 var errNoKey = &blueprint.Error{
 	Code: blueprint.CodeConflict, Message: "this needs the master key, because it has to do with a secret",
 	Hint: "name the key file that belongs to this database with --master-key-file",

@@ -164,7 +164,7 @@ type knownSession struct {
 	use       *keyUse
 }
 
-// AuthenticateSession tells who is signed in with a token. One that is unknown,
+// AuthenticateSession returns the principal who is signed in with a token. One that is unknown,
 // too old, or was ended, by whichever process and however lately, is
 // CodeUnauthorized. That it was used is stored later, like the uses of keys.
 func (s *Store) AuthenticateSession(ctx context.Context, token string) (_ blueprint.Principal, err error) {

@@ -87,7 +87,7 @@ func openSignIns(t *transaction, i *blueprint.SignIn) (count int, err error) {
 	return count, err
 }
 
-// TakeSignIn gives a sign-in by the hash of its state and forgets it, so that
+// TakeSignIn returns a sign-in by the hash of its state and forgets it, so that
 // the state is good once. CodeNotFound when there is none, it has expired, or
 // its user may not use the connection any more. It asks for no principal: the
 // state proves who comes back.
@@ -124,7 +124,7 @@ func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken bluepri
 	return taken, err
 }
 
-// FindSignIn gives a sign-in by the hash of its state and leaves it as it is.
+// FindSignIn returns a sign-in by the hash of its state and leaves it as it is.
 // CodeNotFound as for TakeSignIn.
 func (s *Store) FindSignIn(ctx context.Context, stateHash []byte) (found blueprint.SignIn, err error) {
 	defer wrap(&err, "find sign-in")
@@ -150,7 +150,7 @@ func errNoSignIn() error {
 	return blueprint.Errorf(blueprint.CodeNotFound, "there is no such sign-in, or it has expired")
 }
 
-// WaitingSignIns gives the sign-ins of a user to a connection that can still be
+// WaitingSignIns returns the sign-ins of a user to a connection that can still be
 // taken, oldest first, without their secrets. CodeNotFound when the user may not
 // use the connection.
 func (s *Store) WaitingSignIns(ctx context.Context, connectionID, userID string) (list []blueprint.SignIn, err error) {
@@ -217,7 +217,7 @@ func signInPlace(hash, person, promise string) string {
 	return "sign_ins/" + hash + "/" + person + "/" + promise + "/secret"
 }
 
-// OpenTicket gives the address that a node asks a person to visit: the ticket
+// OpenTicket returns the address that a node asks a person to visit: the ticket
 // that is open for the same connection, user, run and node, which then lasts as
 // long as the one given, or else the one given, which is new then. CreatedAt is
 // set here. When too many are open it is one for no run, which all others share:

@@ -335,7 +335,7 @@ type Stats struct {
 	Full          bool  // new runs are refused, for the limit is reached
 }
 
-// Stats gives the numbers of now. It asks the file system, not the database.
+// Stats returns the numbers of now. It asks the file system, not the database.
 func (s *Store) Stats() Stats {
 	c := &s.counts
 	stats := Stats{

@@ -94,7 +94,7 @@ func run(t testing.TB, s *Store) (stop func() error) {
 	return stop
 }
 
-// must gives a value, or ends the test.
+// must returns a value, or ends the test.
 func must[V any](v V, err error) func(testing.TB) V {
 	return func(t testing.TB) V {
 		t.Helper()

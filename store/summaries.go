@@ -159,7 +159,7 @@ func (s *Store) ListTags(ctx context.Context, principal blueprint.Principal, lim
 	return list, err
 }
 
-// CountBlueprints tells how many blueprints the principal has, as the limit of
+// CountBlueprints returns how many blueprints the principal has, as the limit of
 // the plan counts them.
 func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Principal) (count int, err error) {
 	defer wrap(&err, "count blueprints of user %s", principal.UserID)

@@ -60,7 +60,7 @@ func (s *Store) ListTriggers(ctx context.Context, principal blueprint.Principal,
 	return list, err
 }
 
-// GetTrigger gives a trigger with its secrets. It needs AccessManage on its
+// GetTrigger returns a trigger with its secrets. It needs AccessManage on its
 // blueprint: CodeNotFound, or CodeForbidden.
 func (s *Store) GetTrigger(ctx context.Context, principal blueprint.Principal, id string) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "trigger %s for user %s", id, principal.UserID)
@@ -71,7 +71,7 @@ func (s *Store) GetTrigger(ctx context.Context, principal blueprint.Principal, i
 	return trigger, err
 }
 
-// managedTrigger gives a trigger whose blueprint the principal can manage.
+// managedTrigger returns a trigger whose blueprint the principal can manage.
 func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id string) (blueprint.Trigger, error) {
 	var access blueprint.Access
 	const query = "SELECT " + triggerColumns + ", " + accessLevel + ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id
@@ -262,7 +262,7 @@ const DefaultMailDomain = "localhost"
 // part of what is stored as the config, and nobody can set it.
 const addressKey = "address"
 
-// Mailbox gives the id of the email trigger, active or not, whose address has a
+// Mailbox returns the id of the email trigger, active or not, whose address has a
 // local part, as of now: CodeNotFound when there is none. It asks for no
 // principal: it is for what receives mail.
 func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, err error) {

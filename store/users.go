@@ -44,7 +44,7 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 	return user, err
 }
 
-// RenameUser gives the principal another name. The name of their personal
+// RenameUser returns the principal another name. The name of their personal
 // workspace, and its slug, stay.
 func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "rename user %s", principal.UserID)
@@ -131,7 +131,7 @@ func (s *Store) Users(ctx context.Context) (users []blueprint.User, err error) {
 	return users, err
 }
 
-// Creator gives the creator of a blueprint as a principal; CodeNotFound when it
+// Creator returns the creator of a blueprint as a principal; CodeNotFound when it
 // is unknown or deleted. It is for the command line, which acts in their place.
 func (s *Store) Creator(ctx context.Context, id string) (principal blueprint.Principal, err error) {
 	defer wrap(&err, "creator of blueprint %s", id)

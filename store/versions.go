@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// VersionContent gives what a blueprint had in one version, with its true
+// VersionContent returns what a blueprint had in one version, with its true
 // secrets, to who can manage it: CodeNotFound, or CodeForbidden.
 func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principal, id, version string) (v *blueprint.BlueprintVersion, err error) {
 	defer wrap(&err, "version %s of blueprint %s for user %s", version, id, principal.UserID)
@@ -40,7 +40,7 @@ func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principa
 	return v, nil
 }
 
-// Definition gives the newest version of a blueprint, with its true secrets,
+// Definition returns the newest version of a blueprint, with its true secrets,
 // and what the principal may do with it: at least AccessView, else
 // CodeForbidden; CodeNotFound. The definition may be shared and must not be
 // changed.
@@ -110,7 +110,7 @@ func (s *Store) readDefinition(q *session, id, version string) (*blueprint.Defin
 	return definition, nil
 }
 
-// nextVersion gives the version after a change: the one that was asked for,
+// nextVersion returns the version after a change: the one that was asked for,
 // when it is higher than the present; else a higher minor number when the map
 // or the variables changed, and a higher patch number when only the rest did.
 func nextVersion(present string, asked *string, content bool) (string, error) {

@@ -121,11 +121,11 @@ const (
 	oldLog      = ".old-wal"
 )
 
-// rescue saves what the next start would not find. The files are still open,
-// and no others can be written to any more. When only the log is gone, what is
-// in it goes into the database, where it belongs; when the database itself is,
-// a copy of all is made beside it, and its log goes out of the way: SQLite
-// would mix it into whatever has the database's name next.
+// rescue saves what the next start would not find. The files are still open, but
+// nothing can be committed any more. If only the log is gone, its content is copied
+// into the database. If the database itself is gone, a copy of everything is written
+// beside it and its log is renamed: SQLite would mix it into the next file with the
+// name of the database.
 func (s *Store) rescue(cause error) {
 	var lost *lostFileError
 	if !errors.As(cause, &lost) || lost.replaced && lost.suffix != "" || lost.suffix == "-shm" {
@@ -163,12 +163,12 @@ func (s *Store) rescue(cause error) {
 	logger.Warn("all that was committed was saved", "path", where, "hint", hint)
 }
 
-// recoverHint says how a rescued database becomes the database again.
+// recoverHint returns how a rescued database becomes the database again.
 func recoverHint(path, rescued string) string {
 	return fmt.Sprintf("mv %s %s, and start the server again; or restore a backup with blueprintd restore", rescued, path)
 }
 
-// freeName gives a name that no file has: databases that were restored count
+// freeName returns a name that no file has: a restored database counts
 // their starts from an earlier number on.
 func freeName(name string) string {
 	free := name
@@ -182,8 +182,8 @@ func freeName(name string) string {
 	}
 }
 
-// setLogAside takes the log of the lost database, all of which is rescued by
-// now, out of the way of the next one, unless it is that one's own already.
+// setLogAside renames the log of the lost database, which is completely rescued by
+// now, unless it is already that of another database.
 func (w *watchedFiles) setLogAside(path, rescued string) error {
 	var errs []error
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -201,8 +201,7 @@ func (w *watchedFiles) setLogAside(path, rescued string) error {
 	return errors.Join(append(errs, dbfile.SyncFolder(filepath.Dir(path)))...)
 }
 
-// copyInto writes all that the database holds into a new file, for its owner
-// alone.
+// copyInto writes the whole database into a new file that only its owner may read.
 func (s *Store) copyInto(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -220,8 +219,8 @@ func (s *Store) copyInto(path string) error {
 	return errors.Join(file.Sync(), file.Close(), dbfile.SyncFolder(filepath.Dir(path)))
 }
 
-// rescued names the newest file that was rescued of a database and lies beside
-// where it was, "" when there is none.
+// rescued returns the newest file that was rescued of the database at path, "" for
+// none.
 func rescued(path string) (newest string) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -241,7 +240,7 @@ func rescued(path string) (newest string) {
 	return newest
 }
 
-// warnRescued warns a server that starts beside a rescued file.
+// warnRescued logs a rescued file beside the database when a server starts.
 func (s *Store) warnRescued() {
 	if file := rescued(s.options.Path); file != "" {
 		s.options.Logger.Warn("a file lies here that a server saved when its database was taken away", "path", file, "hint", rescuedHint(s.options.Path, file))

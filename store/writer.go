@@ -31,7 +31,7 @@ type transaction struct {
 	ended      *blueprint.ExecutionRow // the run that ended with it; nil = none did
 }
 
-// changed says that the job changed something that caches depend on.
+// changed records that the job changed something that caches depend on.
 func (t *transaction) changed() { t.bump = true }
 
 // job is one write: all of it, or nothing.
@@ -178,7 +178,7 @@ func (w *writer) signal() {
 	}
 }
 
-// usable tells why the store takes no more calls.
+// usable returns why the store takes no more calls, nil if it does.
 func (s *Store) usable() error {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
@@ -192,7 +192,7 @@ func (s *Store) usable() error {
 }
 
 // fail makes the store refuse everything from now on. The first failure stays;
-// it tells whether this is the first.
+// it reports whether this is the first.
 func (w *writer) fail(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

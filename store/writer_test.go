@@ -310,7 +310,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// writeIsQueued tells whether Run takes the writes.
+// writeIsQueued reports whether Run takes the writes.
 func (s *Store) writeIsQueued() bool {
 	s.writer.mu.Lock()
 	defer s.writer.mu.Unlock()
