@@ -23,8 +23,18 @@ type NodeType struct {
 	// Quick says that Run only computes, and that in a moment: it waits for
 	// nothing and nobody.
 	Quick bool
+	// PassesInput says that the output is the input.
+	PassesInput bool
+	// Waits says what a node of the type spends its time waiting for: "time", a
+	// "person", "runs" of its own, or "" for one that works.
+	Waits string
 	// Example is a config that works.
 	Example map[string]any
+	// Starter is the config of a new node.
+	Starter map[string]any
+	// Output is a JSON Schema of what is known of the output before a run; nil
+	// when that is nothing.
+	Output map[string]any
 	// Untouched says which values below config are kept as they are when
 	// templates are resolved: expressions, source code, JSON Schemas. The path
 	// is relative to config.

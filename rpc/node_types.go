@@ -17,8 +17,12 @@ type nodeType struct {
 	ConfigSchema map[string]any   `json:"configSchema"`
 	Handles      []string         `json:"handles"` // besides "main"
 	Effect       blueprint.Effect `json:"effect"`
+	PassesInput  bool             `json:"passesInput"` // the output is the input
+	Waits        string           `json:"waits" words:"none|time|person|runs"`
 	Example      map[string]any   `json:"example"`
-	Expressions  []string         `json:"expressions"` // keys of config, as in "cases[].when"
+	Starter      map[string]any   `json:"starter"`          // the config of a new node
+	Output       map[string]any   `json:"output,omitempty"` // a JSON Schema, where something is known before a run
+	Expressions  []string         `json:"expressions"`      // keys of config, as in "cases[].when"
 }
 
 // nodeTypes lists the catalogue in the order of the palette.
@@ -31,7 +35,8 @@ func (s *Service) nodeTypes(context.Context, *Caller, struct{}) ([]nodeType, err
 	out := make([]nodeType, 0, len(kinds))
 	for _, kind := range kinds {
 		out = append(out, nodeType{
-			kind.Type, kind.Title, kind.Description, kind.Category, kind.Schema, append([]string{}, kind.Handles...), kind.Effect, kind.Example, append([]string{}, kind.Expressions...),
+			kind.Type, kind.Title, kind.Description, kind.Category, kind.Schema, append([]string{}, kind.Handles...), kind.Effect,
+			kind.PassesInput, cmp.Or(kind.Waits, "none"), kind.Example, kind.Starter, kind.Output, append([]string{}, kind.Expressions...),
 		})
 	}
 	return out, nil

@@ -37,6 +37,9 @@ const (
 func aiPrompt(d Dependencies) *blueprint.NodeType {
 	return define(definition[aiConfig]{
 		name:        "ai-prompt",
+		category:    "services",
+		order:       2,
+		output:      `{"type": "object", "properties": {"text": {"type": "string"}, "usage": {"type": "object", "properties": {"inputTokens": {"type": "number"}, "outputTokens": {"type": "number"}}}}}`,
 		title:       "AI prompt",
 		description: "Asks a language model. The output is {\"text\", \"usage\"}, with \"json\" when the answer had to fit a schema, and with \"steps\" and \"toolCalls\" when the model called tools.",
 		effect:      blueprint.EffectOnce,

@@ -16,6 +16,10 @@ type approvalConfig struct {
 func approvalGate() *blueprint.NodeType {
 	return define(definition[approvalConfig]{
 		name:        "approval-gate",
+		category:    "people",
+		order:       2,
+		waits:       "person",
+		output:      `{"type": "object", "properties": {"approved": {"type": "boolean"}, "comment": {"type": "string"}}}`,
 		title:       "Approval",
 		description: "Pauses the run until somebody approves or rejects, and goes on at the handle approved or rejected. In a blueprint without edges a rejection fails the run. The output is {\"approved\", \"comment\"?}.",
 		handles:     []string{"approved", "rejected"},

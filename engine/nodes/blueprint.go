@@ -17,6 +17,9 @@ type blueprintConfig struct {
 func subBlueprint() *blueprint.NodeType {
 	return define(definition[blueprintConfig]{
 		name:        "blueprint",
+		category:    "flow",
+		order:       5,
+		waits:       "runs",
 		title:       "Run a blueprint",
 		description: "Runs another blueprint and waits until it has ended. The output is that of its run; a run that fails fails the node.",
 		example:     `{"blueprintId": "00000000-0000-4000-8000-000000000000", "variables": {"name": "{{inputData.name ?? null}}"}, "inputData": "{{input}}"}`,

@@ -1,6 +1,7 @@
 package nodes
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -24,7 +25,17 @@ func TestCatalogue(t *testing.T) {
 		if len(kind.Handles) > 0 {
 			fmt.Fprintf(&text, "  handles: %s", strings.Join(kind.Handles, ", "))
 		}
+		if kind.PassesInput {
+			text.WriteString("  passes its input")
+		}
+		if kind.Waits != "" {
+			fmt.Fprintf(&text, "  waits for: %s", kind.Waits)
+		}
 		text.WriteByte('\n')
+		fmt.Fprintf(&text, "  starter: %s\n", encoded(kind.Starter))
+		if kind.Output != nil {
+			fmt.Fprintf(&text, "  output: %s\n", encoded(kind.Output))
+		}
 		describe(&text, kind.Schema, "  ")
 	}
 	golden := filepath.Join("testdata", "catalogue.golden")
@@ -40,6 +51,14 @@ func TestCatalogue(t *testing.T) {
 	if text.String() != string(want) {
 		t.Errorf("the catalogue has changed; go test -run TestCatalogue -update ./engine/nodes takes it over\n%s", text.String())
 	}
+}
+
+func encoded(value map[string]any) []byte {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 func describe(text *strings.Builder, object map[string]any, indent string) {
@@ -94,8 +113,24 @@ func TestTypes(t *testing.T) {
 	}
 	for _, kind := range all {
 		t.Run(kind.Type, func(t *testing.T) {
-			if kind.Category == "" || kind.Order == 0 {
-				t.Error("it is not in the palette")
+			if !slices.Contains(categories, kind.Category) {
+				t.Errorf("category %q: want one of %v", kind.Category, categories)
+			}
+			if place := kind.Order % 100; place == 0 {
+				t.Error("order: want a place within the category, from 1")
+			}
+			for _, other := range all {
+				if other != kind && other.Order == kind.Order {
+					t.Errorf("order: %s has the same place", other.Type)
+				}
+			}
+			if !slices.Contains([]string{"", "time", "person", "runs"}, kind.Waits) {
+				t.Errorf("waits for %q", kind.Waits)
+			}
+			for key := range kind.Starter {
+				if _, ok := kind.Schema["properties"].(map[string]any)[key]; !ok {
+					t.Errorf("starter: unknown key %q", key)
+				}
 			}
 			if kind.Title == "" || kind.Description == "" || kind.Run == nil || kind.Check == nil || kind.Untouched == nil {
 				t.Error("it is incomplete")

@@ -25,6 +25,9 @@ type codeConfig struct {
 func code(d Dependencies) *blueprint.NodeType {
 	return define(definition[codeConfig]{
 		name:        "code",
+		category:    "data",
+		order:       4,
+		starter:     `{"language": "javascript", "source": "return input"}`,
 		title:       "Code",
 		description: "Runs JavaScript (ES2023) in a sandbox without files, network, environment or timers. The output is what it returns: JSON, at most 1 MiB. What it writes with console goes into the log of the run.",
 		example:     `{"language": "javascript", "source": "const items = inputData.items ?? []\nreturn {count: items.length, names: items.map(item => item.name)}"}`,

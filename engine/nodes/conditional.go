@@ -16,6 +16,10 @@ type conditionalConfig struct {
 func conditional() *blueprint.NodeType {
 	return define(definition[conditionalConfig]{
 		name:        "conditional",
+		category:    "flow",
+		order:       1,
+		passesInput: true,
+		starter:     `{"condition": ""}`,
 		quick:       true,
 		title:       "Condition",
 		description: "Goes on at the handle true or false. In a blueprint without edges, false ends the run early. The input is passed on.",
@@ -27,7 +31,7 @@ func conditional() *blueprint.NodeType {
 			if err != nil {
 				return blueprint.Result{}, err
 			}
-			result := blueprint.Result{PassInput: true, Handle: strconv.FormatBool(answer)}
+			result := blueprint.Result{Handle: strconv.FormatBool(answer)}
 			if task.Sequential && !answer {
 				result.Stop = &blueprint.Stop{Item: true}
 			}

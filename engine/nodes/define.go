@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"blueprintd/blueprint"
 )
@@ -12,10 +13,17 @@ import (
 type definition[C any] struct {
 	name, title, description string
 
-	handles []string
-	effect  blueprint.Effect // pure unless said otherwise
-	quick   bool             // it only computes
-	example string           // a config that works, as JSON
+	category string // as in categories
+	order    int    // its place within the category, from 1: what is used most comes first
+
+	handles     []string
+	effect      blueprint.Effect // pure unless said otherwise
+	quick       bool             // it only computes
+	passesInput bool             // its output is its input
+	waits       string           // what it spends its time waiting for: "time", "person" or "runs"
+	example     string           // a config that works, as JSON
+	starter     string           // the config of a new node, as JSON; empty values of what is required when absent
+	output      string           // what is known of the output before a run, as a JSON Schema
 
 	// check finds what the tags of C cannot say. It is asked before a run and
 	// in it; see report.
@@ -50,6 +58,10 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		Handles:     d.handles,
 		Effect:      d.effect,
 		Quick:       d.quick,
+		Category:    d.category,
+		Order:       100*(slices.Index(categories, d.category)+1) + d.order,
+		PassesInput: d.passesInput,
+		Waits:       d.waits,
 		Example:     mustDecode(d.example).(map[string]any),
 		Untouched:   shape.untouched,
 		Expressions: shape.expressions(""),
@@ -71,8 +83,17 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 			if err != nil {
 				return blueprint.Result{}, err
 			}
-			return d.run(ctx, task, c)
+			result, err := d.run(ctx, task, c)
+			result.PassInput = d.passesInput && err == nil
+			return result, err
 		},
+	}
+	kind.Starter = starterOf(kind.Schema)
+	if d.starter != "" {
+		kind.Starter = mustDecode(d.starter).(map[string]any)
+	}
+	if d.output != "" {
+		kind.Output = mustDecode(d.output).(map[string]any)
 	}
 	if kind.Effect == "" {
 		kind.Effect = blueprint.EffectPure
@@ -94,6 +115,27 @@ func define[C any](d definition[C]) *blueprint.NodeType {
 		}
 	}
 	return kind
+}
+
+// categories are the groups of the catalogue, in the order in which they are
+// shown.
+var categories = []string{"flow", "data", "people", "services", "events"}
+
+// starterOf returns a config that holds what a schema requires, each key with
+// the empty value of its type, so that a form and its warnings begin with it.
+func starterOf(schema map[string]any) map[string]any {
+	empty := map[string]any{"string": "", "object": map[string]any{}, "array": []any{}, "boolean": false}
+	config := map[string]any{}
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	for _, name := range required {
+		property, _ := properties[name.(string)].(map[string]any)
+		kind, _ := property["type"].(string)
+		if value, ok := empty[kind]; ok {
+			config[name.(string)] = value
+		}
+	}
+	return config
 }
 
 // mustDecode reads JSON that stands in this package.

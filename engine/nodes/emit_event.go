@@ -18,6 +18,9 @@ type emitConfig struct {
 func emitEvent() *blueprint.NodeType {
 	return define(definition[emitConfig]{
 		name:        "emit-event",
+		category:    "events",
+		order:       1,
+		output:      `{"type": "object", "properties": {"delivered": {"type": "number"}}}`,
 		title:       "Emit event",
 		description: "Raises an event for the event triggers of the same organization; a blueprint does not hear its own. The output is {\"delivered\"}, the number of runs that it started.",
 		effect:      blueprint.EffectIdempotent,

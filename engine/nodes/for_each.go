@@ -25,6 +25,11 @@ const maxItems = 100_000
 func forEach() *blueprint.NodeType {
 	kind := define(definition[forEachConfig]{
 		name:        "for-each",
+		category:    "flow",
+		order:       3,
+		waits:       "runs",
+		starter:     `{"items": "input", "nodes": []}`,
+		output:      `{"type": "array"}`,
 		title:       "For each",
 		description: "Runs nodes, or a blueprint, once for each item of a list. The output is the list of their last outputs, in the order of the items.",
 		example:     `{"items": "input.names", "concurrency": 2, "nodes": [{"id": "greet", "type": "template", "title": "Greet", "config": {"text": "{{index}}: Hello {{item}}"}}]}`,

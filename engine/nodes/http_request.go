@@ -50,6 +50,10 @@ const (
 func httpRequest(d Dependencies) *blueprint.NodeType {
 	kind := define(definition[httpConfig]{
 		name:        "http-request",
+		category:    "services",
+		order:       1,
+		starter:     `{"method": "GET", "url": ""}`,
+		output:      `{"type": "object", "properties": {"status": {"type": "integer"}, "headers": {"type": "object"}, "body": {}}}`,
 		title:       "HTTP request",
 		description: "Sends an HTTP request. The output is {\"status\", \"headers\", \"body\"}, with the body parsed when it is JSON. A status that is not expected fails the node.",
 		effect:      blueprint.EffectIdempotent,

@@ -21,6 +21,9 @@ type humanConfig struct {
 func human() *blueprint.NodeType {
 	return define(definition[humanConfig]{
 		name:        "human",
+		category:    "people",
+		order:       1,
+		waits:       "person",
 		title:       "Human input",
 		description: "Pauses the run until somebody answers. The output is the answer.",
 		example:     `{"prompt": "How many copies of {{inputData.title ?? \"it\"}}?", "schema": {"type": "object", "properties": {"copies": {"type": "integer", "minimum": 1}}, "required": ["copies"]}, "expiresMs": 86400000}`,

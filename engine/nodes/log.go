@@ -16,6 +16,9 @@ type logConfig struct {
 func log() *blueprint.NodeType {
 	return define(definition[logConfig]{
 		name:        "log",
+		category:    "data",
+		order:       5,
+		passesInput: true,
 		quick:       true,
 		title:       "Log",
 		description: "Writes a line into the log of the run. The input is passed on.",
@@ -26,7 +29,7 @@ func log() *blueprint.NodeType {
 				level = "info"
 			}
 			task.Log(level, string(c.Message), c.Data.Value)
-			return blueprint.Result{PassInput: true}, nil
+			return blueprint.Result{}, nil
 		},
 	})
 }

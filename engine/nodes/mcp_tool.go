@@ -34,6 +34,8 @@ const (
 func mcpTool(d Dependencies) *blueprint.NodeType {
 	return define(definition[mcpConfig]{
 		name:        "mcp-tool",
+		category:    "services",
+		order:       3,
 		title:       "MCP tool",
 		description: "Calls a tool of an MCP server. The output is the tool's structured content, or {\"content\": [...]} when it gives none. An error that the tool reports fails the node.",
 		effect:      blueprint.EffectOnce,

@@ -14,6 +14,8 @@ type mergeConfig struct {
 func merge() *blueprint.NodeType {
 	return define(definition[mergeConfig]{
 		name:        "merge",
+		category:    "flow",
+		order:       4,
 		quick:       true,
 		title:       "Merge",
 		description: "Joins the outputs of the branches that lead here. Branches that were not taken are left out.",

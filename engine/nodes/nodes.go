@@ -124,9 +124,6 @@ func All(d Dependencies) []*blueprint.NodeType {
 		transform(),
 		wait(),
 	}
-	for _, kind := range all {
-		arrange(kind)
-	}
 	slices.SortFunc(all, func(a, b *blueprint.NodeType) int { return strings.Compare(a.Type, b.Type) })
 	return all
 }

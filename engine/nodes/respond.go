@@ -18,6 +18,9 @@ type respondConfig struct {
 func respond() *blueprint.NodeType {
 	return define(definition[respondConfig]{
 		name:        "respond",
+		category:    "flow",
+		order:       7,
+		passesInput: true,
 		quick:       true,
 		title:       "Respond",
 		description: "Answers the caller of a webhook that waits. The first one in a run counts, and the run goes on. The input is passed on.",
@@ -41,7 +44,7 @@ func respond() *blueprint.NodeType {
 					response.Headers[name] = render(value)
 				}
 			}
-			return blueprint.Result{PassInput: true, Respond: response}, nil
+			return blueprint.Result{Respond: response}, nil
 		},
 	})
 }

@@ -42,6 +42,9 @@ const (
 func sendEmail(d Dependencies) *blueprint.NodeType {
 	return define(definition[emailConfig]{
 		name:        "send-email",
+		category:    "services",
+		order:       4,
+		output:      `{"type": "object", "properties": {"messageId": {"type": "string"}}}`,
 		title:       "Send email",
 		description: "Sends a message by SMTP. The output is {\"messageId\"}. When the server refuses one of the recipients, nobody gets it and the node fails.",
 		effect:      blueprint.EffectOnce,

@@ -33,6 +33,9 @@ const (
 func sendSlack(d Dependencies) *blueprint.NodeType {
 	return define(definition[slackConfig]{
 		name:        "send-slack",
+		category:    "services",
+		order:       5,
+		output:      `{"type": "object", "properties": {"ts": {"type": "string"}, "channel": {"type": "string"}}}`,
 		title:       "Send Slack message",
 		description: "Posts a message to a Slack channel. The output is {\"ts\", \"channel\"}; with threadTs set to the ts, another message answers this one.",
 		effect:      blueprint.EffectOnce,

@@ -21,6 +21,9 @@ var readable = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 func set() *blueprint.NodeType {
 	return define(definition[setConfig]{
 		name:        "set",
+		category:    "data",
+		order:       1,
+		starter:     `{"values": {}}`,
 		quick:       true,
 		title:       "Set variables",
 		description: "Writes variables that all later nodes can use as {{name}}.",

@@ -15,12 +15,15 @@ type stopConfig struct {
 func stop() *blueprint.NodeType {
 	return define(definition[stopConfig]{
 		name:        "stop",
+		category:    "flow",
+		order:       8,
+		passesInput: true,
 		quick:       true,
 		title:       "Stop",
 		description: "Ends the run; nodes that have not begun are skipped. The input is passed on.",
 		example:     `{"message": "nothing to do", "failed": false}`,
 		run: func(_ context.Context, _ *blueprint.Task, c *stopConfig) (blueprint.Result, error) {
-			return blueprint.Result{PassInput: true, Stop: &blueprint.Stop{Failed: c.Failed, Message: string(c.Message)}}, nil
+			return blueprint.Result{Stop: &blueprint.Stop{Failed: c.Failed, Message: string(c.Message)}}, nil
 		},
 	})
 }

@@ -23,6 +23,10 @@ const defaultHandle = "default"
 func switchCase() *blueprint.NodeType {
 	return define(definition[switchConfig]{
 		name:        "switch",
+		category:    "flow",
+		order:       2,
+		passesInput: true,
+		starter:     `{"value": "", "cases": []}`,
 		quick:       true,
 		title:       "Switch",
 		description: "Goes on at the handle of the first case that matches, or at the handle default. The input is passed on.",
@@ -36,10 +40,10 @@ func switchCase() *blueprint.NodeType {
 					return blueprint.Result{}, err
 				}
 				if matches {
-					return blueprint.Result{PassInput: true, Handle: c.Cases[i].Handle}, nil
+					return blueprint.Result{Handle: c.Cases[i].Handle}, nil
 				}
 			}
-			return blueprint.Result{PassInput: true, Handle: defaultHandle}, nil
+			return blueprint.Result{Handle: defaultHandle}, nil
 		},
 	})
 }

@@ -14,6 +14,9 @@ type templateConfig struct {
 func template() *blueprint.NodeType {
 	return define(definition[templateConfig]{
 		name:        "template",
+		category:    "data",
+		order:       2,
+		output:      `{"type": "object", "properties": {"text": {"type": "string"}}}`,
 		quick:       true,
 		title:       "Template",
 		description: "Writes a text in which {{placeholders}} are replaced. The output is {\"text\"}.",

@@ -14,6 +14,8 @@ type transformConfig struct {
 func transform() *blueprint.NodeType {
 	return define(definition[transformConfig]{
 		name:        "transform",
+		category:    "data",
+		order:       3,
 		quick:       true,
 		title:       "Transform",
 		description: "Computes a value with an expression. The output is that value.",

@@ -16,6 +16,11 @@ type waitConfig struct {
 func wait() *blueprint.NodeType {
 	return define(definition[waitConfig]{
 		name:        "wait",
+		category:    "flow",
+		order:       6,
+		passesInput: true,
+		waits:       "time",
+		starter:     `{"durationMs": 60000}`,
 		title:       "Wait",
 		description: "Waits for a time or until an instant; the wait outlives a restart of the server. The input is passed on.",
 		example:     `{"durationMs": 60000}`,
@@ -35,9 +40,9 @@ func wait() *blueprint.NodeType {
 				until = task.Now.Add(milliseconds(c.DurationMs))
 			}
 			if !until.After(task.Now) {
-				return blueprint.Result{PassInput: true}, nil
+				return blueprint.Result{}, nil
 			}
-			return blueprint.Result{PassInput: true, Wait: &blueprint.Wait{Until: until}}, nil
+			return blueprint.Result{Wait: &blueprint.Wait{Until: until}}, nil
 		},
 	})
 }

@@ -14,7 +14,8 @@ function importsOf(file) {
     const to = join(source, dirname(file), fileName)
     const found = ['', '.ts', '.tsx', '/index.ts', '/index.tsx'].map((ending) => to + ending).find((path) => /\.\w+$/.test(path) && existsSync(path))
     if (!found) throw new Error(`src/${file}: ${fileName} is not a file`)
-    return /\.tsx?$/.test(found) ? [relative(source, found)] : []
+    const within = relative(source, found)
+    return /\.tsx?$/.test(found) && !within.startsWith('..') ? [within] : []
   })
 }
 

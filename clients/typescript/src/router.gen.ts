@@ -100,7 +100,7 @@ type Procedures = {
     list: Query<void, { triggerId: string; name: string; ownerId: string; enabled: boolean }[]>
   }
   node: {
-    types: Query<void, { type: string; title: string; description: string; category: 'flow' | 'data' | 'people' | 'services' | 'events'; configSchema: Record<string, unknown>; handles: string[]; effect: 'pure' | 'idempotent' | 'once'; example: Record<string, unknown>; expressions: string[] }[]>
+    types: Query<void, { type: string; title: string; description: string; category: 'flow' | 'data' | 'people' | 'services' | 'events'; configSchema: Record<string, unknown>; handles: string[]; effect: 'pure' | 'idempotent' | 'once'; passesInput: boolean; waits: 'none' | 'time' | 'person' | 'runs'; example: Record<string, unknown>; starter: Record<string, unknown>; output?: Record<string, unknown>; expressions: string[] }[]>
   }
   organization: {
     addMember: Mutation<{ organizationId: string; email: string; role: 'member' | 'admin' | 'owner' }, { userId: string; email: string; name: string; role: string }>

@@ -3,9 +3,9 @@ import { IconAlertCircle, IconAlertTriangle, IconCheck, IconLoader2, IconMinus, 
 import { memo } from 'react'
 import classes from './card.module.css'
 import type { CardData, CardNode } from './flow'
-import { TypeIcon } from './icons'
+import { summaryOf } from './looks'
 import { handleTop, isPlain } from './sizes'
-import { summaryOf } from './summary'
+import { TypeIcon } from './type-icon'
 
 const statusIcons: Record<string, Icon> = { running: IconLoader2, completed: IconCheck, failed: IconAlertTriangle, paused: IconPlayerPause, skipped: IconPlayerSkipForward }
 const changeIcons: Record<string, Icon> = { added: IconPlus, removed: IconMinus, changed: IconPencil }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { keyOfWire, toCards, toWires } from './flow'
 import { connectable, handlesOf } from './handles'
 import { type BlueprintMap, freeId, type MapNode, readMap } from './map'
-import { summaryOf } from './summary'
+import { summaryOf } from './looks'
 import { firstView, showsAll, viewWith, zoomOfAll } from './view'
 
 const node = (id: string, type = 'log', config: object = {}, more: object = {}): MapNode => ({ id, type, title: id.toUpperCase(), config: config as MapNode['config'], position: { x: 0, y: 0 }, ...more })

@@ -1,3 +1,4 @@
+import { lookOf } from './looks'
 import { edgesOf, handleOf, isObject, MAIN, normalType, type BlueprintMap, type MapNode } from './map'
 
 /** One way out of a node. */
@@ -9,8 +10,6 @@ export type Handle = {
   dead?: string
 }
 
-const own: Record<string, string[]> = { conditional: ['true', 'false'], 'approval-gate': ['approved', 'rejected'] }
-
 /**
  * The ways out of a node: those of its type, those of a switch's cases, `error` when failures branch off, and whatever
  * its edges name besides. A type with ways of its own has "main" too, which is always taken; it is shown once an
@@ -18,7 +17,7 @@ const own: Record<string, string[]> = { conditional: ['true', 'false'], 'approva
  */
 export function handlesOf(node: MapNode, used: Iterable<string> = []): Handle[] {
   const type = normalType(node.type)
-  const named = type === 'switch' ? [...caseHandles(node), 'default'] : (own[type] ?? [])
+  const named = type === 'switch' ? [...caseHandles(node), 'default'] : (lookOf(type).handles ?? [])
   const handles: Handle[] = named.length === 0 ? [{ id: MAIN, label: '' }] : [...new Set(named)].map((id) => ({ id, label: id }))
   const known = new Set(handles.map((handle) => handle.id))
   const add = (handle: Handle) => {

@@ -6,8 +6,8 @@ export type { BlueprintMap, Change, GraphDiff }
 export type { MapEdge, MapNode } from './map'
 export { edgeKey, edgesOf, handleOf, isSequential, normalType, readMap } from './map'
 export { flowOrder, upstream } from './order'
-export { summaryOf } from './summary'
-export { TypeIcon } from './icons'
+export { summaryOf } from './looks'
+export { TypeIcon } from './type-icon'
 export { GraphView } from './graph-view'
 export type { GraphViewProps } from './graph-view-props'
 

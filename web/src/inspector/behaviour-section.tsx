@@ -7,10 +7,11 @@ import type { FormIssue } from '../forms/types'
 import type { MapNode } from '../graph/map'
 import { behaviourKeys, behaviourSchema, behaviourSummary } from './behaviour'
 import classes from './inspector.module.css'
+import type { NodeTypeInfo } from './types'
 
 type Props = {
   node: MapNode
-  effect: string | undefined
+  type: NodeTypeInfo | undefined
   issues: readonly FormIssue[]
   readOnly: boolean
   onChange: (node: MapNode) => void
@@ -19,7 +20,7 @@ type Props = {
 }
 
 /** How a node runs: what happens when it fails, retries, limits. Closed until somebody wants to know. */
-export function Behaviour({ node, effect, issues, readOnly, onChange, open: wish }: Props) {
+export function Behaviour({ node, type, issues, readOnly, onChange, open: wish }: Props) {
   const id = useId()
   const mine = issues.filter((issue) => behaviourKeys.some((key) => key === issue.path[0]))
   const [open, setOpen] = useState(mine.length > 0)
@@ -30,7 +31,7 @@ export function Behaviour({ node, effect, issues, readOnly, onChange, open: wish
     setSeen(wish)
     if (wish) setOpen(true)
   }
-  const schema = useMemo(() => behaviourSchema(node, effect), [node, effect])
+  const schema = useMemo(() => behaviourSchema(node, type), [node, type])
   const value = fromEntries(behaviourKeys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]]))
   const summary = behaviourSummary(node)
   const change = (next: unknown) => {

@@ -1,6 +1,7 @@
 import { inWords as durationInWords } from '../forms/duration'
 import type { Schema } from '../forms/types'
-import { type MapNode, isObject, normalType } from '../graph/map'
+import { type MapNode, isObject } from '../graph/map'
+import type { NodeTypeInfo } from './types'
 
 /** The members of a node that say how it runs. */
 export const behaviourKeys = ['onError', 'retry', 'timeoutMs', 'effect', 'disabled'] as const
@@ -19,11 +20,9 @@ const effectWords: Record<string, string> = {
 
 const effectLabels: Record<string, string> = { pure: 'Pure', idempotent: 'Idempotent', once: 'Once' }
 
-/** The types that only wait, for which a time limit of an attempt means nothing. */
-const waiting = new Set(['human', 'approval-gate', 'wait', 'for-each', 'blueprint'])
-
 /** The schema of the members that say how a node runs, in words that fit the node. */
-export function behaviourSchema(node: MapNode, effect: string | undefined): Schema {
+export function behaviourSchema(node: MapNode, type: Pick<NodeTypeInfo, 'effect' | 'waits'> | undefined): Schema {
+  const effect = type?.effect
   const chosen = typeof node.onError === 'string' ? node.onError : 'stop'
   const own = effect && effectLabels[effect] ? effect : undefined
   const now = typeof node.effect === 'string' && effectWords[node.effect] ? node.effect : own
@@ -52,7 +51,8 @@ export function behaviourSchema(node: MapNode, effect: string | undefined): Sche
     },
     disabled: { title: 'Disabled', type: 'boolean', default: false, description: 'A disabled node is skipped and passes its input on.' },
   }
-  if (waiting.has(normalType(node.type)) && node.timeoutMs === undefined) delete properties.timeoutMs
+  // An attempt of a node that only waits takes no time, so a limit of it means nothing.
+  if (type && type.waits !== 'none' && node.timeoutMs === undefined) delete properties.timeoutMs
   return { type: 'object', properties }
 }
 

@@ -34,10 +34,10 @@ test('the line of an error is read from the message of the run', () => {
 test('the behaviour of a node is told in words', () => {
   assert.equal(behaviourSummary(node), '')
   assert.equal(behaviourSummary({ ...node, disabled: true, retry: { maxAttempts: 3 }, timeoutMs: 5000 }), 'disabled, 3 attempts, limit 5 seconds')
-  const schema = behaviourSchema({ ...node, retry: { maxAttempts: 3, delayMs: 500 } }, 'idempotent')
+  const schema = behaviourSchema({ ...node, retry: { maxAttempts: 3, delayMs: 500 } }, { effect: 'idempotent', waits: 'none' })
   const members = Object.fromEntries(fieldOf(schema).properties!.map(({ key, schema: member }) => [key, fieldOf(member)]))
   assert.match(members.retry!.description!, /^Waits 500 milliseconds, then 1 second between/)
   assert.match(members.effect!.choices![1]!.label, /default of this type/)
   assert.equal(members.timeoutMs!.kind, 'duration')
-  assert.equal(fieldOf(behaviourSchema({ ...node, type: 'wait' }, 'pure')).properties!.some(({ key }) => key === 'timeoutMs'), false)
+  assert.equal(fieldOf(behaviourSchema({ ...node, type: 'wait' }, { effect: 'pure', waits: 'time' })).properties!.some(({ key }) => key === 'timeoutMs'), false)
 })

@@ -8,8 +8,9 @@ import { usePruneUnapplied } from '../forms/unapplied'
 import { UnappliedAt } from '../forms/unapplied-at'
 import { under } from '../forms/issues'
 import { withMember } from '../forms/values'
-import { TypeIcon } from '../graph/icons'
+import { TypeIcon } from '../graph/type-icon'
 import { type MapNode, normalType } from '../graph/map'
+import { typeIn } from '../graph/node-types'
 import { Behaviour } from './behaviour-section'
 import { behaviourKeys } from './behaviour'
 import classes from './inspector.module.css'
@@ -34,9 +35,9 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
   const [tab, setTab] = useState<string | null>('settings')
   const root = useRef<HTMLDivElement>(null)
   const id = useId()
-  const type = types.find((one) => one.type === normalType(node.type))
+  const type = typeIn(types, node.type)
   const own = useMemo(() => issuesOfNode(issues, map, nodeId), [issues, map, nodeId])
-  const names = useMemo(() => scopeOf(map, nodeId, { variables, lastRun, around, inputSchema }), [map, nodeId, variables, lastRun, around, inputSchema])
+  const names = useMemo(() => scopeOf(map, nodeId, { types, variables, lastRun, around, inputSchema }), [map, nodeId, types, variables, lastRun, around, inputSchema])
   const way = useMemo(() => (around ?? []).map((one) => one.nodeId), [around])
   const steps = useMemo(() => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId), [lastRun, way, nodeId])
   const failed = steps.find((step) => step.status === 'failed' && step.error)
@@ -61,7 +62,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
     <div className={classes.inspector} ref={root}>
       <h2 className={classes.unseen}>Node {node.title || node.id}</h2>
       <div className={classes.top}>
-        <TypeIcon type={node.type} category={type?.category} />
+        <TypeIcon type={node.type} />
         <div className={classes.what}>
           <div className={classes.typeName}>{type?.title ?? node.type}{type && <code className={classes.typeId}>{type.type}</code>}</div>
           <div className={classes.typeText}>{type ? type.description : 'This server does not know this type of node.'}</div>
@@ -98,7 +99,7 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
               : <SchemaForm schema={anyObject} value={node.config} onChange={(config) => set('config', config ?? {})} issues={under(own, ['config'])} complete={names} readOnly={readOnly} context={context} />}
             </UnappliedAt>
           </div>
-          <Behaviour node={node} effect={type?.effect} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
+          <Behaviour node={node} type={type} issues={own} readOnly={readOnly} onChange={onChange} open={opened} />
         </Tabs.Panel>
         <Tabs.Panel value="run" pt="sm"><LastRunTab steps={steps} title={node.title || node.id} there={lastRun !== undefined} loading={lastRunLoading} /></Tabs.Panel>
         <Tabs.Panel value="json" pt="sm" keepMounted><NodeJsonTab node={node} readOnly={readOnly} onApply={onChange} /></Tabs.Panel>

@@ -1,48 +1,31 @@
 import { type Place, placeOfSchema } from '../forms/names'
-import type { Schema } from '../forms/types'
-import { isObject, type MapNode, normalType } from '../graph/map'
+import { isObject, type JsonObject, type MapNode } from '../graph/map'
+import type { NodeTypeInfo } from './types'
 
-const text = { type: 'string' }
-const number = { type: 'number' }
-const object = (properties: Record<string, Schema>): Schema => ({ type: 'object', properties })
-
-const outputs: Record<string, Schema> = {
-  template: object({ text }),
-  'http-request': object({ status: { type: 'integer' }, headers: { type: 'object' }, body: {} }),
-  'approval-gate': object({ approved: { type: 'boolean' }, comment: text }),
-  'for-each': { type: 'array' },
-  'send-email': object({ messageId: text }),
-  'send-slack': object({ ts: text, channel: text }),
-  'emit-event': object({ delivered: number }),
+/** Whether the output of a node is its input. */
+export function passesOn(node: MapNode, type: NodeTypeInfo | undefined): boolean {
+  return node.disabled === true || type?.passesInput === true
 }
 
-/** The types whose output is their input. */
-const passing = new Set(['conditional', 'switch', 'wait', 'log', 'respond', 'stop'])
-
-/** Whether what a node gives is what it was given. */
-export function passesOn(node: MapNode): boolean {
-  return node.disabled === true || passing.has(normalType(node.type))
-}
-
-/** What the output of a node is by its type and config, before it ever ran. `inputs` are those of its predecessors by id. */
-export function promised(node: MapNode, inputs: () => Record<string, Place>): Place {
-  const type = normalType(node.type)
+/** What is known of the output of a node before it ever ran, by its type and config. `inputs` are the outputs of its predecessors by id. */
+export function promised(node: MapNode, type: NodeTypeInfo | undefined, inputs: () => Record<string, Place>): Place {
   const { config } = node
-  switch (type) {
+  // The outputs of these depend on their configs; those of the others are in the catalogue.
+  switch (type?.type) {
     case 'set': {
       if (!isObject(config.values)) return {}
       const members = Object.entries(config.values).map(([key, value]): [string, Place] => [key, fixed(value) ? { value, seen: true } : {}])
       return { members: Object.fromEntries(members) }
     }
     case 'human': return schemaPlace(config.schema)
-    case 'ai-prompt': {
-      const properties: Record<string, Schema> = { text, usage: object({ inputTokens: number, outputTokens: number }) }
-      if (isObject(config.responseSchema)) properties.json = config.responseSchema
-      return { schema: object(properties) }
-    }
+    case 'ai-prompt': return { schema: isObject(config.responseSchema) ? withProperty(type.output, 'json', config.responseSchema) : type.output }
     case 'merge': return config.mode === undefined || config.mode === 'object' ? { members: inputs() } : config.mode === 'array' ? { schema: { type: 'array' } } : {}
-    default: return outputs[type] === undefined ? {} : { schema: outputs[type] }
+    default: return type?.output ? { schema: type.output } : {}
   }
+}
+
+function withProperty(schema: JsonObject | undefined, name: string, of: JsonObject): JsonObject {
+  return { ...schema, properties: { ...(schema?.properties as JsonObject | undefined), [name]: of } }
 }
 
 function schemaPlace(schema: unknown): Place {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { spotAt, suggest } from '../forms/completion'
 import { typeOf } from '../forms/names'
+import { nodeTypes } from '../../test/node-types'
 import type { BlueprintMap, MapNode } from '../graph/map'
 import { scopeOf, stepsAt } from './scope'
 import { usesOf } from './uses'
@@ -19,32 +20,32 @@ const map: BlueprintMap = {
 const offered = (text: string, names: ReturnType<typeof scopeOf>) => suggest(spotAt(text, text.length, 'template')!, names).map((one) => one.label)
 
 test('the nodes before a node are named, others are not', () => {
-  const names = scopeOf(map, 'd', { variables: [] })
+  const names = scopeOf(map, 'd', { types: nodeTypes, variables: [] })
   assert.deepEqual(Object.keys(names.nodes!.members!), ['a', 'b', 'c'])
-  assert.deepEqual(Object.keys(scopeOf(map, 'a', { variables: [] }).nodes!.members!), [])
+  assert.deepEqual(Object.keys(scopeOf(map, 'a', { types: nodeTypes, variables: [] }).nodes!.members!), [])
   const chain: BlueprintMap = { nodes: map.nodes }
-  assert.deepEqual(Object.keys(scopeOf(chain, 'c', { variables: [] }).nodes!.members!), ['a', 'b'])
+  assert.deepEqual(Object.keys(scopeOf(chain, 'c', { types: nodeTypes, variables: [] }).nodes!.members!), ['a', 'b'])
 })
 
 test('input is what comes in: of one node, of several, of the run', () => {
-  assert.deepEqual(offered('{{input.', scopeOf(map, 'b', { variables: [] })), ['status', 'headers', 'body'])
-  assert.deepEqual(offered('{{input.', scopeOf(map, 'd', { variables: [] })), ['b', 'c'])
+  assert.deepEqual(offered('{{input.', scopeOf(map, 'b', { types: nodeTypes, variables: [] })), ['body', 'headers', 'status'])
+  assert.deepEqual(offered('{{input.', scopeOf(map, 'd', { types: nodeTypes, variables: [] })), ['b', 'c'])
   // log passes on what http-request gives; merge makes an object of both.
-  assert.deepEqual(offered('{{input.c.', scopeOf(map, 'e', { variables: [] })), ['status', 'headers', 'body'])
+  assert.deepEqual(offered('{{input.c.', scopeOf(map, 'e', { types: nodeTypes, variables: [] })), ['body', 'headers', 'status'])
   const inputSchema = { type: 'object', properties: { order: { type: 'string' } } }
-  assert.deepEqual(offered('{{input.', scopeOf(map, 'a', { variables: [], inputSchema })), ['order'])
+  assert.deepEqual(offered('{{input.', scopeOf(map, 'a', { types: nodeTypes, variables: [], inputSchema })), ['order'])
 })
 
 test('values of the last run stand for what is promised', () => {
   const lastRun = { steps: [{ nodeId: 'a', status: 'completed', input: { q: 1 }, output: { status: 200, body: { id: 7 } } }] }
-  const names = scopeOf(map, 'b', { variables: [], lastRun })
+  const names = scopeOf(map, 'b', { types: nodeTypes, variables: [], lastRun })
   assert.deepEqual(offered('{{input.body.', names), ['id'])
   assert.deepEqual(offered('{{inputData.', names), ['q'])
   assert.deepEqual(offered('{{nodes.a.output.', names), ['status', 'body', 'headers'])
 })
 
 test('variables come from the declaration and from set nodes', () => {
-  const names = scopeOf(map, 'd', { variables: [{ name: 'region', default: 'us' }, { name: 'key', secret: true, default: 'hidden' }, { name: 'n', type: 'number' }] })
+  const names = scopeOf(map, 'd', { types: nodeTypes, variables: [{ name: 'region', default: 'us' }, { name: 'key', secret: true, default: 'hidden' }, { name: 'n', type: 'number' }] })
   assert.match(names.region!.note!, /set by B/)
   assert.equal(names.key!.seen, undefined)
   assert.equal(typeOf(names.n!), 'number')
@@ -55,18 +56,18 @@ test('in a for-each the item, and what lies around, are named', () => {
   const body: BlueprintMap = { nodes: [node('x', 'template'), node('y', 'log')] }
   const outer: BlueprintMap = { nodes: [node('a', 'http-request'), node('loop', 'for-each', { items: 'input.body', ...body })] }
   const lastRun = { steps: [{ nodeId: 'loop[0]/x', status: 'completed', input: { sku: 1 }, output: { text: 'hi' } }, { nodeId: 'loop[1]/x', status: 'pending' }] }
-  const names = scopeOf(body, 'y', { variables: [], lastRun, around: [{ map: outer, nodeId: 'loop' }] })
+  const names = scopeOf(body, 'y', { types: nodeTypes, variables: [], lastRun, around: [{ map: outer, nodeId: 'loop' }] })
   assert.deepEqual(Object.keys(names.nodes!.members!), ['a', 'x'])
   assert.deepEqual(offered('{{item.', names), ['sku'])
   assert.deepEqual(offered('{{input.', names), ['text'])
   assert.equal(stepsAt(lastRun, ['loop']).length, 2)
-  assert.equal(scopeOf(outer, 'a', { variables: [] }).item, undefined)
+  assert.equal(scopeOf(outer, 'a', { types: nodeTypes, variables: [] }).item, undefined)
 })
 
 test('a circle or a missing node breaks nothing', () => {
   const circle: BlueprintMap = { nodes: [node('a', 'log'), node('b', 'log')], edges: edges('ab', 'ba') }
-  assert.ok(scopeOf(circle, 'a', { variables: [] }))
-  assert.ok(scopeOf({ nodes: [] }, 'gone', { variables: ['no object'] }))
+  assert.ok(scopeOf(circle, 'a', { types: nodeTypes, variables: [] }))
+  assert.ok(scopeOf({ nodes: [] }, 'gone', { types: nodeTypes, variables: ['no object'] }))
 })
 
 test('variables are read and named by rules', () => {

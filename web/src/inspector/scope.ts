@@ -1,13 +1,16 @@
 import type { Names, Place } from '../forms/names'
 import type { Schema } from '../forms/types'
 import { type BlueprintMap, edgesOf, isObject, isSequential, type MapNode, normalType } from '../graph/map'
+import { typeIn } from '../graph/node-types'
 import { upstream } from '../graph/order'
 import { passesOn, promised } from './promise'
-import type { Around, LastRun, LastStep } from './types'
+import type { Around, LastRun, LastStep, NodeTypeInfo } from './types'
 import { readVariables } from './variables'
 
 /** What is known besides the map. */
 export type Facts = {
+  /** The catalogue, node.types. */
+  types: readonly NodeTypeInfo[]
   /** environment_variables. */
   variables: readonly unknown[]
   lastRun?: LastRun
@@ -132,8 +135,9 @@ class Level {
     if (!node || depth > 200) return {}
     const step = this.steps.get(node.id)
     const seen: Place = step && done(step) ? { value: step.output, seen: true } : {}
-    if (passesOn(node)) return seen.seen ? seen : this.inputOf(node.id, depth + 1)
-    return { ...promised(node, () => this.outputs(this.sources.get(node.id) ?? [], depth)), ...seen }
+    const type = typeIn(this.facts.types, node.type)
+    if (passesOn(node, type)) return seen.seen ? seen : this.inputOf(node.id, depth + 1)
+    return { ...promised(node, type, () => this.outputs(this.sources.get(node.id) ?? [], depth)), ...seen }
   }
 
   private outputs(ids: string[], depth: number): Record<string, Place> {

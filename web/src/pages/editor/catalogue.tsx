@@ -1,10 +1,10 @@
 import { Kbd, ScrollArea, Text, TextInput, UnstyledButton } from '@mantine/core'
 import { IconSearch } from '@tabler/icons-react'
 import { type KeyboardEvent, type Ref, useState } from 'react'
-import { TypeIcon } from '../../graph/icons'
+import { TypeIcon } from '../../graph/type-icon'
 import classes from './catalogue.module.css'
 import { findTypes } from './find-types'
-import type { NodeType } from './use-node-types'
+import type { NodeType } from '../../graph/node-types'
 
 /** The kind of data that a dragged type travels as. */
 export const DRAGGED = 'application/x-blueprintd-type'
@@ -58,7 +58,7 @@ export function Catalogue({ types, onAdd, search, draggable = true, where }: Pro
                       className={classes.type} data-next={searching && index === 0 || undefined} onClick={() => onAdd(type)} draggable={draggable} title={type.description}
                       onDragStart={(event) => { event.dataTransfer.setData(DRAGGED, type.type); event.dataTransfer.effectAllowed = 'copy' }}
                     >
-                      <TypeIcon type={type.type} category={type.category} size={28} />
+                      <TypeIcon type={type.type} size={28} />
                       <span className={classes.name}>{type.title}</span>
                       {searching && index === 0 && draggable && <Kbd size="xs" className={classes.enter} aria-hidden>Enter</Kbd>}
                     </UnstyledButton>

@@ -5,7 +5,7 @@ import { ErrorNote } from '../../parts'
 import { BlueprintLayout } from '../blueprints/blueprint-layout'
 import { Editor } from './editor'
 import { EditorSkeleton } from './editor-skeleton'
-import { useNodeTypes } from './use-node-types'
+import { useNodeTypes } from '../../graph/use-node-types'
 
 /** /blueprints/:id/edit: the visual editor. */
 export default function EditorPage() {

@@ -35,7 +35,8 @@ import { useDraft } from './use-draft'
 import { useEditor } from './use-editor'
 import { useFollow } from './use-follow'
 import { useGuard } from './use-guard'
-import { type NodeType, useExpressions } from './use-node-types'
+import type { NodeType } from '../../graph/node-types'
+import { expressionsOf } from './references'
 import { useRestOfWindow } from './use-rest-of-window'
 import { type Blueprint, docOf, useSave } from './use-save'
 import { useStoredRun } from './use-stored-run'
@@ -72,7 +73,7 @@ function Inside({ blueprint, types }: Props) {
   const pending = useMemo(() => placedTexts(texts.values(), editor.doc), [texts, editor.doc])
   const validation = useValidation(editor.doc, pending)
   const dirty = editor.dirty || pending.length > 0
-  const expressions = useExpressions(types)
+  const expressions = useMemo(() => expressionsOf(types), [types])
   const showCatalogue = () => {
     if (folded) setSheet('catalogue')
     else search.current?.focus()

@@ -1,4 +1,4 @@
-import type { NodeType } from './use-node-types'
+import type { NodeType } from '../../graph/node-types'
 
 type Named = Pick<NodeType, 'type' | 'title' | 'description'>
 

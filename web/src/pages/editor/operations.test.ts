@@ -10,13 +10,14 @@ const line: BlueprintMap = { nodes: [node('a'), node('b')], colour: 1 }
 const graph: BlueprintMap = { nodes: [node('if', 'conditional'), node('b'), node('c')], edges: [{ source: 'if', target: 'b', sourceHandle: 'true' }, { source: 'b', target: 'c' }] }
 
 test('a node is added behind another', () => {
-  const fresh = newNode(line, { type: 'http-request', title: 'HTTP request' })
+  const fresh = newNode(line, { type: 'http-request', title: 'HTTP request', starter: { method: 'GET', url: '' } })
   assert.equal(fresh.id, 'http_request')
+  assert.deepEqual(fresh.config, { method: 'GET', url: '' })
   assert.deepEqual(ids(addNode(line, fresh, 'a')), ['a', 'http_request', 'b'])
   assert.equal(addNode(line, fresh, 'a').edges, undefined)
   assert.deepEqual(addNode(graph, fresh, 'if').edges?.at(-1), { source: 'if', target: 'http_request', sourceHandle: 'false' }, 'by the way that leads nowhere yet')
   assert.equal(addNode(graph, fresh).edges?.length, 2)
-  assert.equal(newNode(addNode(line, fresh), { type: 'http-request', title: '' }).id, 'http_request_2')
+  assert.equal(newNode(addNode(line, fresh), { type: 'http-request', title: '', starter: {} }).id, 'http_request_2')
 })
 
 test('later nodes make room for one before them', () => {

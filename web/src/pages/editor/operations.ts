@@ -1,17 +1,17 @@
 import { connectable, handlesOf, usedHandles } from '../../graph/handles'
 import { behind, freePlace, snap } from '../../graph/layout'
-import { edgeKey, edgesOf, freeId, isSequential, MAIN, normalType, positionOf, type BlueprintMap, type JsonObject, type MapEdge, type MapNode, type Position } from '../../graph/map'
+import { edgeKey, edgesOf, freeId, isSequential, MAIN, positionOf, type BlueprintMap, type JsonObject, type MapEdge, type MapNode, type Position } from '../../graph/map'
 import { chain, circle, downstream } from '../../graph/order'
 import { heightOf } from '../../graph/sizes'
 import { type Ordered, orderAsEdges, withEdge } from './order-as-edges'
 
 /** What the catalogue says of a type, as far as making a node needs it. */
-export type NewType = { type: string; title: string; configSchema?: unknown }
+export type NewType = { type: string; title: string; starter: JsonObject }
 
 /** A node of a type, with an id that the map does not have and a config to begin with. */
 export function newNode(map: BlueprintMap, of: NewType): MapNode {
   const id = freeId(of.type.replaceAll('-', '_'), new Set(map.nodes.map((node) => node.id)))
-  return { id, type: of.type, title: of.title, config: starter(of) }
+  return { id, type: of.type, title: of.title, config: of.starter }
 }
 
 /**
@@ -166,29 +166,4 @@ function makeRoom(map: BlueprintMap, later: ReadonlySet<string>, x: number): Blu
   // What stands left of the place, or far enough away, is not in the way.
   if (!(by > 0) || first < x) return map
   return nudge(map, later, snap(by), 0)
-}
-
-const starters: Record<string, JsonObject> = {
-  set: { values: {} },
-  conditional: { condition: '' },
-  switch: { value: '', cases: [] },
-  'for-each': { items: 'input', nodes: [] },
-  code: { language: 'javascript', source: 'return input' },
-  'http-request': { method: 'GET', url: '' },
-  wait: { durationMs: 60_000 },
-}
-
-// What is required stands there, empty, so that the form and its warnings begin with it.
-function starter(of: NewType): JsonObject {
-  const known = starters[normalType(of.type)]
-  if (known) return known
-  const schema = of.configSchema as { required?: unknown; properties?: Record<string, { type?: unknown }> } | undefined
-  if (!Array.isArray(schema?.required)) return {}
-  const empty: Record<string, unknown> = { string: '', object: {}, array: [], boolean: false }
-  return Object.fromEntries(
-    schema.required.flatMap((name: unknown) => {
-      const type = schema.properties?.[String(name)]?.type
-      return typeof type === 'string' && type in empty ? [[String(name), empty[type]]] : []
-    }),
-  )
 }

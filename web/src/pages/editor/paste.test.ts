@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BlueprintMap, MapNode } from '../../graph/map'
-import { type Clip, copyText, duplicate, paste, readClip } from './paste'
+import type { BlueprintMap, MapNode, Position } from '../../graph/map'
+import { type Clip, copyText, duplicate, paste as pasteWith, readClip } from './paste'
 
+const noExpressions = () => []
+const paste = (map: BlueprintMap, clip: Clip, at?: Position, inLoop = false) => pasteWith(map, clip, at, noExpressions, inLoop)
 const node = (id: string, text = '', x = 0): MapNode => ({ id, type: 'template', title: id, config: { text }, position: { x, y: 0 } })
 const clipOf = (text: string): Clip => {
   const read = readClip(text)
@@ -62,7 +64,7 @@ test('lists that run in order', () => {
   const gate: BlueprintMap = { nodes: [{ ...node('ask'), type: 'approval-gate' }, node('rejected')] }
   const both = paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))))
   assert.deepEqual(both.map.edges?.map((edge) => [edge.source, edge.sourceHandle, edge.target]), [['ask', 'approved', 'rejected'], ['ask', 'rejected', 'rejected_2'], ['a', undefined, 'b']], 'a graph joins a sequence')
-  assert.match(paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))), undefined, undefined, true).problem!, /rejection/)
+  assert.match(paste(gate, clipOf(copyText(graph, new Set(['a', 'b']))), undefined, true).problem!, /rejection/)
 })
 
 test('a new id that the clip itself has is not taken', () => {
@@ -73,7 +75,7 @@ test('a new id that the clip itself has is not taken', () => {
 
 test('a duplicate is fed by what feeds the first, and digits stay', () => {
   const map: BlueprintMap = { ...graph, nodes: [graph.nodes[0]!, { ...graph.nodes[1]!, config: { text: '{{input}}', n: JSON.parse('12345678901') } }] }
-  const copy = duplicate(map, new Set(['b']))
+  const copy = duplicate(map, new Set(['b']), noExpressions)
   assert.deepEqual(copy.ids, ['b_2'])
   assert.deepEqual(copy.map.edges?.[1], { source: 'a', target: 'b_2', id: 'e', label: 'kept' })
   assert.equal(copy.map.nodes[2]!.config.n, 12345678901)

@@ -5,7 +5,7 @@ import { snap } from '../../graph/layout'
 import { heightOf, WIDTH } from '../../graph/sizes'
 import { orderAsEdges } from './order-as-edges'
 import { rename } from './rename'
-import { knownExpressions, type Expressions } from './references'
+import type { Expressions } from './references'
 
 /** Nodes on their way through the clipboard. `ordered`: they ran in the order of the list. */
 export type Clip = { nodes: MapNode[]; edges: MapEdge[]; ordered: boolean }
@@ -75,7 +75,7 @@ export type Pasted = { map: BlueprintMap; ids: string[]; renamed: Map<string, st
  * where its upper left corner comes, or below that where there is room; without it, it stands a little beside where it
  * was. Where a sequence and a graph meet, the order of the sequence is written as edges; `inLoop` as for orderAsEdges.
  */
-export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions: Expressions = knownExpressions, inLoop = false): Pasted {
+export function paste(map: BlueprintMap, clip: Clip, at: Position | undefined, expressions: Expressions, inLoop = false): Pasted {
   const taken = new Set(map.nodes.map((node) => node.id))
   const own = new Set(clip.nodes.map((node) => node.id))
   const renamed = new Map<string, string>()
@@ -112,7 +112,7 @@ export function paste(map: BlueprintMap, clip: Clip, at?: Position, expressions:
 }
 
 /** The same nodes once more beside themselves, with the edges between them and those that lead into them. */
-export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressions: Expressions = knownExpressions): Pasted {
+export function duplicate(map: BlueprintMap, ids: ReadonlySet<string>, expressions: Expressions): Pasted {
   const read = readClip(copyText(map, ids))
   if (!('clip' in read)) return { map, ids: [], renamed: new Map(), ordered: false }
   const pasted = paste(map, { ...read.clip, ordered: false }, undefined, expressions)

@@ -1,3 +1,4 @@
+import { type NodeType, typeIn } from '../../graph/node-types'
 import { isObject, normalType, type BlueprintMap, type JsonObject, type MapNode } from '../../graph/map'
 import { edgesOf } from '../../graph/map'
 
@@ -7,24 +8,23 @@ import { edgesOf } from '../../graph/map'
  */
 export type Reference = { nodeId: string; path: (string | number)[]; count: number }
 
-/** Config keys whose strings are expressions as a whole, by type; the server's catalogue says more. */
+/** The config keys whose strings are expressions as a whole, by type. */
 export type Expressions = (type: string) => readonly string[]
 
-const wholeByDefault: Record<string, readonly string[]> = {
-  transform: ['expression'], conditional: ['condition'], switch: ['cases[].when'], 'for-each': ['items'],
+/** Those that the catalogue names. */
+export function expressionsOf(types: readonly NodeType[]): Expressions {
+  return (type) => typeIn(types, type)?.expressions ?? []
 }
-/** The expressions of the types that come with the server, for when its catalogue is not at hand. */
-export const knownExpressions: Expressions = (type) => wholeByDefault[normalType(type)] ?? []
 
 /** Where the nodes of a map name a node of it, also within for-each bodies that do not hide its id. */
-export function referencesTo(map: BlueprintMap, id: string, expressions: Expressions = knownExpressions): Reference[] {
+export function referencesTo(map: BlueprintMap, id: string, expressions: Expressions): Reference[] {
   const found: Reference[] = []
   replaceIn(map, id, id, expressions, (nodeId, path, count) => found.push({ nodeId, path, count }))
   return found
 }
 
 /** The map with every name of a node replaced by another id. Edges stay as they are. */
-export function replaceReferences(map: BlueprintMap, from: string, to: string, expressions: Expressions = knownExpressions): BlueprintMap {
+export function replaceReferences(map: BlueprintMap, from: string, to: string, expressions: Expressions): BlueprintMap {
   return replaceIn(map, from, to, expressions, () => {})
 }
 

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BlueprintMap, MapNode } from '../../graph/map'
-import { referencesTo, replaceText } from './references'
+import { expressionsOf, referencesTo, replaceText } from './references'
 import { idProblem, rename } from './rename'
+import { nodeTypes } from '../../../test/node-types'
+
+const expressions = expressionsOf(nodeTypes)
 
 const node = (id: string, type: string, config: object): MapNode => ({ id, type, title: id, config: config as MapNode['config'] })
 
@@ -34,7 +37,7 @@ const map: BlueprintMap = {
 }
 
 test('a node is renamed in its edges and wherever it is named', () => {
-  const renamed = rename(map, 'a', 'first', true)
+  const renamed = rename(map, 'a', 'first', true, expressions)
   assert.deepEqual(renamed.nodes.map((each) => each.id), ['first', 'b', 'c', 'd', 'loop', 'hidden'])
   assert.deepEqual(renamed.edges, [{ source: 'first', target: 'c', id: 'one' }, { source: 'b', target: 'c' }, { source: 'first', target: 'd' }])
   assert.equal(renamed.nodes[2]!.config.text, '{{input.first.n}} {{nodes.first.output}}')
@@ -43,12 +46,12 @@ test('a node is renamed in its edges and wherever it is named', () => {
   assert.equal((renamed.nodes[4]!.config.nodes as MapNode[])[0]!.config.text, '{{nodes.first.output}}')
   assert.equal(renamed.nodes[5], map.nodes[5], 'a node of the same id within hides ours')
   assert.deepEqual(renamed.note, { keep: true })
-  assert.equal(rename(map, 'a', 'first', false).nodes[3], map.nodes[3])
+  assert.equal(rename(map, 'a', 'first', false, expressions).nodes[3], map.nodes[3])
 })
 
 test('what names a node is listed', () => {
-  assert.deepEqual(referencesTo(map, 'a').map((each) => [each.nodeId, each.count]), [['c', 2], ['d', 1], ['loop', 1], ['loop', 1]])
-  assert.deepEqual(referencesTo(map, 'b'), [])
+  assert.deepEqual(referencesTo(map, 'a', expressions).map((each) => [each.nodeId, each.count]), [['c', 2], ['d', 1], ['loop', 1], ['loop', 1]])
+  assert.deepEqual(referencesTo(map, 'b', expressions), [])
 })
 
 test('ids that cannot be', () => {

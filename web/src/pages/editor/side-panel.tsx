@@ -10,7 +10,7 @@ import { IssuesPanel } from './issues-panel'
 import { mapAt } from './nested'
 import type { Commands } from './use-commands'
 import type { Editor } from './use-editor'
-import type { NodeType } from './use-node-types'
+import type { NodeType } from '../../graph/node-types'
 import type { Located, Validation } from './use-validation'
 
 /** What the panel beside the canvas shows. */

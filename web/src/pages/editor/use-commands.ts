@@ -13,7 +13,7 @@ import { copyText, duplicate, paste, readClip } from './paste'
 import { type Expressions, referencesTo } from './references'
 import { idProblem, rename } from './rename'
 import type { Editor } from './use-editor'
-import type { NodeType } from './use-node-types'
+import { type NodeType, typeIn } from '../../graph/node-types'
 
 /** Which dialog is open, and about what. */
 export type Dialog = { kind: 'connect'; id: string } | { kind: 'rename'; id: string; to?: string } | { kind: 'first'; edge: FirstEdge } | { kind: 'help' | 'paste' } | undefined
@@ -136,7 +136,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     renameTo: (id: string, to: string) => {
       if (readOnly || idProblem(map, id, to) || keepsId(id)) return
       if (referencesTo(map, id, expressions).length > 0) setDialog({ kind: 'rename', id, to })
-      else edit(`renaming ${id}`, (now) => rename(now, id, to, false), { select: [to], say: `${id} is now ${to}` })
+      else edit(`renaming ${id}`, (now) => rename(now, id, to, false, expressions), { select: [to], say: `${id} is now ${to}` })
     },
     renamed: (from: string, to: string, everywhere: boolean) =>
       edit(`renaming ${from}`, (now) => rename(now, from, to, everywhere, expressions), { select: [to], say: `${from} is now ${to}` }),
@@ -159,7 +159,7 @@ export function useCommands(editor: Editor, types: NodeType[], expressions: Expr
     },
     example: (id: string) => {
       const node = map.nodes.find((each) => each.id === id)
-      const type = types.find((each) => each.type === node?.type.replaceAll('_', '-'))
+      const type = node && typeIn(types, node.type)
       if (node && type) edit('filling in the example', (now) => setNode(now, id, { ...node, config: type.example }), { say: 'The example is filled in' })
     },
     tidy: () => {

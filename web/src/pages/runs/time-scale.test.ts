@@ -19,7 +19,7 @@ test('the whole goes on to now until the run ends, and is never empty', () => {
 
 test('a bar knows what of it was waiting', () => {
   assert.deepEqual(partsOf(row(1100, 1200), whole), [{ from: 1100, to: 1200, waits: false }])
-  assert.deepEqual(partsOf(row(1100, 1200, 'completed', 'human'), whole), [{ from: 1100, to: 1200, waits: true }])
+  assert.deepEqual(partsOf(row(1100, 1200, 'completed', 'human'), whole, undefined, [], true), [{ from: 1100, to: 1200, waits: true }])
   assert.deepEqual(partsOf(row(1100, Number.NaN, 'running'), whole), [{ from: 1100, to: 2000, waits: false }])
   const asked = { requestedAt: new Date(1500).toISOString() } as Awaiting
   assert.deepEqual(partsOf(row(1100, Number.NaN, 'paused', 'ai-prompt'), whole, asked), [

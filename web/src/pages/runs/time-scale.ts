@@ -8,9 +8,6 @@ export type Span = { from: number; to: number }
 /** One part of a bar: at work, or waiting for a time, a person or a decision. */
 export type Part = Span & { waits: boolean }
 
-/** Types of nodes whose whole time is waiting. */
-const waiting = new Set(['wait', 'human', 'human-checkpoint', 'approval-gate', 'approval_gate', 'human_checkpoint'])
-
 /** The whole time of a run: from its start to its end, or to now while it goes on; never empty. */
 export function wholeOf(run: Pick<Run, 'startTime' | 'endTime'>, now: number): Span {
   const from = ms(run.startTime)
@@ -21,9 +18,9 @@ export function wholeOf(run: Pick<Run, 'startTime' | 'endTime'>, now: number): S
 
 /**
  * The parts of a row's bar; none for what has not begun, or was taken over from the run that this one retries. `pauses`
- * are the stretches between two attempts.
+ * are the stretches between two attempts; `onlyWaits` says that nodes of its type wait all the time.
  */
-export function partsOf(row: Row, whole: Span, asked?: Awaiting, pauses: Span[] = []): Part[] {
+export function partsOf(row: Row, whole: Span, asked?: Awaiting, pauses: Span[] = [], onlyWaits = false): Part[] {
   if (!Number.isFinite(row.start) || isReused(row, whole)) return []
   const end = Number.isFinite(row.end) ? row.end : whole.to
   const to = Math.max(row.start, end)
@@ -33,7 +30,7 @@ export function partsOf(row: Row, whole: Span, asked?: Awaiting, pauses: Span[] 
   }
   const between = pauses.filter((pause) => pause.from >= row.start && pause.from < to)
   if (between.length > 0) return alternate(row.start, to, between)
-  const waits = asked !== undefined || row.status === 'paused' || waiting.has(row.step?.nodeType ?? '')
+  const waits = asked !== undefined || row.status === 'paused' || onlyWaits
   return [{ from: row.start, to, waits }]
 }
 

@@ -2,6 +2,8 @@ import { VisuallyHidden } from '@mantine/core'
 import { IconChevronRight } from '@tabler/icons-react'
 import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { describeRow } from './row-words'
+import { typeIn } from '../../graph/node-types'
+import { useNodeTypes } from '../../graph/use-node-types'
 import { showDuration } from '../../parts/time-words'
 import { lookOf } from './status-look'
 import { inSight, neighbour, type Row } from './step-rows'
@@ -28,6 +30,7 @@ export type TimelineProps = {
 export function Timeline({ rows, whole, window, selected, waits, pauses, onSelect, onToggle, onWindow }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const frame = useRef<HTMLDivElement>(null)
+  const types = useNodeTypes().data
   const [sight, setSight] = useState({ top: 0, height: 620, width: 0 })
   const [hover, setHover] = useState<{ row: Row; x: number; y: number } | null>(null)
   const { from, to } = inSight(sight.top, sight.height, rowHeight, rows.length)
@@ -118,7 +121,7 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
           {rows.slice(from, to).map((row, offset) => (
             <TimelineRow
               key={row.address} row={row} at={from + offset} whole={whole} window={window} room={room} chosen={row.address === selected}
-              asked={waits.get(row.address)} pauses={pauses.get(row.address)} onSelect={onSelect} onToggle={onToggle} onPoint={point}
+              asked={waits.get(row.address)} pauses={pauses.get(row.address)} onlyWaits={row.step !== undefined && ['time', 'person'].includes(typeIn(types, row.step.nodeType)?.waits ?? '')} onSelect={onSelect} onToggle={onToggle} onPoint={point}
             />
           ))}
         </div>
@@ -142,14 +145,15 @@ type RowProps = {
   chosen: boolean
   asked?: Awaiting
   pauses?: Span[]
+  onlyWaits: boolean
   onSelect: (address: string) => void
   onToggle: (address: string, open: boolean) => void
   onPoint: (event: PointerEvent, row: Row) => void
 }
 
-function TimelineRow({ row, at, whole, window, room, chosen, asked, pauses, onSelect, onToggle, onPoint }: RowProps) {
+function TimelineRow({ row, at, whole, window, room, chosen, asked, pauses, onlyWaits, onSelect, onToggle, onPoint }: RowProps) {
   const { icon: Icon } = lookOf(row.status)
-  const parts = partsOf(row, whole, asked, pauses)
+  const parts = partsOf(row, whole, asked, pauses, onlyWaits)
   const last = parts[parts.length - 1]
   const first = parts[0]
   const bar = first && last && placed({ from: first.from, to: last.to }, window)
