@@ -195,6 +195,9 @@ func (l *leaving) reachesNothing(t *testing.T) {
 	if got := l.ben.send(t, http.MethodGet, "/files/"+l.file, ""); got.status != http.StatusNotFound {
 		t.Errorf("the file: %d %s", got.status, got.text)
 	}
+	if done := encoded(t, l.ben.ok(t, "auditLog.list", object{"limit": 100})); !strings.Contains(done, "blueprintTriggers.create") || strings.Contains(done, l.triggers["webhook"]) {
+		t.Errorf("what he did names the address of a webhook: %s", done)
+	}
 	lists := encoded(t, []any{
 		l.ben.ok(t, "blueprint.list", object{"scope": "shared"}), l.ben.ok(t, "blueprint.list", object{}), l.ben.ok(t, "execution.listRecentExecutions", object{}), l.ben.ok(t, "connection.list", nil),
 		l.ben.ok(t, "category.list", object{}), l.ben.ok(t, "organization.list", nil),

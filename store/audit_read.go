@@ -60,17 +60,40 @@ func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, org
 			return err
 		}
 		known.lines += more
-		return q.each(scope.page, []any{of, limit, offset}, func(scan func(...any) error) error {
+		err := q.each(scope.page, []any{of, limit, offset}, func(scan func(...any) error) error {
 			e, err := scanAudit(scan)
 			list = append(list, e)
 			return err
 		})
+		if err == nil && organizationID == "" {
+			err = hideAddresses(q, principal.UserID, list)
+		}
+		return err
 	})
 	if err != nil {
 		return nil, 0, err
 	}
 	s.audits.remember(organizationID != "", of, known, pruned)
 	return list, int(known.lines), nil
+}
+
+// hideAddresses removes the ids of webhooks that a user may no longer manage from
+// what that user did: who knows the id knows the address.
+func hideAddresses(q *session, userID string, list []blueprint.AuditEntry) error {
+	const query = "SELECT EXISTS (SELECT 1 FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?2 AND t.type = 'webhook' AND NOT " + mayManage + ")"
+	for i := range list {
+		if list[i].TargetType != "trigger" {
+			continue
+		}
+		var hidden bool
+		if err := q.row(query, []any{userID, list[i].TargetID}, &hidden); err != nil {
+			return err
+		}
+		if hidden {
+			list[i].TargetID = ""
+		}
+	}
+	return nil
 }
 
 // WholeAuditLog lists the newest lines, whoever they are of and about. It is for

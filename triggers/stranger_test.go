@@ -131,3 +131,28 @@ func TestPreviousSecretIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Why a run cannot start is for who manages the blueprint, and for senders who prove
+// that they know the secret.
+func TestStrangersAreNotToldWhyNothingStarts(t *testing.T) {
+	for _, secret := range []any{nil, "s"} {
+		for _, code := range []blueprint.Code{blueprint.CodeBadRequest, blueprint.CodeForbidden} {
+			m := newMemory()
+			config := map[string]any{}
+			if secret != nil {
+				config["secret"] = secret
+			}
+			id := m.trigger(blueprint.TriggerWebhook, config, begin)
+			m.refuseStart = func(*blueprint.StartRequest) error {
+				return blueprint.Errorf(code, "variables.customer_token: required")
+			}
+			s := newService(m, clock.NewVirtual(begin))
+			w := deliver(s, id, delivery{body: `{"n":1}`, headers: []string{"X-Signature: " + hexMAC("s", `{"n":1}`)}})
+			row := m.snapshot()[0]
+			if w.Code != code.HTTPStatus() || strings.Contains(w.Body.String(), "customer_token") != (secret != nil) || !strings.Contains(row.Reason, "customer_token") {
+				t.Errorf("%v: %d %s, the ledger says %q", secret, w.Code, w.Body, row.Reason)
+			}
+			s.stopBrake()
+		}
+	}
+}

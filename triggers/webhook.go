@@ -89,12 +89,25 @@ func (t *Service) serveDelivery(w http.ResponseWriter, r *http.Request, door doo
 		if answer.Code == blueprint.CodeNotFound { // deleted a moment ago
 			answer = noWebhook()
 		}
-		t.turnAway(w, r, a, &refusal{answer: answer})
+		t.turnAway(w, r, a, notStarted(&a.binding.Trigger, answer))
 	case a.waits(door):
 		answerRun(w, run, a.firing, !a.binding.Trigger.IsOpen())
 	default:
 		writeFired(w, door.status, *a.firing.ExecutionID, a.firing.ID)
 	}
+}
+
+// notStarted refuses a delivery whose run cannot start. What is wrong with the
+// blueprint is told to senders who proved that they know the secret; the ledger has
+// it in any case.
+func notStarted(trigger *blueprint.Trigger, answer *blueprint.Error) *refusal {
+	switch answer.Code {
+	case blueprint.CodeBadRequest, blueprint.CodeForbidden, blueprint.CodeConflict:
+		if trigger.IsOpen() {
+			return &refusal{answer: blueprint.Errorf(answer.Code, "the run could not be started"), why: answer.Because()}
+		}
+	}
+	return &refusal{answer: answer}
 }
 
 // waits tells whether the sender gets the answer of the run.

@@ -390,7 +390,7 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory()
-			id := m.trigger(blueprint.TriggerWebhook, nil, begin)
+			id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": "s"}, begin)
 			var log bytes.Buffer
 			s := newService(m, clock.NewVirtual(begin), logTo(&log))
 			if c.atStart {
@@ -403,7 +403,7 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 					return nil
 				}
 			}
-			w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k"}})
+			w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k", "X-Signature: " + hexMAC("s", "{}")}})
 			checkError(t, w, c.want)
 			if !strings.Contains(w.Body.String(), c.message) || w.Header().Get("Retry-After") != c.retry {
 				t.Errorf("answer %s, headers %v", w.Body, w.Header())
@@ -416,11 +416,11 @@ func TestWebhookRunnerRefuses(t *testing.T) {
 			}
 			// It comes again once the trouble is over, and what has run before is known even during trouble.
 			m.refuse, m.refuseStart = nil, nil
-			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k"}}); w.Code != 202 {
+			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k", "X-Signature: " + hexMAC("s", "{}")}}); w.Code != 202 {
 				t.Errorf("again: %d %s", w.Code, w.Body)
 			}
 			m.refuseStart = func(*blueprint.StartRequest) error { return c.err }
-			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k"}}); w.Code != 200 {
+			if w := deliver(s, id, delivery{body: "{}", headers: []string{"Idempotency-Key: k", "X-Signature: " + hexMAC("s", "{}")}}); w.Code != 200 {
 				t.Errorf("a third time: %d %s", w.Code, w.Body)
 			}
 			if s.Started() != 1 {
