@@ -245,6 +245,9 @@ func noSpace(err error, path string) error {
 	}
 }
 
+// errNoSpace is what the system says when a disk is full.
+const errNoSpace = syscall.ENOSPC
+
 // notWritable says that no file can be made where a backup is to be.
 func notWritable(err error, path string) error {
 	reason := ""

@@ -83,45 +83,6 @@ func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal,
 	return details, err
 }
 
-func categoriesOf(q *session, id string) ([]blueprint.Label, error) {
-	const query = `SELECT c.id, c.name, c.slug FROM blueprint_categories x JOIN categories c ON c.id = x.category_id
-		WHERE x.blueprint_id = ? ORDER BY c.name, c.id`
-	list := []blueprint.Label{}
-	err := q.each(query, []any{id}, func(scan func(...any) error) error {
-		var label blueprint.Label
-		err := scan(&label.ID, &label.Name, &label.Slug)
-		list = append(list, label)
-		return err
-	})
-	return list, err
-}
-
-// Versions lists every version of a blueprint, newest first, with its secrets.
-// It needs AccessManage: CodeNotFound, or CodeForbidden.
-func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id string) (list []blueprint.BlueprintVersion, err error) {
-	defer wrap(&err, "versions of blueprint %s for user %s", id, principal.UserID)
-	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
-		FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
-		WHERE v.blueprint_id = ? ORDER BY v.seq DESC`
-	err = s.read(ctx, func(q *session) error {
-		if _, err := accessTo(q, principal.UserID, id, blueprint.AccessManage); err != nil {
-			return err
-		}
-		return q.each(query, []any{id}, func(scan func(...any) error) error {
-			var v blueprint.BlueprintVersion
-			var contentVersion string
-			var mapText, variables, sealed []byte
-			if err := scan(&v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
-				return err
-			}
-			v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)
-			list = append(list, v)
-			return err
-		})
-	})
-	return list, err
-}
-
 // blueprintColumns selects a blueprint as user ?1 sees it, for scanBlueprint.
 const blueprintColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by,
 	b.organization_id, b.created_at, b.updated_at, b.rating_sum, b.rating_count, mine.rating,

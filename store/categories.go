@@ -25,6 +25,19 @@ func categoriesBy(q *session, where string, args ...any) (list []blueprint.Categ
 	return list, err
 }
 
+func categoriesOf(q *session, id string) ([]blueprint.Label, error) {
+	const query = `SELECT c.id, c.name, c.slug FROM blueprint_categories x JOIN categories c ON c.id = x.category_id
+		WHERE x.blueprint_id = ? ORDER BY c.name, c.id`
+	list := []blueprint.Label{}
+	err := q.each(query, []any{id}, func(scan func(...any) error) error {
+		var label blueprint.Label
+		err := scan(&label.ID, &label.Name, &label.Slug)
+		list = append(list, label)
+		return err
+	})
+	return list, err
+}
+
 // categoryHome returns the organization whose categories are meant, which the
 // principal must be a member of; "" is their personal workspace.
 func categoryHome(q *session, principal blueprint.Principal, organizationID string) (string, error) {

@@ -73,15 +73,6 @@ func tooManyConnections(count int, err error) error {
 	return err
 }
 
-// memberOf is CodeForbidden unless the principal is a member of an organization.
-func memberOf(q *session, principal blueprint.Principal, organizationID string) error {
-	member, err := isMember(q, principal, organizationID)
-	if err == nil && !member {
-		return forbidden("organizationId: you are not a member of this organization")
-	}
-	return err
-}
-
 // Connections lists what the principal may use, without secrets, newest first:
 // all of it, or that of one organization, of which the principal must be a
 // member: CodeForbidden.

@@ -6,13 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 
 	"blueprintd/blueprint"
 )
-
-// errNoSpace is what the system says when a disk is full.
-const errNoSpace = syscall.ENOSPC
 
 const countUnfinished = "SELECT count(*) FROM executions WHERE end_time IS NULL"
 

@@ -120,6 +120,15 @@ func isMember(q *session, principal blueprint.Principal, organizationID string) 
 	return member, err
 }
 
+// memberOf is CodeForbidden unless the principal is a member of an organization.
+func memberOf(q *session, principal blueprint.Principal, organizationID string) error {
+	member, err := isMember(q, principal, organizationID)
+	if err == nil && !member {
+		return forbidden("organizationId: you are not a member of this organization")
+	}
+	return err
+}
+
 // SetMember is AddMember without a principal: for seeds, which no procedure
 // reaches. CodeNotFound for an unknown organization or user.
 func (s *Store) SetMember(ctx context.Context, organizationID, userID string, role blueprint.OrganizationRole) (err error) {

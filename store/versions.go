@@ -11,6 +11,32 @@ import (
 	"blueprintd/blueprint"
 )
 
+// Versions lists every version of a blueprint, newest first, with its secrets.
+// It needs AccessManage: CodeNotFound, or CodeForbidden.
+func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id string) (list []blueprint.BlueprintVersion, err error) {
+	defer wrap(&err, "versions of blueprint %s for user %s", id, principal.UserID)
+	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
+		FROM blueprint_versions v JOIN blueprint_contents c ON c.blueprint_id = v.blueprint_id AND c.version = v.content_version
+		WHERE v.blueprint_id = ? ORDER BY v.seq DESC`
+	err = s.read(ctx, func(q *session) error {
+		if _, err := accessTo(q, principal.UserID, id, blueprint.AccessManage); err != nil {
+			return err
+		}
+		return q.each(query, []any{id}, func(scan func(...any) error) error {
+			var v blueprint.BlueprintVersion
+			var contentVersion string
+			var mapText, variables, sealed []byte
+			if err := scan(&v.Version, &v.CreatedAt, &v.CreatedBy, &contentVersion, &mapText, &variables, &sealed); err != nil {
+				return err
+			}
+			v.BlueprintMap, v.EnvironmentVariables, err = s.content(id, contentVersion, mapText, variables, sealed)
+			list = append(list, v)
+			return err
+		})
+	})
+	return list, err
+}
+
 // VersionContent returns what a blueprint had in one version, with its true
 // secrets, to who can manage it: CodeNotFound, or CodeForbidden.
 func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principal, id, version string) (v *blueprint.BlueprintVersion, err error) {
