@@ -25,7 +25,7 @@ func export(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		owner, err := s.Creator(ctx, c.Args().First())
 		if err != nil {
-			return hinted(err, "ids are what blueprintd import prints, and what blueprint.list of the interface lists")
+			return blueprint.WithHint(err, "ids are what blueprintd import prints, and what blueprint.list of the interface lists")
 		}
 		b, err := s.GetBlueprint(ctx, owner, c.Args().First())
 		if err != nil {

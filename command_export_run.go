@@ -52,11 +52,11 @@ func writeRun(c *cli.Context, s *store.Store, sealer *secret.Sealer) error {
 	ctx, id := c.Context, c.Args().First()
 	stored, err := s.Load(ctx, id)
 	if err != nil {
-		return hinted(err, "ids of runs are what blueprint.execute answers, and what the dashboard shows under Runs")
+		return blueprint.WithHint(err, "ids of runs are what blueprint.execute answers, and what the dashboard shows under Runs")
 	}
 	owner, err := s.Creator(ctx, stored.Row.BlueprintID)
 	if err != nil {
-		return hinted(err, "runs of a blueprint that was deleted cannot be exported")
+		return blueprint.WithHint(err, "runs of a blueprint that was deleted cannot be exported")
 	}
 	service := exporter(s, sealer)
 	if c.String("test") != "" {

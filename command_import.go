@@ -90,10 +90,10 @@ func storable(issue blueprint.Issue) bool {
 func importOwner(ctx context.Context, s *store.Store, email string) (blueprint.User, error) {
 	if email == "" {
 		user, err := s.ServerOwner(ctx)
-		return user, hinted(err, "blueprintd user add --email you@example.org makes one")
+		return user, blueprint.WithHint(err, "blueprintd user add --email you@example.org makes one")
 	}
 	user, err := s.UserByEmail(ctx, email)
-	return user, hinted(err, "blueprintd user list shows who there is")
+	return user, blueprint.WithHint(err, "blueprintd user list shows who there is")
 }
 
 // imported says under which id a file was stored.

@@ -79,8 +79,8 @@ func TestExplain(t *testing.T) {
 		{"internal", errors.New("store: open: strange"), 1, "store: open: strange", ""},
 		{"a file", fmt.Errorf("x: %w", &fs.PathError{Op: "open", Path: "my.db", Err: fs.ErrPermission}), 1, "my.db: permission denied", "check the owner and the mode of the file and of its folder"},
 		{"wrong usage", fmt.Errorf("x: %w", usage("so", "not %s", "thus")), 2, "not thus", "so"},
-		{"without a hint", hinted(fmt.Errorf("store: x: %w", blueprint.Errorf(blueprint.CodeNotFound, "gone")), "look"), 1, "gone", "look"},
-		{"with its own hint", hinted(known, "look"), 1, "it is taken", "take another"},
+		{"without a hint", blueprint.WithHint(fmt.Errorf("store: x: %w", blueprint.Errorf(blueprint.CodeNotFound, "gone")), "look"), 1, "gone", "look"},
+		{"with its own hint", blueprint.WithHint(known, "look"), 1, "it is taken", "take another"},
 	} {
 		if code, message, hint := explain(c.err); code != c.code || message != c.message || hint != c.hint {
 			t.Errorf("%s: explain = %d %q %q, want %d %q %q", c.name, code, message, hint, c.code, c.message, c.hint)

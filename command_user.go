@@ -54,7 +54,7 @@ func userAdd(c *cli.Context) error {
 		}
 		user, err := s.CreateUser(ctx, email, name)
 		if err != nil {
-			return hinted(err, "blueprintd user list shows who there is")
+			return blueprint.WithHint(err, "blueprintd user list shows who there is")
 		}
 		link, err := setupURL(blueprint.WithActor(ctx, &blueprint.Actor{Via: blueprint.ViaCLI, Action: "user.link"}), s, host, user.ID)
 		if err != nil {
@@ -134,7 +134,7 @@ func keyCreate(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		user, err := s.UserByEmail(ctx, c.String("user"))
 		if err != nil {
-			return hinted(err, "blueprintd user list shows who there is")
+			return blueprint.WithHint(err, "blueprintd user list shows who there is")
 		}
 		key := newKey(ids.New(nil))
 		if _, err := s.CreateLimitedKey(ctx, blueprint.NewAPIKey{UserID: user.ID, Name: c.String("name"), Key: key, Scopes: scopes, ExpiresAt: expires}); err != nil {
@@ -192,7 +192,7 @@ func keysOf(ctx context.Context, s *store.Store, email string) ([]blueprint.Owne
 	if email != "" {
 		user, err := s.UserByEmail(ctx, email)
 		if err != nil {
-			return nil, hinted(err, "blueprintd user list shows who there is")
+			return nil, blueprint.WithHint(err, "blueprintd user list shows who there is")
 		}
 		only = user.ID
 	}
@@ -212,7 +212,7 @@ func keyRevoke(c *cli.Context) error {
 	}
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		if err := s.RevokeKeyByID(ctx, c.Args().First()); err != nil {
-			return hinted(err, "blueprintd key list shows the ids")
+			return blueprint.WithHint(err, "blueprintd key list shows the ids")
 		}
 		_, err := fmt.Fprintf(c.App.Writer, "revoked %s\n", c.Args().First())
 		return err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/server/accounts"
@@ -71,7 +72,7 @@ func userLink(c *cli.Context) error {
 	return withTool(c, false, func(ctx context.Context, s *store.Store) error {
 		user, err := s.UserByEmail(ctx, strings.TrimSpace(c.String("email")))
 		if err != nil {
-			return hinted(err, "blueprintd user list shows who there is")
+			return blueprint.WithHint(err, "blueprintd user list shows who there is")
 		}
 		link, err := setupURL(ctx, s, host, user.ID)
 		if err == nil {

@@ -52,7 +52,7 @@ func whyTrigger(c *cli.Context) error {
 	why := func(ctx context.Context) error {
 		story, err := s.TriggerStory(ctx, strings.ToLower(c.Args().First()))
 		if err != nil {
-			return hinted(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
+			return blueprint.WithHint(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
 		}
 		served, known := dbfile.IsServed(c.String("db"))
 		told, err := answerWhy(c, s, sealer, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})

@@ -3,19 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-
-	"github.com/urfave/cli/v2"
 
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+
+	"github.com/urfave/cli/v2"
 )
 
 // databaseFlags are the flags of every command that opens the database.
@@ -78,43 +76,4 @@ func withTool(c *cli.Context, create bool, use func(ctx context.Context, s *stor
 		return err
 	}
 	return errors.Join(use(asOperator(c.Context, c), s), s.Close())
-}
-
-// writeFile writes a file whole, for its owner alone, and onto the disk: under
-// a name of its own first, which nobody can guess and put a link at, so that nobody
-// ever reads half of it. With fresh set, a file that exists is not replaced.
-func writeFile(path string, data []byte, fresh bool) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), fmt.Sprintf("%s.%d.*.tmp", filepath.Base(path), os.Getpid())) // 0600, and O_EXCL
-	if err != nil {
-		return err
-	}
-	temporary := f.Name()
-	defer os.Remove(temporary)
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if fresh {
-		err = os.Link(temporary, path)
-	} else {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder brings the names in a folder onto the disk. Where folders cannot
-// be synced there is nothing to be done about it.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	if err := folder.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && runtime.GOOS != "windows" {
-		return err
-	}
-	return nil
 }

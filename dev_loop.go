@@ -184,7 +184,7 @@ func (l *devLoop) passing(ctx context.Context, err error) error {
 	if errors.As(err, &stopped) {
 		where, err = stopped.Path+": ", stopped.Err
 	}
-	_, message, _ := explain(err)
+	message, _ := blueprint.Explain(err)
 	l.tell(red, where+"not stored: "+message)
 	return nil
 }

@@ -63,7 +63,7 @@ func (l *devLoop) start(ctx context.Context, path string) {
 	switch {
 	case ctx.Err() != nil: // a newer one is saved, or all is over
 	case err != nil:
-		_, message, _ := explain(err)
+		message, _ := blueprint.Explain(err)
 		l.screen.say(red, "%s: not run: %s", path, message)
 	case outcome == nil:
 		l.screen.say("", "%s: has no nodes to run", path)
@@ -126,7 +126,7 @@ func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, err
 		}
 		value, err := blueprint.Decode(data)
 		if err != nil {
-			return nil, failed("", "%s: %s", filepath.Join(l.dir, name), err)
+			return nil, blueprint.Hinted("", "%s: %s", filepath.Join(l.dir, name), err)
 		}
 		return value, nil
 	}

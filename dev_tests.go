@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 
+	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 )
@@ -189,7 +190,7 @@ func (l *devLoop) test(ctx context.Context, files []string) {
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	if _, message, _ := explain(err); message != "" {
+	if message, _ := blueprint.Explain(err); message != "" {
 		l.screen.say(red, "%s", message)
 	}
 }

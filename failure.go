@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -40,17 +39,6 @@ func failed(hint, format string, args ...any) error {
 	return &exit{code: exitFailed, message: fmt.Sprintf(format, args...), hint: hint}
 }
 
-// hinted adds the next step to an error that reaches the user without one.
-func hinted(err error, hint string) error {
-	var known *blueprint.Error
-	if !errors.As(err, &known) || known.Hint != "" || known.Code == blueprint.CodeInternal {
-		return err
-	}
-	completed := *known
-	completed.Hint = hint
-	return &completed
-}
-
 // report prints an error, one line and perhaps a hint, and gives the exit code.
 func report(out io.Writer, err error) int {
 	code, message, hint := explain(err)
@@ -66,24 +54,13 @@ func report(out io.Writer, err error) int {
 // without the operations that it went through, anything else with all of them.
 func explain(err error) (code int, message, hint string) {
 	var end *exit
-	var known *blueprint.Error
 	var library cli.ExitCoder
-	var file *fs.PathError
 	switch {
 	case errors.As(err, &end):
 		return end.code, end.message, end.hint
 	case errors.As(err, &library): // help of a command that does not exist
 		return exitUsage, library.Error(), "blueprintd help lists the commands"
-	case errors.As(err, &known) && (known.Code == blueprint.CodeInternal || known.Code == blueprint.CodeUnavailable):
-		return exitFailed, known.Error(), known.Hint // the machine's fault: its reader is who can mend it
-	case errors.As(err, &known):
-		return exitFailed, known.Message, known.Hint
-	case errors.As(err, &file):
-		hint = "check the path"
-		if errors.Is(err, fs.ErrPermission) {
-			hint = "check the owner and the mode of the file and of its folder"
-		}
-		return exitFailed, file.Path + ": " + file.Err.Error(), hint
 	}
-	return exitFailed, err.Error(), ""
+	message, hint = blueprint.Explain(err)
+	return exitFailed, message, hint
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -196,11 +195,4 @@ func (s *server) announce() error {
 		return err
 	}
 	return s.writeReadyFile()
-}
-
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
 }

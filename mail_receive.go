@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 
+	"blueprintd/blueprint"
 	"blueprintd/store"
 	"blueprintd/triggers"
 	"blueprintd/triggers/mail"
@@ -29,7 +30,7 @@ func (s *server) receiveMail() error {
 	}
 	listener, err := listen(o.smtpAddr)
 	if err != nil {
-		return failed("choose another one with --smtp-addr, or stop what listens there", "cannot listen on %s: %s", o.smtpAddr, listenCause(err))
+		return blueprint.Hinted("choose another one with --smtp-addr, or stop what listens there", "cannot listen on %s: %s", o.smtpAddr, listenCause(err))
 	}
 	var resolver mail.Resolver = net.DefaultResolver
 	if o.resolver != nil {

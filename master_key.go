@@ -42,9 +42,9 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 	switch err = writeFile(key.path, data, true); {
 	case errors.Is(err, fs.ErrExist): // another process was faster
 	case errors.Is(err, syscall.ENOSPC):
-		return key, failed("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", key.path)
+		return key, blueprint.Hinted("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", key.path)
 	case err != nil:
-		return key, failed("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
+		return key, blueprint.Hinted("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
 	default:
 		key.made = true
 	}
@@ -52,7 +52,7 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 	key, err = readMasterKey(database, chosen, logger)
 	key.made = made
 	if err == nil && key.sealer == nil {
-		err = failed("run the command again", "another process has taken the master key %s away", key.path)
+		err = blueprint.Hinted("run the command again", "another process has taken the master key %s away", key.path)
 	}
 	return key, err
 }
@@ -66,7 +66,7 @@ func readMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 		return key, nil
 	}
 	if err != nil {
-		return key, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
+		return key, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
 	}
 	all, err := parseKeys(key.path, data)
 	if err != nil {
@@ -88,7 +88,7 @@ func (k masterKey) refused(err error) error {
 	os.Remove(k.path)
 	var known *blueprint.Error
 	if errors.As(err, &known) && strings.Contains(known.Hint, "--master-key-file") {
-		return failed("restore it from your backup, or say with --master-key-file where it is", "the master key %s is missing, and the database was used with one", k.path)
+		return blueprint.Hinted("restore it from your backup, or say with --master-key-file where it is", "the master key %s is missing, and the database was used with one", k.path)
 	}
 	return err
 }

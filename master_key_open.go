@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
 )
@@ -36,7 +37,7 @@ func parseKeys(path string, data []byte) (keys []*secret.Sealer, err error) {
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, failed("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits, and the same on further lines for old keys", path, 2*secret.KeySize)
+		return nil, blueprint.Hinted("restore the file from your backup", "%s is no master key: it must hold %d hexadecimal digits, and the same on further lines for old keys", path, 2*secret.KeySize)
 	}
 	return keys, nil
 }
@@ -58,7 +59,7 @@ func (k *masterKey) nextKey() (*secret.Sealer, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failed("check the owner and mode of the file", "the master key %s cannot be read: %s", path, cause(err))
+		return nil, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", path, cause(err))
 	}
 	keys, err := parseKeys(path, data)
 	if err != nil {
@@ -107,7 +108,7 @@ func (k *masterKey) adopt() error {
 		err = syncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return failed("mv "+quoted(path+newKeySuffix)+" "+quoted(path), "the database has a new master key, which cannot get its name: %s", cause(err))
+		return blueprint.Hinted("mv "+quoted(path+newKeySuffix)+" "+quoted(path), "the database has a new master key, which cannot get its name: %s", cause(err))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
 	"blueprintd/store/dbfile"
@@ -58,11 +59,11 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	path := realKey(r.key.path)
 	report.Database, report.Key = absolute(r.store.Path), absolute(path)
 	if report.Removed, err = removeStale(path); err != nil {
-		return report, failed("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, cause(err))
+		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, cause(err))
 	}
 	lines, err := keyLines(path)
 	if err != nil {
-		return report, failed("check the owner and mode of the file; nothing was changed", "the master key %s cannot be read: %s", path, cause(err))
+		return report, blueprint.Hinted("check the owner and mode of the file; nothing was changed", "the master key %s cannot be read: %s", path, cause(err))
 	}
 	if r.key.adopted {
 		report.Finished, report.OldKeys = true, len(lines)-1
@@ -85,7 +86,7 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	}
 	report.OldKeys = len(lines)
 	if err := writeKeys(path+newKeySuffix, path, append([]string{hex.EncodeToString(raw)}, lines...)); err != nil {
-		return report, failed("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the new master key cannot be written beside %s: %s", path, cause(err))
+		return report, blueprint.Hinted("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the new master key cannot be written beside %s: %s", path, cause(err))
 	}
 	if err := r.did("new"); err != nil {
 		return report, err

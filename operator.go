@@ -87,7 +87,7 @@ func (s *server) watch() error {
 	}
 	listener, err := listen(s.options.metricsAddr)
 	if err != nil {
-		return failed("choose another one with --metrics-addr, or stop what listens there", "cannot listen on %s: %s", s.options.metricsAddr, listenCause(err))
+		return blueprint.Hinted("choose another one with --metrics-addr, or stop what listens there", "cannot listen on %s: %s", s.options.metricsAddr, listenCause(err))
 	}
 	s.watchers = limits.NewConnections(listener, maxWatchers)
 	mux := http.NewServeMux()

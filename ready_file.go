@@ -49,7 +49,7 @@ func (s *server) writeReadyFile() error {
 		return err
 	}
 	if err := writeFile(s.options.readyFile, data, false); err != nil {
-		return failed("name a file in a folder that exists", "the ready file %s cannot be written: %s", s.options.readyFile, cause(err))
+		return blueprint.Hinted("name a file in a folder that exists", "the ready file %s cannot be written: %s", s.options.readyFile, cause(err))
 	}
 	return nil
 }

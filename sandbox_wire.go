@@ -137,7 +137,7 @@ func (s *server) unmet() error {
 	case 0:
 		return nil
 	case 1:
-		return failed("see the line above", "an expectation was not met")
+		return blueprint.Hinted("see the line above", "an expectation was not met")
 	}
-	return failed("see the lines above", "%d expectations were not met", len(list))
+	return blueprint.Hinted("see the lines above", "%d expectations were not met", len(list))
 }

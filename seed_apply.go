@@ -190,8 +190,8 @@ func (w *sower) sowConnection(ctx context.Context, given *seedConnection) error 
 
 // failed says why a seed could not be stored, of which nothing is.
 func (w *sower) failed(err error) error {
-	code, message, hint := explain(err)
-	return &exit{code, "the seed file " + w.seed.name + " cannot be stored: " + message, hint}
+	message, hint := blueprint.Explain(err)
+	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.name, message)
 }
 
 // table is what people read of a seed.

@@ -44,7 +44,7 @@ func (r *seedReader) readUser(value any, path []any) {
 
 // reasonOf gives what is wrong with the field that an error is about.
 func reasonOf(err error) string {
-	_, message, _ := explain(err)
+	message, _ := blueprint.Explain(err)
 	if _, reason, found := strings.Cut(message, ": "); found {
 		return reason
 	}

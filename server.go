@@ -82,7 +82,7 @@ type server struct {
 func newServer(ctx context.Context, o options) (_ *server, err error) {
 	s := &server{options: o, ids: sourceOf(o.seedIDs), draining: make(chan struct{}), opened: make(chan struct{}), lost: make(chan struct{}), decoding: make(chan struct{}, mostDecoding), manager: newNotifier(o.logger), up: metrics.Begin(), began: clock.Real{}.Now()}
 	if s.listener, err = listen(o.addr); err != nil {
-		return nil, failed("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
+		return nil, blueprint.Hinted("choose another one with --addr, or stop what listens there", "cannot listen on %s: %s", o.addr, listenCause(err))
 	}
 	defer func() {
 		if err != nil {

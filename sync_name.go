@@ -105,7 +105,7 @@ func sameFolder(name string, wanted []folder.Desired, all []folder.Deployed) err
 	if most == 0 || most*2 < len(wanted) {
 		return nil
 	}
-	return failed(fmt.Sprintf("--name %s if it is that folder, for good with %q in %s; --name %s if it is another", quotedName(best), "name: "+best, nameFile, quotedName(name)),
+	return blueprint.Hinted(fmt.Sprintf("--name %s if it is that folder, for good with %q in %s; --name %s if it is another", quotedName(best), "name: "+best, nameFile, quotedName(name)),
 		"the server has nothing of a folder %q, but %d of its %s under the name %q", name, most, counted(len(wanted), "file"), best)
 }
 

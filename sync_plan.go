@@ -119,7 +119,7 @@ func sameSource(have []folder.Deployed) error {
 	seen := map[string]string{}
 	for _, d := range have {
 		if other := seen[d.Source]; other != "" {
-			return failed("name one of the organizations with --organization", "blueprints %s and %s are both of %s", other, d.ID, d.Source)
+			return blueprint.Hinted("name one of the organizations with --organization", "blueprints %s and %s are both of %s", other, d.ID, d.Source)
 		}
 		seen[d.Source] = d.ID
 	}

@@ -122,7 +122,7 @@ func connectFolder(ctx context.Context, server syncServer, files []folder.Desire
 		})
 	}
 	if len(problems) > 0 {
-		return nil, failed("nothing was changed", "%s", strings.Join(problems, "\n"))
+		return nil, blueprint.Hinted("nothing was changed", "%s", strings.Join(problems, "\n"))
 	}
 	return out, nil
 }

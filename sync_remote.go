@@ -107,16 +107,16 @@ func (r *remoteServer) once(ctx context.Context, method, procedure, address stri
 	}
 	response, err := r.client.Do(request)
 	if err != nil {
-		return 0, failed("check the address, and that the server runs", "%s cannot be reached: %s", r.address, remoteCause(err))
+		return 0, blueprint.Hinted("check the address, and that the server runs", "%s cannot be reached: %s", r.address, remoteCause(err))
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(io.LimitReader(response.Body, largestAnswer))
 	if err != nil {
-		return 0, failed("try again", "%s: the answer broke off: %s", r.address, remoteCause(err))
+		return 0, blueprint.Hinted("try again", "%s: the answer broke off: %s", r.address, remoteCause(err))
 	}
 	var answer answered
 	if err := json.Unmarshal(data, &answer); err != nil || answer.Result == nil && (answer.Error == nil || answer.Error.JSON.Message == "") {
-		return 0, failed("check the address: the one where the server's dashboard is, such as https://flows.example.org", "%s does not answer as blueprintd does (status %d)", r.address, response.StatusCode)
+		return 0, blueprint.Hinted("check the address: the one where the server's dashboard is, such as https://flows.example.org", "%s does not answer as blueprintd does (status %d)", r.address, response.StatusCode)
 	}
 	if answer.Error == nil {
 		decoder := json.NewDecoder(bytes.NewReader(answer.Result.Data.JSON))
@@ -233,7 +233,7 @@ func (r *remoteServer) Create(ctx context.Context, b blueprint.NewBlueprint) (st
 		return "", err
 	}
 	if made.Source != b.Source { // it would be made again and again
-		return "", failed("bring the server up to the version of this program", "%s does not keep where blueprints come from; it made %s, which you may delete", r.address, made.ID)
+		return "", blueprint.Hinted("bring the server up to the version of this program", "%s does not keep where blueprints come from; it made %s, which you may delete", r.address, made.ID)
 	}
 	return made.ID, nil
 }

@@ -76,13 +76,13 @@ func homeAmong(of []blueprint.Organization, asked string) (string, error) {
 		}
 	}
 	if asked == "" {
-		return "", failed("name an organization with --organization", "the owner has no workspace")
+		return "", blueprint.Hinted("name an organization with --organization", "the owner has no workspace")
 	}
 	hint := "leave --organization out for the owner's workspace"
 	if len(others) > 0 {
 		hint += ", or take " + strings.Join(others, ", ")
 	}
-	return "", failed(hint, "organization %s is none that the owner is a member of; nothing was changed", asked)
+	return "", blueprint.Hinted(hint, "organization %s is none that the owner is a member of; nothing was changed", asked)
 }
 
 // Triggers gives the triggers of a blueprint.

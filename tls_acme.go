@@ -63,7 +63,7 @@ func newAuthority(o *acmeOptions, logger *slog.Logger) (*authority, error) {
 		err = tryFolder(o.dir)
 	}
 	if err != nil {
-		return nil, failed("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.dir, cause(err))
+		return nil, blueprint.Hinted("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.dir, cause(err))
 	}
 	if info, err := os.Stat(o.dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		logger.Warn("other users of this machine may get at the private keys of the certificates", "folder", o.dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.dir)

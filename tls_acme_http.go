@@ -22,7 +22,7 @@ func (s *server) listenForProofs() error {
 	}
 	listener, err := listen(address)
 	if err != nil {
-		return failed("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
+		return blueprint.Hinted("choose another one with --acme-http-addr, or stop what listens there", "cannot listen on %s: %s", address, listenCause(err))
 	}
 	s.provers = limits.NewConnections(listener, maxProofs)
 	proofs := s.acme.manager.HTTPHandler(http.HandlerFunc(s.sendToTLS))

@@ -33,7 +33,7 @@ func newViewer(ctx context.Context, address string, f *recording.File, log io.Wr
 	source := ids.New(nil)
 	s := &server{ids: source, draining: make(chan struct{}), options: options{clock: clock.Real{}, logger: logger, ephemeral: true, maxBody: 5 << 20, addr: address}}
 	if s.listener, err = listen(address); err != nil {
-		return nil, failed("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
+		return nil, blueprint.Hinted("choose another one with --addr", "cannot listen on %s: %s", address, listenCause(err))
 	}
 	defer func() {
 		if err != nil {

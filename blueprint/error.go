@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net"
 	"slices"
@@ -142,6 +143,43 @@ func (e *Error) Unwrap() error { return e.Err }
 // message, so wrap only what a caller may read.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Hinted returns an error for whoever runs the program: what could not be done, and
+// the next step. A caller over the network learns neither (CodeInternal).
+func Hinted(hint, format string, args ...any) *Error {
+	return &Error{Code: CodeInternal, Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// WithHint adds the next step to an error that reaches the user without one.
+func WithHint(err error, hint string) error {
+	var known *Error
+	if !errors.As(err, &known) || known.Hint != "" || known.Code == CodeInternal {
+		return err
+	}
+	completed := *known
+	completed.Hint = hint
+	return &completed
+}
+
+// Explain says an error as its reader needs it: what is meant for users without the
+// operations that it went through, anything else with all of them.
+func Explain(err error) (message, hint string) {
+	var known *Error
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &known) && (known.Code == CodeInternal || known.Code == CodeUnavailable):
+		return known.Error(), known.Hint // the machine's fault: its reader is who can mend it
+	case errors.As(err, &known):
+		return known.Message, known.Hint
+	case errors.As(err, &file):
+		hint = "check the path"
+		if errors.Is(err, fs.ErrPermission) {
+			hint = "check the owner and the mode of the file and of its folder"
+		}
+		return file.Path + ": " + file.Err.Error(), hint
+	}
+	return err.Error(), ""
 }
 
 // Named says which reason the ledger names for a firing that is refused so; the
