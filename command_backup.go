@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
@@ -69,7 +70,7 @@ func backup(c *cli.Context) error {
 		return err
 	}
 	if together(report.Path, key.path) {
-		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", absolute(key.path)); err != nil {
+		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", fileio.Absolute(key.path)); err != nil {
 			return err
 		}
 	}
@@ -80,7 +81,7 @@ func backup(c *cli.Context) error {
 		return printJSON(c, report)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked and signed\n  sha256 %s\n  The master key is not in it: keep a copy of %s somewhere else.\n",
-		report.Path, report.Size, contents(report), report.Digest, absolute(key.path))
+		report.Path, report.Size, contents(report), report.Digest, fileio.Absolute(key.path))
 	return err
 }
 

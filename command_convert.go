@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 )
 
 func commandConvert() *cli.Command {
@@ -24,7 +25,7 @@ func convertFile(c *cli.Context) error {
 	in := &inputs{stdin: c.App.Reader}
 	data, called, err := in.read(c.Args().First(), document.MaxSize)
 	if err != nil {
-		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	doc, err := document.Parse(called, data)
 	var syntax *document.SyntaxError

@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 )
 
 func commandDev() *cli.Command {
@@ -64,7 +65,7 @@ func dev(c *cli.Context) error {
 	}
 	listing, err := folder.Scan(dir)
 	if err != nil {
-		return usage("check the path", "%s cannot be read: %s", dir, cause(err))
+		return usage("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
 	if c.String("db") == "" {
 		if err := keepNothing(c); err != nil {
@@ -148,7 +149,7 @@ func (l *devLoop) greet() {
 	s, host := l.server, l.server.apiHost()
 	where := "in memory; nothing is kept"
 	if !s.options.ephemeral {
-		where = absolute(s.options.db)
+		where = fileio.Absolute(s.options.db)
 	}
 	l.screen.say("", "blueprintd %s develops %s on %s", version, filepath.Clean(l.dir), host)
 	l.screen.say("", "  database  %s", where)

@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
@@ -101,13 +102,13 @@ func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Service {
 // is made.
 func writeNew(c *cli.Context, name string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return failed("choose another place", "the folder of %s cannot be made: %s", name, cause(err))
+		return failed("choose another place", "the folder of %s cannot be made: %s", name, fileio.Cause(err))
 	}
-	switch err := writeFile(name, data, true); {
+	switch err := fileio.Write(name, data, true); {
 	case errors.Is(err, fs.ErrExist):
 		return failed("move it away, or choose another place", "%s exists already", name)
 	case err != nil:
-		return failed("choose another place", "%s cannot be written: %s", name, cause(err))
+		return failed("choose another place", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	_, err := c.App.Writer.Write([]byte(name + "\n"))
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -45,7 +46,7 @@ func health(c *cli.Context) error {
 	answer, err := askReady(ctx, where, c.String("url") == "")
 	switch {
 	case err != nil:
-		return failed("blueprintd serve runs a server; --addr HOST:PORT or --url says where it is", "%s does not answer: %s", where, cause(err))
+		return failed("blueprintd serve runs a server; --addr HOST:PORT or --url says where it is", "%s does not answer: %s", where, fileio.Cause(err))
 	case answer != "ready":
 		return failed("it finishes its start or its end; ask again", "%s is %s", where, answer)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 )
 
@@ -36,7 +37,7 @@ func openRun(c *cli.Context) error {
 	in := &inputs{stdin: c.App.Reader}
 	data, name, err := in.read(c.Args().First(), recording.MaxSize)
 	if err != nil {
-		return failed("blueprintd export-run writes such files", "%s: %s", name, cause(err))
+		return failed("blueprintd export-run writes such files", "%s: %s", name, fileio.Cause(err))
 	}
 	f, err := recording.Parse(data)
 	if err != nil {

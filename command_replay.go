@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
 	"blueprintd/trial"
@@ -38,7 +39,7 @@ func replay(c *cli.Context, name string) error {
 	in := &inputs{stdin: c.App.Reader}
 	data, called, err := in.read(name, recording.MaxSize)
 	if err != nil {
-		return usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	f, err := recording.Parse(data)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 )
 
 // loadForRun reads a file that is fit to run, and the blueprints that it refers
@@ -161,7 +162,7 @@ func parseInput(c *cli.Context) (any, error) {
 		}
 		data, called, err := (&inputs{stdin: c.App.Reader}).read(name, maxInputFile)
 		if err != nil {
-			return nil, usage("--input @data.json", "%s: %s cannot be read: %s", source, called, cause(err))
+			return nil, usage("--input @data.json", "%s: %s cannot be read: %s", source, called, fileio.Cause(err))
 		}
 		source, text = source+" "+called, string(data)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 )
 
@@ -32,7 +33,7 @@ func checkRecord(c *cli.Context) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return probe(filepath.Dir(name), name)
 	case err != nil:
-		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	case info.IsDir():
 		return usage(hint, "%s is a folder", name)
 	case !info.Mode().IsRegular():
@@ -41,7 +42,7 @@ func checkRecord(c *cli.Context) error {
 	if !c.Bool("force") && info.Size() > 0 {
 		f, err := os.Open(name)
 		if err != nil {
-			return failed("check the path of --record", "%s cannot be read: %s", name, cause(err))
+			return failed("check the path of --record", "%s cannot be read: %s", name, fileio.Cause(err))
 		}
 		defer f.Close()
 		data, err := io.ReadAll(io.LimitReader(f, recording.MaxSize+1))
@@ -59,10 +60,10 @@ func checkRecord(c *cli.Context) error {
 func probe(folder, name string) error {
 	f, err := os.CreateTemp(folder, ".record-*")
 	if err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ func writeCassette(name string, record *blueprint.Recording, opened map[string]r
 		return err
 	}
 	if err := writePrivate(name, data); err != nil {
-		return failed("check the path of --record", "%s cannot be written: %s", name, cause(err))
+		return failed("check the path of --record", "%s cannot be written: %s", name, fileio.Cause(err))
 	}
 	return nil
 }
@@ -85,5 +86,5 @@ func writePrivate(name string, data []byte) error {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(name, data, 0o600)
 	}
-	return writeFile(name, data, false)
+	return fileio.Write(name, data, false)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/foundation/fileio"
 	"blueprintd/store"
 )
 
@@ -37,7 +38,7 @@ func chooseMail(c *cli.Context, o *options) (err error) {
 	case certificate != "":
 		pair, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
-			return usage("name PEM files that belong together", "%s %s: cannot be used: %s", given(c, "smtp-tls-cert"), certificate, cause(err))
+			return usage("name PEM files that belong together", "%s %s: cannot be used: %s", given(c, "smtp-tls-cert"), certificate, fileio.Cause(err))
 		}
 		o.smtpTLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
 	}

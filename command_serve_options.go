@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 )
 
 // serveOptions reads the flags of serve. Whatever can be wrong with them is
@@ -191,11 +192,11 @@ func checkReadyFile(c *cli.Context, o *options) error {
 	}
 	trial, err := os.CreateTemp(filepath.Dir(o.readyFile), filepath.Base(o.readyFile)+".*.tmp")
 	if err != nil {
-		return refuse(cause(err))
+		return refuse(fileio.Cause(err))
 	}
 	trial.Close()
 	if err := os.Remove(trial.Name()); err != nil {
-		return refuse(cause(err))
+		return refuse(fileio.Cause(err))
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 	"blueprintd/server/sandbox"
 )
 
@@ -44,9 +45,9 @@ func chooseSandbox(c *cli.Context, o *options) error {
 	if name == "" {
 		return nil
 	}
-	data, err := readFile(name, maxExpect)
+	data, err := fileio.Read(name, maxExpect)
 	if err != nil {
-		return usage("name a file that can be read", "%s %s: %s", given(c, "expect"), name, cause(err))
+		return usage("name a file that can be read", "%s %s: %s", given(c, "expect"), name, fileio.Cause(err))
 	}
 	const hint = `write expect: [{match: {nodeType: send-slack}, times: 1}]`
 	doc, err := document.Parse(name, data)

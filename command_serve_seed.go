@@ -7,6 +7,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 )
 
 func seedFlag() cli.Flag {
@@ -19,9 +20,9 @@ func chooseSeed(c *cli.Context, o *options) error {
 	if name == "" {
 		return nil
 	}
-	data, err := readFile(name, document.MaxSize+1)
+	data, err := fileio.Read(name, document.MaxSize+1)
 	if err != nil {
-		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, cause(err))
+		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, fileio.Cause(err))
 	}
 	seed, doc, issues, err := readSeed(name, data, environment)
 	var syntax *document.SyntaxError

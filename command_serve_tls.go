@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -48,7 +49,7 @@ func chooseTLS(c *cli.Context, o *options) (err error) {
 		o.tlsFiles = &certificateFiles{certPath: certificate, keyPath: key, logger: o.logger}
 		if bad, err := o.tlsFiles.load(); err != nil {
 			name := map[string]string{certificate: given(c, "tls-cert"), key: given(c, "tls-key")}[bad]
-			return usage(certificateHint(err), "%s %s: %s", name, bad, cause(err))
+			return usage(certificateHint(err), "%s %s: %s", name, bad, fileio.Cause(err))
 		}
 	}
 	if len(domains) > 0 {

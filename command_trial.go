@@ -16,6 +16,7 @@ import (
 
 	"blueprintd/engine/script"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 	"blueprintd/trial"
 )
 
@@ -224,7 +225,7 @@ func (t *trials) report(results []*trial.Result, interrupted bool) error {
 			err = errors.Join(trial.JUnit(f, results), f.Close())
 		}
 		if err != nil {
-			return failed("check the path of --junit", "%s cannot be written: %s", t.junit, cause(err))
+			return failed("check the path of --junit", "%s cannot be written: %s", t.junit, fileio.Cause(err))
 		}
 	}
 	switch t.format {

@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 	"blueprintd/trial"
 )
 
@@ -26,7 +27,7 @@ func testFiles(names []string) (files []string, err error) {
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, usage("check the path", "%s cannot be read: %s", name, cause(err))
+			return nil, usage("check the path", "%s cannot be read: %s", name, fileio.Cause(err))
 		}
 		if !info.IsDir() {
 			files = append(files, name)
@@ -34,7 +35,7 @@ func testFiles(names []string) (files []string, err error) {
 		}
 		listing, err := folder.Scan(name)
 		if err != nil {
-			return nil, usage("name a smaller folder", "%s: %s", name, cause(err))
+			return nil, usage("name a smaller folder", "%s: %s", name, fileio.Cause(err))
 		}
 		for path := range listing {
 			if folder.KindOf(path) == folder.Test {
@@ -63,9 +64,9 @@ func (t *trials) load(files []string) (cases []*trialCase, bad []*trial.Result) 
 
 // loadFile gives the tests of a file, or what is wrong with it, in lines.
 func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
-	data, err := readFile(name, document.MaxSize)
+	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {
-		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, cause(err))
+		return nil, fmt.Sprintf("%s: cannot be read: %s\n", name, fileio.Cause(err))
 	}
 	f, issues, err := trial.Read(name, data, t.update)
 	var syntax *document.SyntaxError
@@ -136,7 +137,7 @@ func messageOf(err error) string {
 	if errors.As(err, &known) {
 		return known.Message
 	}
-	return cause(err).Error()
+	return fileio.Cause(err).Error()
 }
 
 // saw keeps a file that tests depend on, to be watched.

@@ -13,6 +13,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/engine/script"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 )
 
 func commandValidate() *cli.Command {
@@ -222,7 +223,7 @@ type triggerEntry struct {
 func readBlueprint(in *inputs, name string) (*blueprintFile, []blueprint.Issue, error) {
 	data, called, err := in.read(name, document.MaxSize)
 	if err != nil {
-		return nil, nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+		return nil, nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {

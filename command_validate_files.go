@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func filesBelow(folder string) (files []string, err error) {
 		name := entry.Name()
 		switch {
 		case err != nil:
-			return usage("check the path and who may read it", "%s cannot be read: %s", path, cause(err))
+			return usage("check the path and who may read it", "%s cannot be read: %s", path, fileio.Cause(err))
 		case entry.IsDir() && path != folder && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return fs.SkipDir
 		case entry.IsDir() || !slices.ContainsFunc(fileCheckers, func(k fileChecker) bool { return k.takes(name) }):

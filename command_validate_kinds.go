@@ -5,6 +5,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
@@ -14,7 +15,7 @@ import (
 func testProblems(in *inputs, name string) ([]problem, error) {
 	data, called, err := in.read(name, document.MaxSize)
 	if err != nil {
-		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	tests, issues, err := trial.Read(called, data, true)
 	if err != nil {
@@ -56,7 +57,7 @@ func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
 }
 
 func readCassette(path string) (*recording.Cassette, error) {
-	data, err := readFile(path, recording.MaxSize)
+	data, err := fileio.Read(path, recording.MaxSize)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func readCassette(path string) (*recording.Cassette, error) {
 func seedProblems(in *inputs, name string) ([]problem, error) {
 	data, called, err := in.read(name, document.MaxSize)
 	if err != nil {
-		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, cause(err))
+		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	_, doc, issues, err := readSeed(called, data, assumed)
 	if doc != nil {

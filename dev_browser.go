@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"errors"
 	"fmt"
 	"html"
@@ -26,7 +27,7 @@ func (l *devLoop) show(address string, secret bool) {
 		})
 	}
 	if err != nil {
-		l.screen.say(red, "no browser can be started: %s; open the address above in one", cause(err))
+		l.screen.say(red, "no browser can be started: %s; open the address above in one", fileio.Cause(err))
 	}
 }
 

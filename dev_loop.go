@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/folder"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 )
 
 // devLoop keeps a server as a folder is. One goroutine has it, but for what its
@@ -58,7 +59,7 @@ func (l *devLoop) loop(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			l.screen.say(red, "%s cannot be read: %s", l.dir, cause(err))
+			l.screen.say(red, "%s cannot be read: %s", l.dir, fileio.Cause(err))
 			continue
 		}
 		if err := l.saved(ctx, events); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/foundation/fileio"
 )
 
 // sample is the blueprint that a first start comes with.
@@ -143,7 +144,7 @@ func (s *server) announce() error {
 	if s.options.ephemeral {
 		say("  database  in memory; nothing is kept")
 	} else {
-		say("  database  %s (master key: %s; keep copies of both, apart)", absolute(s.options.db), absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
+		say("  database  %s (master key: %s; keep copies of both, apart)", fileio.Absolute(s.options.db), fileio.Absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
 	}
 	if s.options.publicURL != "" || s.certificates != nil {
 		say("  listens   %s://%s", s.scheme(), s.listener.Addr())
@@ -178,9 +179,9 @@ func (s *server) announce() error {
 	if w.keyless {
 		keyFile := s.options.masterKeyFile
 		if keyFile != "" {
-			keyFile = absolute(keyFile)
+			keyFile = fileio.Absolute(keyFile)
 		}
-		say("  API key   %s has none yet; make one: %s", w.account.Email, keyCommand(w.account.Email, absolute(s.options.db), keyFile))
+		say("  API key   %s has none yet; make one: %s", w.account.Email, keyCommand(w.account.Email, fileio.Absolute(s.options.db), keyFile))
 	}
 	if w.seeded != nil {
 		say("%s", w.seeded.table(s.options.seed.name))

@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 )
 
 // readFolder reads the blueprint files of a folder and shows what is wrong with
@@ -53,7 +54,7 @@ func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
 	data, err := folder.Read(dir, name, document.MaxSize)
 	if err != nil {
-		fmt.Fprintf(out, "%s: cannot be read: %s\n", blueprint.OneLine(called), cause(err))
+		fmt.Fprintf(out, "%s: cannot be read: %s\n", blueprint.OneLine(called), fileio.Cause(err))
 		return folder.Desired{}, false
 	}
 	b, issues, err := parseBlueprint(called, data)

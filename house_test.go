@@ -24,6 +24,7 @@ var rooms = map[string][]string{
 	"blueprint/jsonschema":      {"blueprint"},
 	"clients/go/blueprintdtest": {}, // for the tests of other programs: it knows the program from outside only
 	"foundation/clock":          {},
+	"foundation/fileio":         {},
 	"server/sandbox":            {"blueprint", "foundation/clock", "foundation/ids", "foundation/outbound", "foundation/secret", "foundation/smtpsink"},
 	"folder":                    {"blueprint", "foundation/clock"},
 	"server/limits":             {"blueprint", "foundation/clock"},
@@ -60,7 +61,7 @@ var rooms = map[string][]string{
 }
 
 // small are the rooms that every big room may use.
-var small = []string{"blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "foundation/recording", "engine/script", "foundation/secret"}
+var small = []string{"foundation/fileio", "blueprint/expression", "blueprint/document", "blueprint/jsonschema", "foundation/clock", "foundation/ids", "engine/nodes/llm", "engine/nodes/mcp", "foundation/metrics", "foundation/outbound", "foundation/mutant", "foundation/recording", "engine/script", "foundation/secret"}
 
 const module = "blueprintd"
 

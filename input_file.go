@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/engine/script"
+	"blueprintd/foundation/fileio"
 )
 
 // stdinName is what a file is called that came through standard input.
@@ -27,13 +28,13 @@ func (in *inputs) read(name string, most int64) (data []byte, called string, err
 		return nil, `""`, fs.ErrNotExist
 	}
 	if name != "-" {
-		data, err = readFile(name, most)
+		data, err = fileio.Read(name, most)
 		return data, name, err
 	}
 	if in.spent || in.stdin == nil {
 		return nil, stdinName, errors.New("it was read already")
 	}
 	in.spent = true
-	data, err = readAll(in.stdin, most)
+	data, err = fileio.ReadAll(in.stdin, most)
 	return data, stdinName, err
 }

@@ -10,6 +10,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 )
 
 // givenConnections are the connections of a file, for runs without a server.
@@ -43,9 +44,9 @@ func chooseConnections(c *cli.Context, lookup func(string) (string, bool)) (*giv
 		}
 		return nil, nil
 	}
-	data, err := readFile(name, document.MaxSize)
+	data, err := fileio.Read(name, document.MaxSize)
 	if err != nil {
-		return nil, usage("name a file that exists", "%s %s: %s", given(c, "connections"), name, cause(err))
+		return nil, usage("name a file that exists", "%s %s: %s", given(c, "connections"), name, fileio.Cause(err))
 	}
 	g, issues, err := readConnections(name, data, lookup)
 	var syntax *document.SyntaxError

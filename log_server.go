@@ -1,12 +1,15 @@
 package main
 
-import "blueprintd/engine"
+import (
+	"blueprintd/engine"
+	"blueprintd/foundation/fileio"
+)
 
 // logServing tells where the server is and on what it stands.
 func (s *server) logServing() {
 	database := "memory"
 	if !s.options.ephemeral {
-		database = absolute(s.options.db)
+		database = fileio.Absolute(s.options.db)
 	}
 	attributes := []any{"address", s.listener.Addr().String(), "database", database, "version", version, "recovered", s.engine.Stats().Recovered}
 	attributes = append(attributes, "keep_executions", s.options.keepExecutions.String(), "keep_firings", s.options.keepFirings.String(), "keep_audit", s.options.keepAudit.String(), "max_disk", s.options.maxDisk)

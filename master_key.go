@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/secret"
 )
 
@@ -39,12 +40,12 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 		return key, err
 	}
 	data := []byte(hex.EncodeToString(secret.NewKey()) + "\n")
-	switch err = writeFile(key.path, data, true); {
+	switch err = fileio.Write(key.path, data, true); {
 	case errors.Is(err, fs.ErrExist): // another process was faster
 	case errors.Is(err, syscall.ENOSPC):
 		return key, blueprint.Hinted("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", key.path)
 	case err != nil:
-		return key, blueprint.Hinted("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, cause(err))
+		return key, blueprint.Hinted("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.path, fileio.Cause(err))
 	default:
 		key.made = true
 	}
@@ -61,12 +62,12 @@ func openMasterKey(database, chosen string, logger *slog.Logger) (masterKey, err
 // key that it gives has no sealer.
 func readMasterKey(database, chosen string, logger *slog.Logger) (masterKey, error) {
 	key := masterKey{path: masterKeyFile(database, chosen)}
-	data, err := readFile(key.path, mostKeyFile)
+	data, err := fileio.Read(key.path, mostKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return key, nil
 	}
 	if err != nil {
-		return key, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, cause(err))
+		return key, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", key.path, fileio.Cause(err))
 	}
 	all, err := parseKeys(key.path, data)
 	if err != nil {

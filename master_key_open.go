@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
 )
@@ -54,12 +55,12 @@ func realKey(path string) string {
 // left; nil when there is none.
 func (k *masterKey) nextKey() (*secret.Sealer, error) {
 	path := realKey(k.path) + newKeySuffix
-	data, err := readFile(path, mostKeyFile)
+	data, err := fileio.Read(path, mostKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", path, cause(err))
+		return nil, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", path, fileio.Cause(err))
 	}
 	keys, err := parseKeys(path, data)
 	if err != nil {
@@ -105,10 +106,10 @@ func (k *masterKey) adopt() error {
 		err = nil
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		err = fileio.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return blueprint.Hinted("mv "+quoted(path+newKeySuffix)+" "+quoted(path), "the database has a new master key, which cannot get its name: %s", cause(err))
+		return blueprint.Hinted("mv "+quoted(path+newKeySuffix)+" "+quoted(path), "the database has a new master key, which cannot get its name: %s", fileio.Cause(err))
 	}
 	return nil
 }

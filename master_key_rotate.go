@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
 	"blueprintd/store/dbfile"
@@ -57,13 +58,13 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	path := realKey(r.key.path)
-	report.Database, report.Key = absolute(r.store.Path), absolute(path)
+	report.Database, report.Key = fileio.Absolute(r.store.Path), fileio.Absolute(path)
 	if report.Removed, err = removeStale(path); err != nil {
-		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, cause(err))
+		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, fileio.Cause(err))
 	}
 	lines, err := keyLines(path)
 	if err != nil {
-		return report, blueprint.Hinted("check the owner and mode of the file; nothing was changed", "the master key %s cannot be read: %s", path, cause(err))
+		return report, blueprint.Hinted("check the owner and mode of the file; nothing was changed", "the master key %s cannot be read: %s", path, fileio.Cause(err))
 	}
 	if r.key.adopted {
 		report.Finished, report.OldKeys = true, len(lines)-1
@@ -86,7 +87,7 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	}
 	report.OldKeys = len(lines)
 	if err := writeKeys(path+newKeySuffix, path, append([]string{hex.EncodeToString(raw)}, lines...)); err != nil {
-		return report, blueprint.Hinted("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the new master key cannot be written beside %s: %s", path, cause(err))
+		return report, blueprint.Hinted("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the new master key cannot be written beside %s: %s", path, fileio.Cause(err))
 	}
 	if err := r.did("new"); err != nil {
 		return report, err
@@ -112,13 +113,13 @@ func (r *rotation) did(step string) error {
 
 // keyLines returns the keys in a file as they are written, the present one first.
 func keyLines(path string) ([]string, error) {
-	data, err := readFile(path, mostKeyFile)
+	data, err := fileio.Read(path, mostKeyFile)
 	return strings.Fields(string(data)), err
 }
 
 // writeKeys writes a key file, onto the disk, for the owner of the one at like.
 func writeKeys(path, like string, lines []string) error {
-	if err := writeFile(path, []byte(strings.Join(lines, "\n")+"\n"), false); err != nil {
+	if err := fileio.Write(path, []byte(strings.Join(lines, "\n")+"\n"), false); err != nil {
 		return err
 	}
 	file, err := os.Open(path)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"errors"
 	"io/fs"
 	"os"
@@ -42,7 +43,7 @@ func besideKey(path string, fits func(end string) bool) (names []string, err err
 	for _, entry := range entries {
 		end, ok := strings.CutPrefix(entry.Name(), filepath.Base(path))
 		if ok && entry.Type().IsRegular() && fits(end) {
-			names = append(names, absolute(filepath.Join(filepath.Dir(path), entry.Name())))
+			names = append(names, fileio.Absolute(filepath.Join(filepath.Dir(path), entry.Name())))
 		}
 	}
 	return names, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"math"
 	"os"
 	"path"
@@ -76,7 +77,7 @@ func limitMemory(chosen int64) {
 // looked up below root.
 func cgroupLimit(root string) int64 {
 	limit := int64(math.MaxInt64)
-	data, err := readFile(path.Join(root, "proc/self/cgroup"), 64<<10)
+	data, err := fileio.Read(path.Join(root, "proc/self/cgroup"), 64<<10)
 	if err != nil {
 		return limit
 	}
@@ -96,7 +97,7 @@ func cgroupLimit(root string) int64 {
 		// In a container the path may be that of the host; its own group is then
 		// the root of what is mounted.
 		for at := path.Join("/", parts[2]); ; at = path.Dir(at) {
-			if text, err := readFile(path.Join(root, folder, at, file), 64); err == nil {
+			if text, err := fileio.Read(path.Join(root, folder, at, file), 64); err == nil {
 				if value, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && value > 0 {
 					limit = min(limit, value)
 				}

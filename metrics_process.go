@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/metrics"
 )
 
@@ -42,7 +43,7 @@ func writeProcess(p *metrics.Page) {
 // processField reads one of the numbers that the system tells of this process:
 // field n behind the last mark.
 func processField(path, mark string, n int) (int64, bool) {
-	data, err := readFile(path, 4096)
+	data, err := fileio.Read(path, 4096)
 	if err != nil {
 		return 0, false
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"context"
 	"fmt"
 	"log/slog"
@@ -98,5 +99,5 @@ func (n notifier) watch(ctx context.Context, alive func(context.Context) error) 
 // which lets nobody but the service read it, in ways that its mode does not show.
 func isCredential(path string) bool {
 	folder := os.Getenv("CREDENTIALS_DIRECTORY")
-	return folder != "" && filepath.Dir(absolute(path)) == filepath.Clean(folder)
+	return folder != "" && filepath.Dir(fileio.Absolute(path)) == filepath.Clean(folder)
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/foundation/fileio"
 	"fmt"
 	"io"
 	"os"
@@ -23,7 +24,7 @@ func profiled(path string, stderr io.Writer, work func() int) int {
 	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return report(stderr, usage("name a file that does not exist yet, or unset it", "%s %s: %v", cpuProfile, path, cause(err)))
+		return report(stderr, usage("name a file that does not exist yet, or unset it", "%s %s: %v", cpuProfile, path, fileio.Cause(err)))
 	}
 	if err := pprof.StartCPUProfile(file); err != nil {
 		file.Close()
@@ -32,7 +33,7 @@ func profiled(path string, stderr io.Writer, work func() int) int {
 	code := work()
 	pprof.StopCPUProfile()
 	if err := file.Close(); err != nil {
-		fmt.Fprintf(stderr, "%s: the profile %s is incomplete: %v\n", cpuProfile, path, cause(err))
+		fmt.Fprintf(stderr, "%s: the profile %s is incomplete: %v\n", cpuProfile, path, fileio.Cause(err))
 		code = max(code, 1)
 	}
 	return code

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
 )
 
 // readyOnOutput is the ready file that is no file: a line of JSON on standard
@@ -48,8 +49,8 @@ func (s *server) writeReadyFile() error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(s.options.readyFile, data, false); err != nil {
-		return blueprint.Hinted("name a file in a folder that exists", "the ready file %s cannot be written: %s", s.options.readyFile, cause(err))
+	if err := fileio.Write(s.options.readyFile, data, false); err != nil {
+		return blueprint.Hinted("name a file in a folder that exists", "the ready file %s cannot be written: %s", s.options.readyFile, fileio.Cause(err))
 	}
 	return nil
 }
@@ -60,7 +61,7 @@ func (s *server) removeReadyFile() {
 	if s.options.readyFile == "" || s.options.readyFile == readyOnOutput {
 		return
 	}
-	data, err := readFile(s.options.readyFile, 1<<16)
+	data, err := fileio.Read(s.options.readyFile, 1<<16)
 	if err == nil && strings.Contains(string(data), fmt.Sprintf("\"pid\": %d\n", os.Getpid())) {
 		os.Remove(s.options.readyFile)
 	}

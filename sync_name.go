@@ -16,6 +16,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 )
 
 // nameFile is the file in a folder that says its name on servers, wherever the
@@ -44,7 +45,7 @@ func folderName(c *cli.Context, dir string) (name string, chosen bool, err error
 		}
 	}
 	chosen = name != ""
-	name = cmp.Or(name, filepath.Base(absolute(dir)))
+	name = cmp.Or(name, filepath.Base(fileio.Absolute(dir)))
 	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.Disturbs(r) }) {
 		return "", false, usage("--name flows", "%q is no name for a folder on the server: it may have 100 characters, none of them : or /", name)
 	}
@@ -60,7 +61,7 @@ func nameInFile(dir string) (string, error) {
 	called := filepath.Join(dir, nameFile)
 	bad := func(why string) error { return usage("write into it: name: flows", "%s: %s", called, why) }
 	if err != nil {
-		return "", bad(cause(err).Error())
+		return "", bad(fileio.Cause(err).Error())
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
 )
 
 // syncServer is a server that can be synced with.
@@ -36,7 +37,7 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 	}
 	listing, unseen, err := folder.Survey(dir)
 	if err != nil {
-		return of, usage("check the path", "%s cannot be read: %s", dir, cause(err))
+		return of, usage("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
 	var bad int
 	for _, place := range unseen {

@@ -20,6 +20,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 )
 
 const (
@@ -63,7 +64,7 @@ func newAuthority(o *acmeOptions, logger *slog.Logger) (*authority, error) {
 		err = tryFolder(o.dir)
 	}
 	if err != nil {
-		return nil, blueprint.Hinted("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.dir, cause(err))
+		return nil, blueprint.Hinted("name a folder that can be written with --acme-dir", "certificates cannot be kept in %s: %s", o.dir, fileio.Cause(err))
 	}
 	if info, err := os.Stat(o.dir); err == nil && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
 		logger.Warn("other users of this machine may get at the private keys of the certificates", "folder", o.dir, "mode", fmt.Sprintf("%o", info.Mode().Perm()), "hint", "chmod 700 "+o.dir)
@@ -198,5 +199,5 @@ func (a *authority) expiry() (first time.Time) {
 func (a *authority) names() []string { return a.options.domains }
 
 func (a *authority) about() string {
-	return "certificates by " + a.options.directory + " for " + strings.Join(a.options.domains, ", ") + ", kept in " + absolute(a.options.dir)
+	return "certificates by " + a.options.directory + " for " + strings.Join(a.options.domains, ", ") + ", kept in " + fileio.Absolute(a.options.dir)
 }

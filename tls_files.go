@@ -15,6 +15,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/foundation/fileio"
 )
 
 const (
@@ -67,7 +68,7 @@ func (f *certificateFiles) load() (bad string, err error) {
 	}
 	f.seen = seen // whatever comes of it: it is not tried again before it changes
 	for i, path := range paths {
-		if data[i], err = readFile(path, largestCertificate); err != nil {
+		if data[i], err = fileio.Read(path, largestCertificate); err != nil {
 			return path, err
 		}
 	}
@@ -109,7 +110,7 @@ func (f *certificateFiles) refresh() {
 		return
 	}
 	if bad, err := f.load(); err != nil {
-		f.logger.Warn("the new certificate cannot be used: the one before stays", "file", bad, "error", cause(err), "hint", certificateHint(err))
+		f.logger.Warn("the new certificate cannot be used: the one before stays", "file", bad, "error", fileio.Cause(err), "hint", certificateHint(err))
 		return
 	}
 	f.logger.Info("read the new certificate", "file", f.certPath, "until", blueprint.TimeOf(f.expiry()))
@@ -154,7 +155,7 @@ func (f *certificateFiles) names() []string {
 }
 
 func (f *certificateFiles) about() string {
-	return "certificate in " + absolute(f.certPath) + ", good until " + f.expiry().UTC().Format(time.DateOnly)
+	return "certificate in " + fileio.Absolute(f.certPath) + ", good until " + f.expiry().UTC().Format(time.DateOnly)
 }
 
 // hasCertificate tells whether PEM data begins with a certificate.

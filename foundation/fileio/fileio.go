@@ -1,4 +1,4 @@
-package main
+package fileio
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// writeFile writes a file whole, for its owner alone, and onto the disk: under
+// Write writes a file whole, for its owner alone, and onto the disk: under
 // a name of its own first, which nobody can guess and put a link at, so that nobody
 // ever reads half of it. With fresh set, a file that exists is not replaced.
-func writeFile(path string, data []byte, fresh bool) (err error) {
+func Write(path string, data []byte, fresh bool) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), fmt.Sprintf("%s.%d.*.tmp", filepath.Base(path), os.Getpid())) // 0600, and O_EXCL
 	if err != nil {
 		return err
@@ -33,12 +33,12 @@ func writeFile(path string, data []byte, fresh bool) (err error) {
 	if err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
-// syncFolder brings the names in a folder onto the disk. Where folders cannot
+// SyncFolder brings the names in a folder onto the disk. Where folders cannot
 // be synced there is nothing to be done about it.
-func syncFolder(path string) error {
+func SyncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
 		return err
@@ -50,16 +50,16 @@ func syncFolder(path string) error {
 	return nil
 }
 
-func absolute(path string) string {
+func Absolute(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		return full
 	}
 	return path
 }
 
-// readFile reads a file, or a pipe that somebody writes to, of at most a number
+// Read reads a file, or a pipe that somebody writes to, of at most a number
 // of bytes.
-func readFile(name string, most int64) ([]byte, error) {
+func Read(name string, most int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
@@ -78,10 +78,10 @@ func readFile(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return readAll(f, most)
+	return ReadAll(f, most)
 }
 
-func readAll(in io.Reader, most int64) ([]byte, error) {
+func ReadAll(in io.Reader, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err == nil && int64(len(data)) > most {
 		err = fmt.Errorf("it is larger than %d bytes", most)
@@ -112,8 +112,8 @@ func openPipe(name string) (*os.File, error) {
 	}
 }
 
-// cause gives the last error of a chain, without the path that is named already.
-func cause(err error) error {
+// Cause gives the last error of a chain, without the path that is named already.
+func Cause(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err
