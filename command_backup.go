@@ -16,6 +16,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 )
 
 func commandBackup() *cli.Command {
@@ -47,21 +48,21 @@ func backup(c *cli.Context) error {
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	key, err := readMasterKey(db, c.String("master-key-file"), logger)
+	key, err := masterkey.Read(db, c.String("master-key-file"), logger)
 	if err != nil {
 		return err
 	}
-	if key.sealer == nil {
-		return failed("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.path)
+	if key.Sealer == nil {
+		return failed("restore it from your copy, or name it with --master-key-file", "there is no master key %s, and a backup is signed with it", key.Path)
 	}
-	s, err := key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+	s, err := key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{Path: db, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, ReadOnly: true, AllowNetworkFS: c.Bool("allow-network-fs")})
 	})
 	if err != nil {
 		return err
 	}
 	stages := newStages(c.App.ErrWriter)
-	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.path, Version: version, Progress: stages.show})
+	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.Path, Version: version, Progress: stages.show})
 	stages.end()
 	if err = errors.Join(err, s.Close()); err != nil {
 		if ctx.Err() != nil {
@@ -69,8 +70,8 @@ func backup(c *cli.Context) error {
 		}
 		return err
 	}
-	if together(report.Path, key.path) {
-		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", fileio.Absolute(key.path)); err != nil {
+	if together(report.Path, key.Path) {
+		if _, err := fmt.Fprintf(c.App.ErrWriter, "warning: the backup and the master key %s are in one folder: who gets both can read the secrets\nhint: keep them in different places, and a copy of the key too\n", fileio.Absolute(key.Path)); err != nil {
 			return err
 		}
 	}
@@ -81,7 +82,7 @@ func backup(c *cli.Context) error {
 		return printJSON(c, report)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked and signed\n  sha256 %s\n  The master key is not in it: keep a copy of %s somewhere else.\n",
-		report.Path, report.Size, contents(report), report.Digest, fileio.Absolute(key.path))
+		report.Path, report.Size, contents(report), report.Digest, fileio.Absolute(key.Path))
 	return err
 }
 

@@ -16,6 +16,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 )
 
 func commandDoctor() *cli.Command {
@@ -42,14 +43,14 @@ func doctor(c *cli.Context) error {
 	}
 	key, findings := examineKey(path, c.String("master-key-file"))
 	now := clock.Real{}
-	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.minFree}
+	lookAt := store.Options{Path: path, Schema: schema, Sealer: key.Sealer, Clock: now, AllowNetworkFS: c.Bool("allow-network-fs"), MinFree: room.minFree}
 	found := store.Diagnose(c.Context, lookAt, c.Bool("full"))
-	if next, err := key.nextKey(); next != nil || err != nil {
+	if next, err := key.NextKey(); next != nil || err != nil {
 		if next != nil && slices.ContainsFunc(found, func(f store.Finding) bool { return f.Check == "master key" && f.Health == store.Broken }) {
 			lookAt.Sealer = next
 			found = store.Diagnose(c.Context, lookAt, c.Bool("full"))
 		}
-		findings = append(findings, store.Finding{Check: "key file", Health: store.Dubious, Message: "a change of the master key was cut off: " + realKey(key.path) + newKeySuffix + " is there",
+		findings = append(findings, store.Finding{Check: "key file", Health: store.Dubious, Message: "a change of the master key was cut off: " + masterkey.RealPath(key.Path) + masterkey.NewSuffix + " is there",
 			Fix: "blueprintd master-key rotate finishes it, or begins anew; a start of the server finishes it too if it had come far enough"})
 	}
 	findings = append(found, findings...)
@@ -97,22 +98,22 @@ func printFindings(c *cli.Context, findings []store.Finding) error {
 
 // examineKey reads the master key, as far as there is one. Whether it is the
 // right one is found out with the database.
-func examineKey(database, chosen string) (masterKey, []store.Finding) {
-	key, err := readMasterKey(database, chosen, slog.New(slog.NewTextHandler(io.Discard, nil)))
+func examineKey(database, chosen string) (masterkey.Key, []store.Finding) {
+	key, err := masterkey.Read(database, chosen, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		_, message, hint := explain(err)
-		return masterKey{}, []store.Finding{{Check: "key file", Health: store.Broken, Message: message, Fix: hint}}
+		return masterkey.Key{}, []store.Finding{{Check: "key file", Health: store.Broken, Message: message, Fix: hint}}
 	}
-	info, err := os.Stat(key.path)
+	info, err := os.Stat(key.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "there is no master key " + key.path,
+		return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "there is no master key " + key.Path,
 			Fix: "name it with --master-key-file, or restore it from your backup; a new server makes one"}}
-	case err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !isCredential(key.path):
-		return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "other users of this machine can get at the master key " + key.path,
-			Fix: "chmod 600 " + quoted(key.path)}}
+	case err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !masterkey.IsCredential(key.Path):
+		return key, []store.Finding{{Check: "key file", Health: store.Dubious, Message: "other users of this machine can get at the master key " + key.Path,
+			Fix: "chmod 600 " + blueprint.ShellWord(key.Path)}}
 	}
-	return key, []store.Finding{{Check: "key file", Health: store.Fine, Message: key.path}}
+	return key, []store.Finding{{Check: "key file", Health: store.Fine, Message: key.Path}}
 }
 
 // examineBuild compares the clock, and the modules inside, with what the

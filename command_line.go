@@ -106,15 +106,3 @@ func parseSize(text string) (int64, error) {
 	}
 	return 0, fmt.Errorf("%q is no size; write bytes or, say, 10MiB", text)
 }
-
-// quoted writes a word as a shell reads it.
-func quoted(word string) string {
-	special := func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
-		return !letter && !strings.ContainsRune("@%+=:,./_-", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}

@@ -95,8 +95,8 @@ func TestExplain(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	for given, want := range map[string]string{"my.db": "my.db", "": "''", "my data/x.db": "'my data/x.db'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "a;b": "'a;b'"} {
-		if got := quoted(given); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", given, got, want)
+		if got := blueprint.ShellWord(given); got != want {
+			t.Errorf("blueprint.ShellWord(%q) = %s, want %s", given, got, want)
 		}
 	}
 }

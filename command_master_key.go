@@ -13,6 +13,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 )
 
 func commandMasterKey() *cli.Command {
@@ -41,28 +42,28 @@ func masterKeyRotate(c *cli.Context) error {
 		return failed("name it with --db FILE", "there is no database %s", db)
 	}
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	key, err := readMasterKey(db, c.String("master-key-file"), logger)
+	key, err := masterkey.Read(db, c.String("master-key-file"), logger)
 	if err != nil {
 		return err
 	}
-	if key.sealer == nil {
-		return failed("name it with --master-key-file, or restore it from your backup", "there is no master key %s", key.path)
+	if key.Sealer == nil {
+		return failed("name it with --master-key-file, or restore it from your backup", "there is no master key %s", key.Path)
 	}
-	if isCredential(key.path) {
-		return failed("name the file that the service manager takes it from with --master-key-file", "the master key %s was handed over by the service manager and cannot be changed there", key.path)
+	if masterkey.IsCredential(key.Path) {
+		return failed("name the file that the service manager takes it from with --master-key-file", "the master key %s was handed over by the service manager and cannot be changed there", key.Path)
 	}
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	stages := newStages(c.App.ErrWriter)
-	r := rotation{
-		key: key,
-		store: store.Options{
+	r := masterkey.Rotation{
+		Key: key,
+		Store: store.Options{
 			Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs"),
 		},
-		forget:  c.Bool("forget"),
-		options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: stages.show},
+		Forget:  c.Bool("forget"),
+		Options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: stages.show},
 	}
-	report, err := r.run(asOperator(ctx, c))
+	report, err := r.Run(asOperator(ctx, c))
 	stages.end()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -80,7 +81,7 @@ func masterKeyRotate(c *cli.Context) error {
 }
 
 // printRotated says which key is where now.
-func printRotated(c *cli.Context, r rotationReport) error {
+func printRotated(c *cli.Context, r masterkey.Report) error {
 	text := fmt.Sprintf("%s  has a new master key: %s\n", r.Database, r.Key)
 	if r.Finished {
 		text = fmt.Sprintf("%s  a change of its master key had been cut off; it is finished now: %s\n  Run the command again for one more key.\n", r.Database, r.Key)

@@ -10,6 +10,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 )
 
 func commandRestore() *cli.Command {
@@ -39,17 +40,17 @@ func restore(c *cli.Context) error {
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	key, err := readMasterKey(c.String("db"), c.String("master-key-file"), logger)
+	key, err := masterkey.Read(c.String("db"), c.String("master-key-file"), logger)
 	if err != nil {
 		return err
 	}
-	if key.sealer == nil && c.String("master-key-file") != "" {
-		return failed("check the path", "there is no master key %s", key.path)
+	if key.Sealer == nil && c.String("master-key-file") != "" {
+		return failed("check the path", "there is no master key %s", key.Path)
 	}
 	stages := newStages(c.App.ErrWriter)
 	report, err := store.Restore(asOperator(ctx, c), c.Args().First(),
-		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
-		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.path, OldKeys: key.old, Unverified: c.Bool("unverified"), Progress: stages.show})
+		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.Sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
+		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.Path, OldKeys: key.Old, Unverified: c.Bool("unverified"), Progress: stages.show})
 	stages.end()
 	if err != nil {
 		return err

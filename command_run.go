@@ -133,7 +133,7 @@ func printOutcome(out io.Writer, x *blueprint.Execution, name string) error {
 		if x.AwaitingInput != nil {
 			what = fmt.Sprintf("%s at node %q: %s", x.AwaitingInput.Kind, x.AwaitingInput.NodeID, x.AwaitingInput.Prompt)
 		}
-		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + quoted(name)}
+		return &exit{code: exitPaused, message: "the run is paused and waits for " + what, hint: "only a server takes answers; store the file in one: blueprintd import " + blueprint.ShellWord(name)}
 	default:
 		if x.Failure != nil && x.Failure.Code == "unknown_name" {
 			return failed("a variable is passed with --var NAME=VALUE", "the run failed: %s", failureText(x))

@@ -24,7 +24,7 @@ import (
 func loadForRun(c *cli.Context, name string) (b *blueprintFile, others map[string]*blueprint.Definition, files *referred, err error) {
 	const hint = "mend the file; blueprintd validate shows all that is wrong"
 	if isTestFile(name) {
-		return nil, nil, nil, usage("blueprintd test "+quoted(name), "%s is a test file and not a blueprint", name)
+		return nil, nil, nil, usage("blueprintd test "+blueprint.ShellWord(name), "%s is a test file and not a blueprint", name)
 	}
 	b, issues, err := readBlueprint(&inputs{stdin: c.App.Reader}, name)
 	var syntax *document.SyntaxError

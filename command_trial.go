@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/blueprint"
 	"blueprintd/engine/script"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
@@ -104,7 +105,7 @@ func runTests(c *cli.Context) error {
 func (t *trials) once(ctx context.Context) error {
 	for _, name := range t.names {
 		if folder.KindOf(name) == folder.Blueprint {
-			return usage("blueprintd run "+quoted(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
+			return usage("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
 		}
 	}
 	files, err := testFiles(t.names)

@@ -73,9 +73,9 @@ func userAdd(c *cli.Context) error {
 
 // keyCommand is the command that makes a key for a user.
 func keyCommand(email, db, masterKeyFile string) string {
-	text := "blueprintd key create --user " + quoted(email) + " --name laptop --db " + quoted(db)
+	text := "blueprintd key create --user " + blueprint.ShellWord(email) + " --name laptop --db " + blueprint.ShellWord(db)
 	if masterKeyFile != "" {
-		text += " --master-key-file " + quoted(masterKeyFile)
+		text += " --master-key-file " + blueprint.ShellWord(masterKeyFile)
 	}
 	return text
 }

@@ -12,6 +12,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 
 	"github.com/urfave/cli/v2"
 )
@@ -57,11 +58,11 @@ func openSealed(c *cli.Context, create bool) (s *store.Store, opens *secret.Seal
 		return nil, nil, failed("name it with --db FILE, or make one with blueprintd serve or blueprintd user add", "there is no database %s", path)
 	}
 	logger := slog.New(slog.NewTextHandler(c.App.ErrWriter, nil))
-	key, err := openMasterKey(path, c.String("master-key-file"), logger)
+	key, err := masterkey.Open(path, c.String("master-key-file"), logger)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err = key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+	s, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		opens = sealer
 		return store.Open(c.Context, store.Options{Path: path, Schema: schema, Sealer: sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs")})
 	})

@@ -10,6 +10,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/store/masterkey"
 )
 
 // sample is the blueprint that a first start comes with.
@@ -144,7 +145,7 @@ func (s *server) announce() error {
 	if s.options.ephemeral {
 		say("  database  in memory; nothing is kept")
 	} else {
-		say("  database  %s (master key: %s; keep copies of both, apart)", fileio.Absolute(s.options.db), fileio.Absolute(masterKeyFile(s.options.db, s.options.masterKeyFile)))
+		say("  database  %s (master key: %s; keep copies of both, apart)", fileio.Absolute(s.options.db), fileio.Absolute(masterkey.File(s.options.db, s.options.masterKeyFile)))
 	}
 	if s.options.publicURL != "" || s.certificates != nil {
 		say("  listens   %s://%s", s.scheme(), s.listener.Addr())

@@ -46,6 +46,7 @@ var rooms = map[string][]string{
 	"rpc":                       {"blueprint", "small"},
 	"rpc/mcp":                   {"blueprint"},
 	"store":                     {"blueprint", "small", "store/dbfile"},
+	"store/masterkey":           {"blueprint", "foundation/fileio", "foundation/secret", "store"},
 	"store/dbfile":              {"blueprint"},
 	"triggers":                  {"blueprint", "small", "triggers/cron"},
 	"triggers/cron":             {},

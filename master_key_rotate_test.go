@@ -18,6 +18,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 )
 
 // sealedFile is a database file with something of everything that is encrypted,
@@ -70,14 +71,14 @@ func sealedFile(t *testing.T) (path string, read func(t *testing.T, path string)
 }
 
 // rotating is a rotation of the key of a database.
-func rotating(t *testing.T, path string) *rotation {
+func rotating(t *testing.T, path string) *masterkey.Rotation {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	key, err := readMasterKey(path, "", logger)
-	if err != nil || key.sealer == nil {
+	key, err := masterkey.Read(path, "", logger)
+	if err != nil || key.Sealer == nil {
 		t.Fatalf("the key: %v", err)
 	}
-	return &rotation{key: key, store: store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger}}
+	return &masterkey.Rotation{Key: key, Store: store.Options{Path: path, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger}}
 }
 
 // powerCut copies what would be on the disk after a power cut: all files but
@@ -117,12 +118,12 @@ func TestRotateCutOff(t *testing.T) {
 	states := map[string]string{}
 	var steps []string
 	r := rotating(t, path)
-	r.after = func(step string) error {
+	r.After = func(step string) error {
 		steps = append(steps, step)
 		states[step] = powerCut(t, folder)
 		return nil
 	}
-	report, err := r.run(t.Context())
+	report, err := r.Run(t.Context())
 	if err != nil || report.Values < 6 || report.Finished {
 		t.Fatalf("report %+v, %v", report, err)
 	}
@@ -139,12 +140,12 @@ func TestRotateCutOff(t *testing.T) {
 			if err != nil || switched == (string(key) == string(before)) {
 				t.Errorf("the key is not the one of the database: %v", err)
 			}
-			if _, err := os.Stat(copied + ".key" + newKeySuffix); (err == nil) == switched {
+			if _, err := os.Stat(copied + ".key" + masterkey.NewSuffix); (err == nil) == switched {
 				t.Errorf("the new key beside it: %v", err)
 			}
 		})
 		t.Run("then a rotation after "+step, func(t *testing.T) {
-			report, err := rotating(t, path).run(t.Context())
+			report, err := rotating(t, path).Run(t.Context())
 			if err != nil || report.Finished != (step == "switch") {
 				t.Fatalf("report %+v, %v", report, err)
 			}
@@ -183,7 +184,7 @@ func TestRotateTidiesUp(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first, err := rotating(t, path).run(t.Context())
+	first, err := rotating(t, path).Run(t.Context())
 	if err != nil || !slices.Equal(first.Removed, []string{stale}) || first.OldKeys != 1 {
 		t.Fatalf("first %+v, %v", first, err)
 	}
@@ -195,7 +196,7 @@ func TestRotateTidiesUp(t *testing.T) {
 	if _, err := os.Stat(stale); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s is there: %v", stale, err)
 	}
-	second, err := rotating(t, path).run(t.Context())
+	second, err := rotating(t, path).Run(t.Context())
 	if err != nil || len(second.Removed) > 0 || second.OldKeys != 2 {
 		t.Errorf("second %+v, %v", second, err)
 	}
@@ -211,19 +212,19 @@ func TestRotateTidiesUp(t *testing.T) {
 	}
 	// One that was cut off is finished, and forgets what it would have kept.
 	cut := rotating(t, path)
-	cut.after = func(step string) error {
+	cut.After = func(step string) error {
 		if step == "switch" {
 			return io.ErrUnexpectedEOF
 		}
 		return nil
 	}
-	if _, err := cut.run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}
 	for _, finished := range []bool{true, false} {
 		forgetful := rotating(t, path)
-		forgetful.forget = true
-		report, err := forgetful.run(t.Context())
+		forgetful.Forget = true
+		report, err := forgetful.Run(t.Context())
 		if err != nil || report.Finished != finished || report.OldKeys != 0 {
 			t.Errorf("forgetful %+v, %v", report, err)
 		}
@@ -239,30 +240,30 @@ func TestRotateRefuses(t *testing.T) {
 	before := powerCut(t, filepath.Dir(path))
 	cutOff := errors.New("cut off")
 	for name, test := range map[string]struct {
-		spoil func(r *rotation) context.Context
+		spoil func(r *masterkey.Rotation) context.Context
 		want  string
 	}{
-		"a wrong key": {func(r *rotation) context.Context {
-			r.key.sealer, _ = secret.NewSealer(secret.NewKey())
+		"a wrong key": {func(r *masterkey.Rotation) context.Context {
+			r.Key.Sealer, _ = secret.NewSealer(secret.NewKey())
 			return t.Context()
 		}, "encrypted with another master key"},
-		"interrupted": {func(*rotation) context.Context {
+		"interrupted": {func(*masterkey.Rotation) context.Context {
 			ctx, end := context.WithCancel(t.Context())
 			end()
 			return ctx
 		}, "context canceled"},
-		"cut off": {func(r *rotation) context.Context {
-			r.after = func(string) error { return cutOff }
+		"cut off": {func(r *masterkey.Rotation) context.Context {
+			r.After = func(string) error { return cutOff }
 			return t.Context()
 		}, "cut off"},
 	} {
 		r := rotating(t, path)
-		if _, err := r.run(test.spoil(r)); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := r.Run(test.spoil(r)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
 		}
 	}
 	s := newService(t, onFile(path), atNoon)
-	_, err := rotating(t, path).run(t.Context())
+	_, err := rotating(t, path).Run(t.Context())
 	if code, message, hint := explain(err); code != exitFailed || !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
 		t.Errorf("beside a server: %q, %q", message, hint)
 	}
@@ -288,13 +289,13 @@ func TestRotateCommand(t *testing.T) {
 		return code, out.String() + failure.String()
 	}
 	cut := rotating(t, path)
-	cut.after = func(step string) error {
+	cut.After = func(step string) error {
 		if step == "switch" {
 			return io.ErrUnexpectedEOF
 		}
 		return nil
 	}
-	if _, err := cut.run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := cut.Run(t.Context()); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Fatal(err)
 	}
 	const fits = "ok       master key   it fits the database"

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"blueprintd/foundation/fileio"
 	"context"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -93,11 +91,4 @@ func (n notifier) watch(ctx context.Context, alive func(context.Context) error) 
 			return
 		}
 	}
-}
-
-// isCredential tells whether a file was handed over by the service manager,
-// which lets nobody but the service read it, in ways that its mode does not show.
-func isCredential(path string) bool {
-	folder := os.Getenv("CREDENTIALS_DIRECTORY")
-	return folder != "" && filepath.Dir(fileio.Absolute(path)) == filepath.Clean(folder)
 }

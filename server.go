@@ -31,6 +31,7 @@ import (
 	"blueprintd/server/limits"
 	"blueprintd/server/sandbox"
 	"blueprintd/store"
+	"blueprintd/store/masterkey"
 	"blueprintd/triggers"
 	"blueprintd/triggers/mail"
 )
@@ -110,7 +111,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.store, err = key.open(func(sealer *secret.Sealer) (*store.Store, error) {
+	s.store, err = key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
 		return store.Open(ctx, store.Options{
 			Path: o.db, Ephemeral: o.ephemeral, Server: true, Schema: schema, Sealer: sealer, Clock: o.clock, IDs: s.ids.Stream("store"), Logger: o.logger, MaxBlueprints: o.maxBlueprints,
 			KeepExecutions: o.keepExecutions, KeepFirings: o.keepFirings, KeepAudit: o.keepAudit, MaxDisk: o.maxDisk,
@@ -123,7 +124,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	if o.readyFile != "" && o.readyFile != readyOnOutput {
 		os.Remove(o.readyFile) // of a server that was killed: nobody may take it for this one's
 	}
-	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids.Stream("accounts"), Sealer: key.sealer, Failed: s.store.NoteWrongPassword})
+	s.accounts = accounts.New(accounts.Options{Store: s.store, Clock: o.clock, IDs: s.ids.Stream("accounts"), Sealer: key.Sealer, Failed: s.store.NoteWrongPassword})
 	if s.welcome, err = s.firstStart(ctx); err != nil {
 		return nil, err
 	}
@@ -135,7 +136,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
-		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.sealer, Logger: o.logger, Turn: s.turn(),
+		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.Sealer, Logger: o.logger, Turn: s.turn(),
 		Blueprints: blueprints{s.store}, MaxRunning: o.maxRunning, MaxQueued: o.maxQueued, Lost: s.lost, Limits: engine.Limits{Held: int(min(shares.inputs, math.MaxInt))}, InputWait: wait, Authority: s.store, Connections: s.connections,
 		Emit: func(ctx context.Context, e blueprint.Event) (int, error) { return s.triggers.Emit(ctx, e) },
 		Lane: func(ctx context.Context, key string) (*blueprint.Lane, error) { return s.triggers.Lane(ctx, key) },
@@ -194,12 +195,12 @@ func (s *server) newHTTP(handler http.Handler) *http.Server {
 
 // masterKey gives the key that encrypts secrets: one of the moment for a
 // database that lasts no longer.
-func (s *server) masterKey() (masterKey, error) {
+func (s *server) masterKey() (masterkey.Key, error) {
 	if s.options.ephemeral {
 		sealer, err := secret.NewSealer(secret.NewKey())
-		return masterKey{sealer: sealer}, err
+		return masterkey.Key{Sealer: sealer}, err
 	}
-	return openMasterKey(s.options.db, s.options.masterKeyFile, s.options.logger)
+	return masterkey.Open(s.options.db, s.options.masterKeyFile, s.options.logger)
 }
 
 // run serves until ctx ends, then brings everything to rest in the reverse

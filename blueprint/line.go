@@ -31,3 +31,15 @@ func OneLine(text string) string {
 		return r
 	}, text)
 }
+
+// ShellWord writes a word as a shell reads it.
+func ShellWord(word string) string {
+	special := func(r rune) bool {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		return !letter && !strings.ContainsRune("@%+=:,./_-", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, special) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,4 +1,4 @@
-package main
+package masterkey
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// rotation gives a database a new master key. Its steps are such that after a
+// Rotation gives a database a new master key. Its steps are such that after a
 // kill at any moment one of the two files has the key that the database has:
 //
 //	new    the new key, with the old ones behind it, lies beside the old file
@@ -24,18 +24,18 @@ import (
 // Until "switch" the database opens with the old key, and the next rotation
 // replaces the new one; from then on whoever opens the database finds that it
 // belongs to the new one, and does "name"; see masterKey.open.
-type rotation struct {
-	key     masterKey
-	store   store.Options
-	options store.ChangeKeyOptions
-	forget  bool // keep no old keys
+type Rotation struct {
+	Key     Key
+	Store   store.Options
+	Options store.ChangeKeyOptions
+	Forget  bool // keep no old keys
 	// after, if not nil, is called when a step is done; its error ends the
 	// rotation there, as a kill would.
-	after func(step string) error
+	After func(step string) error
 }
 
-// rotationReport says which key is where.
-type rotationReport struct {
+// Report says which key is where.
+type Report struct {
 	Database string `json:"database"`
 	Key      string `json:"key"`
 	// Finished says that an earlier rotation was finished, and nothing else done.
@@ -47,9 +47,9 @@ type rotationReport struct {
 	store.ChangeKeyReport
 }
 
-func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
-	s, err := r.key.open(func(sealer *secret.Sealer) (*store.Store, error) {
-		options := r.store
+func (r *Rotation) Run(ctx context.Context) (report Report, err error) {
+	s, err := r.Key.Open(func(sealer *secret.Sealer) (*store.Store, error) {
+		options := r.Store
 		options.Sealer = sealer
 		return store.OpenToChangeKey(ctx, options)
 	})
@@ -57,8 +57,8 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	path := realKey(r.key.path)
-	report.Database, report.Key = fileio.Absolute(r.store.Path), fileio.Absolute(path)
+	path := RealPath(r.Key.Path)
+	report.Database, report.Key = fileio.Absolute(r.Store.Path), fileio.Absolute(path)
 	if report.Removed, err = removeStale(path); err != nil {
 		return report, blueprint.Hinted("make the folder writable, or remove it yourself; nothing was changed", "what an earlier rotation left beside %s cannot be removed: %s", path, fileio.Cause(err))
 	}
@@ -66,14 +66,14 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	if err != nil {
 		return report, blueprint.Hinted("check the owner and mode of the file; nothing was changed", "the master key %s cannot be read: %s", path, fileio.Cause(err))
 	}
-	if r.key.adopted {
+	if r.Key.adopted {
 		report.Finished, report.OldKeys = true, len(lines)-1
-		if r.forget && report.OldKeys > 0 {
+		if r.Forget && report.OldKeys > 0 {
 			report.OldKeys = 0
-			if err := writeKeys(path+newKeySuffix, path, lines[:1]); err != nil {
+			if err := writeKeys(path+NewSuffix, path, lines[:1]); err != nil {
 				return report, err
 			}
-			err = r.key.adopt()
+			err = r.Key.adopt()
 		}
 		return report, err
 	}
@@ -82,33 +82,33 @@ func (r *rotation) run(ctx context.Context) (report rotationReport, err error) {
 	if err != nil {
 		return report, err
 	}
-	if r.forget {
+	if r.Forget {
 		lines = nil
 	}
 	report.OldKeys = len(lines)
-	if err := writeKeys(path+newKeySuffix, path, append([]string{hex.EncodeToString(raw)}, lines...)); err != nil {
+	if err := writeKeys(path+NewSuffix, path, append([]string{hex.EncodeToString(raw)}, lines...)); err != nil {
 		return report, blueprint.Hinted("make the folder writable, or move the key and name it with --master-key-file; nothing was changed", "the new master key cannot be written beside %s: %s", path, fileio.Cause(err))
 	}
 	if err := r.did("new"); err != nil {
 		return report, err
 	}
-	if report.ChangeKeyReport, err = s.ChangeKey(ctx, next, r.options); err != nil {
+	if report.ChangeKeyReport, err = s.ChangeKey(ctx, next, r.Options); err != nil {
 		return report, err
 	}
 	if err := r.did("switch"); err != nil {
 		return report, err
 	}
-	if err := r.key.adopt(); err != nil {
+	if err := r.Key.adopt(); err != nil {
 		return report, err
 	}
 	return report, r.did("name")
 }
 
-func (r *rotation) did(step string) error {
-	if r.after == nil {
+func (r *Rotation) did(step string) error {
+	if r.After == nil {
 		return nil
 	}
-	return r.after(step)
+	return r.After(step)
 }
 
 // keyLines returns the keys in a file as they are written, the present one first.

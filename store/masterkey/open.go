@@ -1,4 +1,4 @@
-package main
+package masterkey
 
 import (
 	"encoding/hex"
@@ -14,10 +14,10 @@ import (
 	"blueprintd/store"
 )
 
-// newKeySuffix stands behind the name of a master key's file in the name of the
+// NewSuffix stands behind the name of a master key's file in the name of the
 // one that takes its place. The file is there before the database has the new
 // key, and gets the name of the old one after that.
-const newKeySuffix = ".new"
+const NewSuffix = ".new"
 
 // mostKeyFile bounds the size of a key file, in bytes: about a thousand keys.
 const mostKeyFile = 1 << 16
@@ -43,18 +43,18 @@ func parseKeys(path string, data []byte) (keys []*secret.Sealer, err error) {
 	return keys, nil
 }
 
-// realKey follows links to where a key's file is: its successor is there too.
-func realKey(path string) string {
+// RealPath follows links to where a key's file is: its successor is there too.
+func RealPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	return path
 }
 
-// nextKey reads the key that a change of the master key, which was cut off, has
+// NextKey reads the key that a change of the master key, which was cut off, has
 // left; nil when there is none.
-func (k *masterKey) nextKey() (*secret.Sealer, error) {
-	path := realKey(k.path) + newKeySuffix
+func (k *Key) NextKey() (*secret.Sealer, error) {
+	path := RealPath(k.Path) + NewSuffix
 	data, err := fileio.Read(path, mostKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -69,17 +69,17 @@ func (k *masterKey) nextKey() (*secret.Sealer, error) {
 	return keys[0], nil
 }
 
-// open opens a database with its master key. Where a change of the key was cut
+// Open opens a database with its master key. Where a change of the key was cut
 // off after the database had the new one, the file gets its name now.
-func (k *masterKey) open(open func(*secret.Sealer) (*store.Store, error)) (*store.Store, error) {
-	s, err := open(k.sealer)
+func (k *Key) Open(open func(*secret.Sealer) (*store.Store, error)) (*store.Store, error) {
+	s, err := open(k.Sealer)
 	if err == nil {
 		return s, nil
 	}
 	if !store.OtherKey(err) {
 		return nil, k.refused(err)
 	}
-	next, nextErr := k.nextKey()
+	next, nextErr := k.NextKey()
 	if next == nil || nextErr != nil {
 		return nil, k.refused(err)
 	}
@@ -93,15 +93,15 @@ func (k *masterKey) open(open func(*secret.Sealer) (*store.Store, error)) (*stor
 	if err := k.adopt(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	k.sealer, k.made, k.adopted = next, false, true
+	k.Sealer, k.made, k.adopted = next, false, true
 	return s, nil
 }
 
 // adopt gives the new key the name of the old one. Another process may have been
 // faster.
-func (k *masterKey) adopt() error {
-	path := realKey(k.path)
-	err := os.Rename(path+newKeySuffix, path)
+func (k *Key) adopt() error {
+	path := RealPath(k.Path)
+	err := os.Rename(path+NewSuffix, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
@@ -109,7 +109,7 @@ func (k *masterKey) adopt() error {
 		err = fileio.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
-		return blueprint.Hinted("mv "+quoted(path+newKeySuffix)+" "+quoted(path), "the database has a new master key, which cannot get its name: %s", fileio.Cause(err))
+		return blueprint.Hinted("mv "+blueprint.ShellWord(path+NewSuffix)+" "+blueprint.ShellWord(path), "the database has a new master key, which cannot get its name: %s", fileio.Cause(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package masterkey
 
 import (
 	"blueprintd/foundation/fileio"

@@ -1,0 +1,103 @@
+package masterkey
+
+import (
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"blueprintd/blueprint"
+	"blueprintd/foundation/fileio"
+	"blueprintd/foundation/secret"
+)
+
+// Key is the key that encrypts the secrets of a database.
+type Key struct {
+	Path   string // "" for a key of the moment
+	made   bool   // there was no file
+	Sealer *secret.Sealer
+	Old    []*secret.Sealer // that the file has kept, the newest first
+	// adopted says that a change of the key, which was cut off, was finished.
+	adopted bool
+}
+
+// File names the file of a database's key.
+func File(database, chosen string) string {
+	if chosen == "" {
+		return database + ".key"
+	}
+	return chosen
+}
+
+// Open reads the master key of a database, or makes one where there
+// is none.
+func Open(database, chosen string, logger *slog.Logger) (Key, error) {
+	key, err := Read(database, chosen, logger)
+	if err != nil || key.Sealer != nil {
+		return key, err
+	}
+	data := []byte(hex.EncodeToString(secret.NewKey()) + "\n")
+	switch err = fileio.Write(key.Path, data, true); {
+	case errors.Is(err, fs.ErrExist): // another process was faster
+	case errors.Is(err, syscall.ENOSPC):
+		return key, blueprint.Hinted("free some space, or choose another place with --db", "the disk is full: the master key cannot be written to %s", key.Path)
+	case err != nil:
+		return key, blueprint.Hinted("make the folder writable, or name another file with --master-key-file", "the master key cannot be written to %s: %s", key.Path, fileio.Cause(err))
+	default:
+		key.made = true
+	}
+	made := key.made
+	key, err = Read(database, chosen, logger)
+	key.made = made
+	if err == nil && key.Sealer == nil {
+		err = blueprint.Hinted("run the command again", "another process has taken the master key %s away", key.Path)
+	}
+	return key, err
+}
+
+// Read reads the master key of a database. Where there is none, the
+// key that it gives has no sealer.
+func Read(database, chosen string, logger *slog.Logger) (Key, error) {
+	key := Key{Path: File(database, chosen)}
+	data, err := fileio.Read(key.Path, mostKeyFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return key, nil
+	}
+	if err != nil {
+		return key, blueprint.Hinted("check the owner and mode of the file", "the master key %s cannot be read: %s", key.Path, fileio.Cause(err))
+	}
+	all, err := parseKeys(key.Path, data)
+	if err != nil {
+		return key, err
+	}
+	if info, err := os.Stat(key.Path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 && !IsCredential(key.Path) {
+		logger.Warn("other users of this machine can get at the master key", "path", key.Path, "hint", "chmod 600 "+blueprint.ShellWord(key.Path))
+	}
+	key.Sealer, key.Old = all[0], all[1:]
+	return key, nil
+}
+
+// refused takes a new key back when the database could not be opened with it,
+// and says so when the one that belongs to the database is not there.
+func (k Key) refused(err error) error {
+	if !k.made {
+		return err
+	}
+	os.Remove(k.Path)
+	var known *blueprint.Error
+	if errors.As(err, &known) && strings.Contains(known.Hint, "--master-key-file") {
+		return blueprint.Hinted("restore it from your backup, or say with --master-key-file where it is", "the master key %s is missing, and the database was used with one", k.Path)
+	}
+	return err
+}
+
+// IsCredential tells whether a file was handed over by the service manager,
+// which lets nobody but the service read it, in ways that its mode does not show.
+func IsCredential(path string) bool {
+	folder := os.Getenv("CREDENTIALS_DIRECTORY")
+	return folder != "" && filepath.Dir(fileio.Absolute(path)) == filepath.Clean(folder)
+}
