@@ -46,7 +46,7 @@ var rooms = map[string][]string{
 	"rpc":                       {"blueprint", "small"},
 	"rpc/mcp":                   {"blueprint"},
 	"store":                     {"blueprint", "small", "store/dbfile"},
-	"store/masterkey":           {"blueprint", "foundation/fileio", "foundation/secret", "store"},
+	"store/masterkey":           {"blueprint", "foundation/fileio", "foundation/secret", "store", "store/dbfile"},
 	"store/dbfile":              {"blueprint"},
 	"triggers":                  {"blueprint", "small", "triggers/cron"},
 	"triggers/cron":             {},
