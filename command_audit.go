@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
 
@@ -45,7 +46,7 @@ func auditList(c *cli.Context) error {
 			for i, e := range entries {
 				lines[i] = auditLine{e, e.OrganizationID}
 			}
-			return printJSON(c, lines)
+			return terminal.JSON(c.App.Writer, lines)
 		}
 		rows := [][]string{{"AT", "WHO", "VIA", "ACTION", "ABOUT", "DETAIL"}}
 		for _, e := range entries {
@@ -55,7 +56,7 @@ func auditList(c *cli.Context) error {
 			}
 			rows = append(rows, []string{e.At.String(), whoActed(&e), e.Via, e.Action, strings.TrimSpace(e.TargetType + " " + e.TargetID), string(detail)})
 		}
-		return printTable(c, rows)
+		return terminal.Table(c.App.Writer, rows)
 	})
 }
 

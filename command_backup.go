@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
@@ -61,9 +62,9 @@ func backup(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	stages := newStages(c.App.ErrWriter)
-	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.Path, Version: version, Progress: stages.show})
-	stages.end()
+	show, end := stageShown(c.App.ErrWriter)
+	report, err := s.Backup(ctx, c.Args().First(), store.BackupOptions{Force: c.Bool("force"), AllowDamaged: c.Bool("allow-damaged"), KeyFile: key.Path, Version: version, Progress: show})
+	end()
 	if err = errors.Join(err, s.Close()); err != nil {
 		if ctx.Err() != nil {
 			return failed("run it again", "the backup was interrupted; nothing was left behind")
@@ -79,7 +80,7 @@ func backup(c *cli.Context) error {
 		logger.Warn("the backup has damaged runs in it", "count", report.Damaged.Count, "executions", report.Damaged.String(), "hint", "keep your older backups; blueprintd doctor --full tells more")
 	}
 	if c.Bool("json") {
-		return printJSON(c, report)
+		return terminal.JSON(c.App.Writer, report)
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s  %d bytes, %s; checked and signed\n  sha256 %s\n  The master key is not in it: keep a copy of %s somewhere else.\n",
 		report.Path, report.Size, contents(report), report.Digest, fileio.Absolute(key.Path))
@@ -102,34 +103,15 @@ func together(path, key string) bool {
 	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
-// stages shows on a terminal what a long command is doing.
-type stages struct {
-	out   io.Writer // nil when there is no terminal
-	shown string
-}
-
-func newStages(out io.Writer) *stages {
-	if !isTerminal(out) {
-		return &stages{}
+// stageShown returns what shows on a terminal how far a long command is, and takes it
+// away.
+func stageShown(out io.Writer) (show func(stage string, done, total int64), end func()) {
+	screen := terminal.NewScreen(out)
+	show = func(stage string, done, total int64) {
+		if total > 0 {
+			stage = fmt.Sprintf("%s %3d %%", stage, 100*done/total)
+		}
+		screen.Status("%s", stage)
 	}
-	return &stages{out: out}
-}
-
-func (s *stages) show(stage string, done, total int64) {
-	if s.out == nil {
-		return
-	}
-	if total > 0 {
-		stage = fmt.Sprintf("%s %3d %%", stage, 100*done/total)
-	}
-	if stage != s.shown {
-		s.shown = stage
-		fmt.Fprint(s.out, eraseLine+stage)
-	}
-}
-
-func (s *stages) end() {
-	if s.shown != "" {
-		fmt.Fprint(s.out, eraseLine)
-	}
+	return show, func() { screen.Status("") }
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint/document"
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
 )
 
@@ -35,5 +36,5 @@ func convertFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return printJSON(c, doc.Value)
+	return terminal.JSON(c.App.Writer, doc.Value)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 )
@@ -81,8 +82,8 @@ func dev(c *cli.Context) error {
 		o.out, shown = c.App.Writer, c.App.ErrWriter
 	}
 	o.develops = true
-	screen := newDevScreen(shown)
-	o.logger = newLog(c.String("log-format"), screen.beside(c.App.ErrWriter), slog.LevelWarn)
+	screen := terminal.NewScreen(shown)
+	o.logger = newLog(c.String("log-format"), screen.Beside(c.App.ErrWriter), slog.LevelWarn)
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
 	ctx, stopReading := untilEnd(ctx, o.untilEOF)
@@ -95,7 +96,7 @@ func dev(c *cli.Context) error {
 		return err
 	}
 	l := &devLoop{
-		dir: dir, server: s, screen: screen, problems: screen.beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
+		dir: dir, server: s, screen: screen, problems: screen.Beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
 		options: folder.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
 		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
@@ -137,7 +138,7 @@ func serveAndWatch(ctx context.Context, s *server, l *devLoop) error {
 	err := <-over
 	stopLoop(context.Canceled)
 	stop()
-	l.screen.end()
+	l.screen.Status("")
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -151,29 +152,29 @@ func (l *devLoop) greet() {
 	if !s.options.ephemeral {
 		where = fileio.Absolute(s.options.db)
 	}
-	l.screen.say("", "blueprintd %s develops %s on %s", version, filepath.Clean(l.dir), host)
-	l.screen.say("", "  database  %s", where)
+	l.screen.Say("", "blueprintd %s develops %s on %s", version, filepath.Clean(l.dir), host)
+	l.screen.Say("", "  database  %s", where)
 	if s.options.sandbox != nil {
-		l.screen.say("", "  sandbox   nothing real is reached")
+		l.screen.Say("", "  sandbox   nothing real is reached")
 	}
 	shows := host + "/"
 	if s.link != nil {
 		shows = s.link.url()
 		s.link.then(func(address string) {
-			l.screen.say("", "  sign in again  %s  (works once, for 15 minutes)", address)
+			l.screen.Say("", "  sign in again  %s  (works once, for 15 minutes)", address)
 		})
-		l.screen.say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
+		l.screen.Say("", "  sign in   %s  (without a password; works once, for 15 minutes)", shows)
 	}
 	if s.welcome.setup != "" {
 		if s.link == nil {
 			shows = host + s.welcome.setup
 		}
-		l.screen.say("", "  dashboard %s%s  (sets a password; works once)", host, s.welcome.setup)
+		l.screen.Say("", "  dashboard %s%s  (sets a password; works once)", host, s.welcome.setup)
 	} else {
-		l.screen.say("", "  dashboard %s/", host)
+		l.screen.Say("", "  dashboard %s/", host)
 	}
 	if s.welcome.made {
-		l.screen.say("", "  API key   %s", s.welcome.apiKey)
+		l.screen.Say("", "  API key   %s", s.welcome.apiKey)
 	}
 	if l.open {
 		l.show(shows, shows != host+"/")

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
@@ -80,7 +81,7 @@ func doctor(c *cli.Context) error {
 
 func printFindings(c *cli.Context, findings []store.Finding) error {
 	if c.Bool("json") {
-		return printJSON(c, findings)
+		return terminal.JSON(c.App.Writer, findings)
 	}
 	for _, f := range findings {
 		if _, err := fmt.Fprintf(c.App.Writer, "%-8s %-12s %s\n", f.Health, f.Check, blueprint.OneLine(f.Message)); err != nil {

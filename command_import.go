@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
 
@@ -45,7 +46,7 @@ func importFiles(c *cli.Context) error {
 			return err
 		}
 		if c.Bool("json") {
-			return printJSON(c, done)
+			return terminal.JSON(c.App.Writer, done)
 		}
 		for _, each := range done {
 			if _, err := fmt.Fprintf(c.App.Writer, "%s  %s\n", each.ID, each.File); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/store"
@@ -54,17 +55,17 @@ func masterKeyRotate(c *cli.Context) error {
 	}
 	ctx, stop := untilInterrupted(c.Context)
 	defer stop()
-	stages := newStages(c.App.ErrWriter)
+	show, end := stageShown(c.App.ErrWriter)
 	r := masterkey.Rotation{
 		Key: key,
 		Store: store.Options{
 			Path: db, Schema: schema, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger, AllowNetworkFS: c.Bool("allow-network-fs"),
 		},
 		Forget:  c.Bool("forget"),
-		Options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: stages.show},
+		Options: store.ChangeKeyOptions{AllowDamaged: c.Bool("allow-damaged"), Progress: show},
 	}
 	report, err := r.Run(asOperator(ctx, c))
-	stages.end()
+	end()
 	if err != nil {
 		if ctx.Err() != nil {
 			return failed("run it again", "it was interrupted; the database has the master key that it had")
@@ -75,7 +76,7 @@ func masterKeyRotate(c *cli.Context) error {
 		logger.Warn("what is damaged was left as it is; it can be read with no key", "count", report.Damaged, "places", strings.Join(report.DamagedPlaces, ", "))
 	}
 	if c.Bool("json") {
-		return printJSON(c, report)
+		return terminal.JSON(c.App.Writer, report)
 	}
 	return printRotated(c, report)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
 
@@ -19,8 +20,8 @@ func TestCommandsPrintNothingThatDisturbs(t *testing.T) {
 	var out bytes.Buffer
 	c := cli.NewContext(&cli.App{Writer: &out}, nil, nil)
 	for kind, print := range map[string]func() error{
-		"table": func() error { return printTable(c, [][]string{{"NAME", "ID"}, {name, "1"}}) },
-		"JSON":  func() error { return printJSON(c, map[string]any{"name": name}) },
+		"table": func() error { return terminal.Table(c.App.Writer, [][]string{{"NAME", "ID"}, {name, "1"}}) },
+		"JSON":  func() error { return terminal.JSON(c.App.Writer, map[string]any{"name": name}) },
 		"findings": func() error {
 			return printFindings(c, []store.Finding{{Health: store.Broken, Check: "x", Message: name, Fix: name}})
 		},

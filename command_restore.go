@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/store"
@@ -47,11 +48,11 @@ func restore(c *cli.Context) error {
 	if key.Sealer == nil && c.String("master-key-file") != "" {
 		return failed("check the path", "there is no master key %s", key.Path)
 	}
-	stages := newStages(c.App.ErrWriter)
+	show, end := stageShown(c.App.ErrWriter)
 	report, err := store.Restore(asOperator(ctx, c), c.Args().First(),
 		store.Options{Path: c.String("db"), Schema: schema, Sealer: key.Sealer, Clock: clock.Real{}, IDs: ids.New(nil), Logger: logger},
-		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.Path, OldKeys: key.Old, Unverified: c.Bool("unverified"), Progress: stages.show})
-	stages.end()
+		store.RestoreOptions{Force: c.Bool("force"), PauseTriggers: c.Bool("pause-triggers"), KeyFile: key.Path, OldKeys: key.Old, Unverified: c.Bool("unverified"), Progress: show})
+	end()
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func restore(c *cli.Context) error {
 		logger.Warn("some runs in the backup were damaged already when it was made", "count", report.Damaged.Count, "executions", report.Damaged.String())
 	}
 	if c.Bool("json") {
-		return printJSON(c, report)
+		return terminal.JSON(c.App.Writer, report)
 	}
 	return printRestored(c, report)
 }

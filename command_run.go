@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -99,7 +98,7 @@ func runFile(c *cli.Context) error {
 	}
 	if progress != nil {
 		progress.show(recording.Execution)
-		progress.end()
+		fmt.Fprintln(c.App.ErrWriter)
 	}
 	outcome := printOutcome(c.App.Writer, recording.Execution, c.Args().First())
 	if local.record {
@@ -153,14 +152,4 @@ func failureText(x *blueprint.Execution) string {
 		return x.Failure.Message
 	}
 	return fmt.Sprintf("node %q: %s", x.Failure.NodeID, x.Failure.Message)
-}
-
-// isTerminal tells whether out is a terminal.
-func isTerminal(out io.Writer) bool {
-	f, ok := out.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/folder"
 	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
@@ -125,7 +126,7 @@ func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf,
 		if err != nil {
 			_, report.Error, _ = explain(end)
 		}
-		return errors.Join(printJSON(c, report), end)
+		return errors.Join(terminal.JSON(c.App.Writer, report), end)
 	}
 	if err == nil {
 		_, err = fmt.Fprintln(c.App.Writer, syncLast(c, plan, report.Summary))

@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
@@ -88,9 +89,7 @@ func runTests(c *cli.Context) error {
 	if len(t.names) == 0 {
 		t.names = []string{"."}
 	}
-	if isTerminal(t.out) && os.Getenv("NO_COLOR") == "" {
-		t.paint = func(color, text string) string { return "\x1b[" + color + "m" + text + "\x1b[0m" }
-	}
+	t.paint = terminal.NewScreen(t.out).Paint
 	t.scripts = script.New(script.Options{})
 	defer runScripts(t.scripts)()
 	ctx, release := untilInterrupted(c.Context)

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
@@ -61,7 +62,7 @@ func userAdd(c *cli.Context) error {
 			return err
 		}
 		if c.Bool("json") {
-			return printJSON(c, struct {
+			return terminal.JSON(c.App.Writer, struct {
 				blueprint.User
 				SetupURL string `json:"setupUrl"`
 			}{user, link})
@@ -90,13 +91,13 @@ func userList(c *cli.Context) error {
 			if users == nil {
 				users = []blueprint.User{}
 			}
-			return printJSON(c, users)
+			return terminal.JSON(c.App.Writer, users)
 		}
 		rows := [][]string{{"ID", "EMAIL", "NAME", "CREATED"}}
 		for _, user := range users {
 			rows = append(rows, []string{user.ID, user.Email, user.Name, user.CreatedAt.String()})
 		}
-		return printTable(c, rows)
+		return terminal.Table(c.App.Writer, rows)
 	})
 }
 
@@ -176,13 +177,13 @@ func keyList(c *cli.Context) error {
 			return err
 		}
 		if c.Bool("json") {
-			return printJSON(c, keys)
+			return terminal.JSON(c.App.Writer, keys)
 		}
 		rows := [][]string{{"ID", "USER", "NAME", "LAST4", "SCOPES", "CREATED", "EXPIRES", "LAST USED", "REVOKED"}}
 		for _, key := range keys {
 			rows = append(rows, []string{key.ID, key.UserEmail, key.Name, key.Last4, key.Scopes.String(), key.CreatedAt.String(), orDash(key.ExpiresAt), orDash(key.LastUsedAt), orDash(key.RevokedAt)})
 		}
-		return printTable(c, rows)
+		return terminal.Table(c.App.Writer, rows)
 	})
 }
 

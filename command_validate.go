@@ -11,6 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
@@ -46,7 +47,7 @@ func validate(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && isTerminal(c.App.Writer) && isTerminal(c.App.ErrWriter)
+	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && terminal.IsTerminal(c.App.Writer) && terminal.IsTerminal(c.App.ErrWriter)
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
 	in := &inputs{stdin: c.App.Reader, scripts: scripts, compileTime: compileAllTime}
@@ -78,7 +79,7 @@ func validate(c *cli.Context) error {
 		all = append(all, found...)
 	}
 	if c.Bool("json") {
-		if err := printJSON(c, all); err != nil {
+		if err := terminal.JSON(c.App.Writer, all); err != nil {
 			return err
 		}
 	}
@@ -186,7 +187,7 @@ const mostPointed = 10
 // pointOut shows the first problems of a file; on a terminal with their places
 // in it.
 func pointOut(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
-	carets := isTerminal(out)
+	carets := terminal.IsTerminal(out)
 	for i, issue := range issues {
 		if i == mostPointed {
 			fmt.Fprintf(out, "%s: and %d more; blueprintd validate shows all\n", b.document.Name, len(issues)-i)

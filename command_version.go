@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"blueprintd/command/terminal"
 	"blueprintd/store"
 )
 
@@ -44,7 +45,7 @@ func commandVersion() *cli.Command {
 		Action: func(c *cli.Context) error {
 			b := thisBuild()
 			if c.Bool("json") {
-				return printJSON(c, b)
+				return terminal.JSON(c.App.Writer, b)
 			}
 			line := "blueprintd " + b.Version
 			if b.Commit != "" && b.Version == unreleased {

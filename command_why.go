@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/engine"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
@@ -60,7 +61,7 @@ func whyTrigger(c *cli.Context) error {
 			return err
 		}
 		if c.Bool("json") {
-			return printJSON(c, told)
+			return terminal.JSON(c.App.Writer, told)
 		}
 		return printWhy(c.App.Writer, told)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/folder"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
@@ -19,8 +20,8 @@ import (
 type devLoop struct {
 	dir      string
 	server   *server
-	screen   *devScreen
-	problems *devBeside // where what is wrong with files goes
+	screen   *terminal.Screen
+	problems *terminal.Lines // where what is wrong with files goes
 	seen     folder.Listing
 	run      bool   // what is saved
 	open     bool   // the dashboard, in a browser
@@ -49,9 +50,9 @@ func (l *devLoop) loop(ctx context.Context) error {
 		return err
 	}
 	watcher := folder.NewWatcher(clock.Real{}, l.withCassettes(l.seen), l.look)
-	l.screen.status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
-	if !l.screen.terminal {
-		l.screen.say("", "watching %s", l.dir)
+	l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
+	if !l.screen.Erases() {
+		l.screen.Say("", "watching %s", l.dir)
 	}
 	for {
 		events, err := watcher.Next(ctx)
@@ -59,13 +60,13 @@ func (l *devLoop) loop(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			l.screen.say(red, "%s cannot be read: %s", l.dir, fileio.Cause(err))
+			l.screen.Say(terminal.Red, "%s cannot be read: %s", l.dir, fileio.Cause(err))
 			continue
 		}
 		if err := l.saved(ctx, events); err != nil {
 			return err
 		}
-		l.screen.status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
+		l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
 	}
 }
 
@@ -96,7 +97,7 @@ func (l *devLoop) saved(ctx context.Context, events []folder.Event) error {
 		case !there:
 			continue
 		case !stored[path]:
-			l.screen.say(yellow, "%s: not run, since it is not stored", path)
+			l.screen.Say(terminal.Yellow, "%s: not run, since it is not stored", path)
 			continue
 		}
 		l.rerun(ctx, path, tests)
@@ -109,9 +110,9 @@ func (l *devLoop) read(path string) bool {
 	desired, ok := readDesired(l.problems, l.dir, path)
 	if !ok {
 		if _, before := l.wanted[path]; before {
-			l.screen.say(red, "%s: has errors; what was there before stays", path)
+			l.screen.Say(terminal.Red, "%s: has errors; what was there before stays", path)
 		} else {
-			l.screen.say(red, "%s: has errors", path)
+			l.screen.Say(terminal.Red, "%s: has errors", path)
 		}
 		return false
 	}
@@ -148,7 +149,7 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 			delete(stored, change.Path)
 		}
 		if change.Conflict != "" || change.Action == folder.Keep {
-			l.tell(yellow, strings.Join(change.Lines(), "\n"))
+			l.tell(terminal.Yellow, strings.Join(change.Lines(), "\n"))
 		}
 	}
 	err = plan.ApplyEach(ctx, server, func(change folder.Change, err error) error {
@@ -213,11 +214,11 @@ func (l *devLoop) changed(change folder.Change) {
 	if len(parts) > 0 {
 		line += ": " + strings.Join(parts, "; ")
 	}
-	l.screen.say(green, "%s", blueprint.OneLine(short500(line)))
+	l.screen.Say(terminal.Green, "%s", blueprint.OneLine(short500(line)))
 	for _, t := range change.Triggers {
 		if t.Action == folder.Create && (t.Type == blueprint.TriggerWebhook || t.Type == blueprint.TriggerSlack) {
 			route := map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "blueprint", blueprint.TriggerSlack: "slack"}[t.Type]
-			l.screen.say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.apiHost(), route, t.ID)
+			l.screen.Say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.apiHost(), route, t.ID)
 		}
 	}
 }

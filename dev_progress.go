@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/command/terminal"
 	"blueprintd/foundation/clock"
 )
 
@@ -17,7 +18,7 @@ const quietly = time.Second
 func (l *devLoop) goesOn(path string) (ended func()) {
 	var mu sync.Mutex
 	over := false
-	erase := l.screen.runs(path)
+	erase := l.screen.Running(path)
 	now := clock.Real{}.Now()
 	timer := clock.Real{}.At(now.Add(quietly), func() {
 		mu.Lock()
@@ -26,9 +27,9 @@ func (l *devLoop) goesOn(path string) (ended func()) {
 		switch {
 		case over:
 		case virtual != nil:
-			l.screen.say(yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.apiHost(), blueprint.TimeOf(virtual.Now()))
-		case !l.screen.terminal:
-			l.screen.say("", "%s: running", path)
+			l.screen.Say(terminal.Yellow, "%s: running; its waits end when POST %s/clock/advance moves the clock, which stands at %s", path, l.server.apiHost(), blueprint.TimeOf(virtual.Now()))
+		case !l.screen.Erases():
+			l.screen.Say("", "%s: running", path)
 		}
 	})
 	return func() {

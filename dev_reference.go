@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/command/terminal"
 	"blueprintd/folder"
 )
 
@@ -16,7 +17,7 @@ import (
 // name, and made if that is what a sandbox is for; a file that refers to one that
 // is not there stays as it was. What is wrong is told once.
 func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder.Desired, have []folder.Deployed) ([]folder.Desired, []folder.Deployed, error) {
-	tell := func(line string) { l.tell(yellow, blueprint.OneLine(line)) }
+	tell := func(line string) { l.tell(terminal.Yellow, blueprint.OneLine(line)) }
 	left := map[string]bool{} // files that cannot be stored
 	for _, d := range folder.FindDangling(files) {
 		if left[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
@@ -90,7 +91,7 @@ func (l *devLoop) pretend(ctx context.Context, files []folder.Desired, all []blu
 		if err != nil {
 			return nil, err
 		}
-		l.screen.say("", "connection %s: a stand-in of type %s", blueprint.OneLine(name), c.Type)
+		l.screen.Say("", "connection %s: a stand-in of type %s", blueprint.OneLine(name), c.Type)
 		all = append(all, c)
 	}
 	return all, nil

@@ -7,6 +7,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/command/terminal"
 	"blueprintd/engine"
 	"blueprintd/folder"
 )
@@ -64,21 +65,21 @@ func (l *devLoop) start(ctx context.Context, path string) {
 	case ctx.Err() != nil: // a newer one is saved, or all is over
 	case err != nil:
 		message, _ := blueprint.Explain(err)
-		l.screen.say(red, "%s: not run: %s", path, message)
+		l.screen.Say(terminal.Red, "%s: not run: %s", path, message)
 	case outcome == nil:
-		l.screen.say("", "%s: has no nodes to run", path)
+		l.screen.Say("", "%s: has no nodes to run", path)
 	case outcome.Status == blueprint.StatusCompleted:
-		l.screen.say(green, "%s: completed: %s", path, valueLine(outcome.Output))
+		l.screen.Say(terminal.Green, "%s: completed: %s", path, valueLine(outcome.Output))
 	case outcome.Status == blueprint.StatusPaused:
 		what := "an answer"
 		if a := outcome.AwaitingInput; a != nil {
 			what = string(a.Kind) + " at node " + a.NodeID + ": " + blueprint.OneLine(a.Prompt)
 		}
-		l.screen.say(yellow, "%s: paused, waits for %s", path, what)
-		l.screen.say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
+		l.screen.Say(terminal.Yellow, "%s: paused, waits for %s", path, what)
+		l.screen.Say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
 	default:
-		l.screen.say(red, "%s: %s: %s", path, outcome.Status, blueprint.OneLine(failureText(outcome)))
-		l.screen.say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
+		l.screen.Say(terminal.Red, "%s: %s: %s", path, outcome.Status, blueprint.OneLine(failureText(outcome)))
+		l.screen.Say("", "  %s/runs/%s", l.server.apiHost(), outcome.ID)
 	}
 }
 

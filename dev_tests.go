@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/command/terminal"
 	"blueprintd/folder"
 )
 
@@ -180,17 +181,14 @@ func (l *devLoop) namesake(name string) (out []string) {
 // test runs test files and says how they went.
 func (l *devLoop) test(ctx context.Context, files []string) {
 	t := &trials{
-		names: files, jobs: runtime.GOMAXPROCS(0), only: regexp.MustCompile(""), out: l.screen.beside(l.screen.out), errors: l.problems,
-		scripts: l.server.scripts,
-	}
-	if l.screen.coloured {
-		t.paint = l.screen.paint
+		names: files, jobs: runtime.GOMAXPROCS(0), only: regexp.MustCompile(""), out: l.screen.Lines(), errors: l.problems,
+		scripts: l.server.scripts, paint: l.screen.Paint,
 	}
 	err := t.once(ctx)
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	if message, _ := blueprint.Explain(err); message != "" {
-		l.screen.say(red, "%s", message)
+		l.screen.Say(terminal.Red, "%s", message)
 	}
 }

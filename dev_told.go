@@ -12,6 +12,6 @@ func (l *devLoop) tell(colour, line string) {
 	t := &l.told
 	known := t.before[line] || t.now[line]
 	if t.now[line] = true; !known {
-		l.screen.say(colour, "%s", line)
+		l.screen.Say(colour, "%s", line)
 	}
 }

@@ -45,6 +45,7 @@ var rooms = map[string][]string{
 	"engine/nodes":              {"blueprint", "small"},
 	"rpc":                       {"blueprint", "small"},
 	"rpc/mcp":                   {"blueprint"},
+	"command/terminal":          {"blueprint"},
 	"store":                     {"blueprint", "small", "store/dbfile"},
 	"store/masterkey":           {"blueprint", "foundation/fileio", "foundation/secret", "store", "store/dbfile"},
 	"store/dbfile":              {"blueprint"},

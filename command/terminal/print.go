@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -7,18 +7,17 @@ import (
 	"text/tabwriter"
 	"unicode/utf16"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
 )
 
-// printJSON prints a value for programs.
-func printJSON(c *cli.Context, value any) error {
+// JSON prints a value for programs, with the characters escaped that would do
+// something to a terminal.
+func JSON(out io.Writer, value any) error {
 	data, err := blueprint.EncodeIndented(value)
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(c.App.Writer, escaped(string(data)))
+	_, err = io.WriteString(out, escaped(string(data)))
 	return err
 }
 
@@ -44,9 +43,9 @@ func escaped(text string) string {
 // disturbsJSON leaves out the line breaks between the values.
 func disturbsJSON(r rune) bool { return r != '\n' && blueprint.Disturbs(r) }
 
-// printTable prints rows, the first of which is the head.
-func printTable(c *cli.Context, rows [][]string) error {
-	table := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+// Table prints rows, the first of which is the head, in aligned columns.
+func Table(out io.Writer, rows [][]string) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i := range row {
 			row[i] = blueprint.OneLine(row[i]) // users chose their names
