@@ -187,7 +187,7 @@ func (l *devLoop) passing(ctx context.Context, err error) error {
 		where, err = stopped.Path+": ", stopped.Err
 	}
 	message, _ := blueprint.Explain(err)
-	l.tell(red, where+"not stored: "+message)
+	l.tell(terminal.Red, where+"not stored: "+message)
 	return nil
 }
 
