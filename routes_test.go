@@ -66,6 +66,11 @@ func TestContentEncoding(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.text)
 		}
 	}
+	for _, path := range []string{"/healthz", "/readyz"} { // which read no body
+		if got := ada.send(t, "GET", path, "", "Content-Encoding", "br"); got.status != 200 {
+			t.Errorf("%s: %d %s", path, got.status, got.text)
+		}
+	}
 	if got := ada.send(t, "POST", "/webhooks/blueprint/"+hook, "{}", "Content-Encoding", "identity"); got.status != 202 {
 		t.Errorf("identity: %d %s", got.status, got.text)
 	}
