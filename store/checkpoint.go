@@ -6,32 +6,30 @@ import (
 )
 
 const (
-	// A checkpoint costs two fsyncs, which so many commits, or bytes, must be
-	// worth.
+	// A checkpoint costs two fsyncs. It is made after so many commits or bytes.
 	checkpointCommits = 32
 	checkpointBytes   = 4 << 20
-	// longLog is how many pages the log may have before it is rewound rather
-	// than only copied; tightLog is when pruning waits and slow reads end.
+	// longLog is the number of pages from which the log is rewound and not only
+	// copied, tightLog the number from which pruning waits and slow reads are ended:
 	// 16 and 32 MiB.
 	longLog  = 4096
 	tightLog = 8192
-	// longFile is how large the file of the log may stay once most of it is not in
-	// use any more.
+	// longFile is the size to which the file of the log is cut once most of it is
+	// unused.
 	longFile = 32 << 20
-	// fullLog is the size at which a write waits until the log is emptied, and
-	// fullLook after how many bytes a write looks at it. With the largest
-	// transaction behind them this stays below 64 MiB.
+	// fullLog is the size at which a write waits until the log is empty, and fullLook
+	// the number of written bytes after which it is checked. With the largest
+	// transaction added the log stays below 64 MiB.
 	fullLog  = 44 << 20
 	fullLook = 4 << 20
 )
 
-// checkpoint copies the write-ahead log into the database while nobody waits
-// for it. Left to itself SQLite would do so inside some commit.
+// checkpoint copies the write-ahead log into the database while no caller waits.
+// SQLite alone would do so within a commit.
 //
-// Copying alone does not bound the log: it starts anew only when, at the
-// instant of a commit, all of it is copied and nobody reads from it, which at
-// full load may never be so. A log that has become long is therefore rewound:
-// the writer stands still for the moment that the rest takes.
+// Copying does not bound the log: SQLite starts it anew only if, at the instant of a
+// commit, all of it is copied and nothing reads from it, which may never happen under
+// full load. So a long log is rewound: the writer pauses while the rest is copied.
 func (s *Store) checkpoint(ctx context.Context) {
 	s.readers.age.Add(1)
 	if s.commits.Load() < checkpointCommits && s.written.Load() < checkpointBytes && s.logFrames.Load() < longLog {
@@ -44,8 +42,8 @@ func (s *Store) checkpoint(ctx context.Context) {
 		var busy, frames, copied int64
 		err = q.row("PRAGMA wal_checkpoint(PASSIVE)", nil, &busy, &frames, &copied)
 		err = errors.Join(err, q.close())
-		// A negative number: somebody else copies it just now. A log that was rewound
-		// keeps its old length until something is written to it.
+		// Negative if another process is copying it. A log that was rewound keeps its
+		// old length until the next write.
 		if frames >= 0 && !s.rewound.Load() {
 			s.logFrames.Store(frames)
 		}
@@ -68,8 +66,8 @@ func (s *Store) checkpoint(ctx context.Context) {
 	}
 }
 
-// emptyLog copies the rest of the log and cuts it to nothing, unless somebody
-// who reads from it stays longer than writers should wait.
+// emptyLog copies the rest of the log and truncates it, unless a reader takes longer
+// than writers should wait.
 func (s *Store) emptyLog() error {
 	if s.options.Ephemeral {
 		return nil
@@ -79,19 +77,19 @@ func (s *Store) emptyLog() error {
 	return s.cutLog("PRAGMA busy_timeout = 30", "PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// rewindLog is emptyLog without cutting: the next commit writes at the
-// beginning of the file, which costs less than making the file grow again.
+// rewindLog is emptyLog without truncating: the next commit writes at the beginning
+// of the file, which is cheaper than extending it again.
 func (s *Store) rewindLog() error {
 	s.writer.connection.Lock()
 	defer s.writer.connection.Unlock()
-	s.rewound.Store(true) // until the next commit; cutLog says whether it is so
+	s.rewound.Store(true) // until the next commit; cutLog returns whether that holds
 	return s.cutLog("PRAGMA busy_timeout = 30", "PRAGMA wal_checkpoint(RESTART)")
 }
 
-// boundLog keeps the log below its bound when writes outrun its checkpoints, or
-// a read holds it: the write that would go beyond ends all reads and waits for
-// them. A reader in another process cannot be ended; then the log grows on, and
-// the log of the server says so. The connection is held.
+// boundLog keeps the log below its limit when writes outrun the checkpoints or a read
+// holds it: the write that would exceed the limit ends all reads and waits for them.
+// A reader in another process cannot be ended; then the log grows, and a warning is
+// logged. The connection is locked.
 func (s *Store) boundLog(written int) {
 	w := s.writer
 	if w.unseen += written; w.unseen < fullLook || s.options.Ephemeral {
@@ -103,12 +101,12 @@ func (s *Store) boundLog(written int) {
 		return
 	}
 	if w.held {
-		return // it was not to be emptied a moment ago; the checkpoints go on trying
+		return // emptying it has just failed; the checkpoints try again
 	}
 	s.readers.expire(-1)
 	err := s.cutLog("PRAGMA busy_timeout = 2000", "PRAGMA wal_checkpoint(TRUNCATE)")
 	if severityOf(err) == ofStore {
-		return // the store has ended, and said so
+		return // the store has failed, and logged that
 	}
 	if length := size(s.options.Path + "-wal"); err != nil || length >= fullLog {
 		w.held = true
@@ -117,9 +115,9 @@ func (s *Store) boundLog(written int) {
 	}
 }
 
-// cutLog empties the log with a statement, waiting for readers as long as
-// another one says. An error after which nobody knows what the disk holds ends the store, whoever
-// wanted the log cut. The connection is held.
+// cutLog empties the log with the statement empty, after patience has set how long to
+// wait for readers. An error that leaves the content of the disk unknown fails the
+// store. The connection is locked.
 func (s *Store) cutLog(patience, empty string) error {
 	w := s.writer
 	var busy, frames, copied, unused int64
@@ -130,7 +128,7 @@ func (s *Store) cutLog(patience, empty string) error {
 	}
 	if severityOf(err) == ofBatch {
 		s.rewound.Store(false)
-		return nil // somebody else has the log; the next time
+		return nil // another process uses the log; try again later
 	}
 	s.endIfLost(err)
 	if err == nil && busy == 0 {
@@ -141,8 +139,8 @@ func (s *Store) cutLog(patience, empty string) error {
 	return err
 }
 
-// truncate empties the write-ahead log at the end. A reader in another process
-// may keep it from doing so; the next start goes on with the log as it is.
+// truncate empties the write-ahead log when the store is closed. A reader in another
+// process may prevent it; the next start then uses the log as it is.
 func (w *writer) truncate() error {
 	var busy, frames, copied int
 	err := w.session.row("PRAGMA wal_checkpoint(TRUNCATE)", nil, &busy, &frames, &copied)

@@ -29,11 +29,11 @@ func (s *Store) claim(ctx context.Context) error {
 }
 
 // fence verifies that the database is still this server's, or, for a tool,
-// that its master key is still the one at hand. It gives the generation at which
-// the transaction begins.
+// that its master key has not been changed. It returns the generation at which the
+// transaction begins.
 func (s *Store) fence() (generation int64, err error) {
 	if s.options.Ephemeral {
-		return s.generation.Load(), nil // nobody else has it
+		return s.generation.Load(), nil // no other process can use it
 	}
 	if s.writer.untouched() {
 		return s.writer.subscriptions.generation, nil
@@ -51,9 +51,9 @@ func (s *Store) fence() (generation int64, err error) {
 	return generation, err
 }
 
-// untouched tells, in a transaction, whether no other connection, and so no other
-// process, has written since this one's last commit: then that left everything as
-// it is now. SQLite knows that without a look at the disk once it has begun.
+// untouched reports, in a transaction, whether no other connection, and so no other
+// process, has written since the last commit of this one. SQLite knows that without
+// reading the disk once the transaction has begun.
 func (w *writer) untouched() bool {
 	left := w.dataVersion
 	w.dataVersion = 0
@@ -69,8 +69,8 @@ func (s *Store) noteDataVersion() {
 	}
 }
 
-// sameKey keeps a tool from writing what nobody could read: no server is there
-// that would keep the key from being changed meanwhile.
+// sameKey prevents a tool from writing with a master key that has been changed
+// meanwhile: it does not hold the lock that would prevent the change.
 func (s *Store) sameKey() error {
 	if !s.claimed || s.options.Sealer == nil {
 		return nil
@@ -85,18 +85,18 @@ func (s *Store) sameKey() error {
 	return nil
 }
 
-// errOtherKey refuses a database with a master key that is not its own.
+// errOtherKey is returned for a database that belongs to another master key.
 var errOtherKey = &blueprint.Error{
 	Code: blueprint.CodeConflict, Message: "the secrets of the database are encrypted with another master key",
 	Hint: "name the key file that belongs to this database with --master-key-file",
 }
 
-// OtherKey reports whether a database was refused because it belongs to another
-// master key than the one at hand.
+// OtherKey reports whether an error says that the database belongs to another master
+// key.
 func OtherKey(err error) bool { return errors.Is(err, errOtherKey) }
 
-// checkKey compares the master key with the one that the database is used
-// with, and makes it that one where that is allowed.
+// checkKey compares the master key with that of the database, and makes it the key of
+// the database where that is allowed.
 func (s *Store) checkKey(t *transaction) error {
 	adopt, err := s.options.keyFits(t.session)
 	if err != nil || !adopt {
@@ -106,8 +106,8 @@ func (s *Store) checkKey(t *transaction) error {
 	return err
 }
 
-// keyFits compares the master key with the one that the database is used with.
-// Only a server changes to another one, and only while nothing is sealed.
+// keyFits compares the master key with that of the database. Only a server may adopt
+// another key, and only while nothing is sealed.
 func (o Options) keyFits(q *session) (adopt bool, err error) {
 	var known []byte
 	if err := q.row("SELECT key_check FROM meta WHERE id = 1", nil, &known); err != nil {
@@ -131,16 +131,16 @@ func (o Options) keyFits(q *session) (adopt bool, err error) {
 	return sealer != nil, nil
 }
 
-// IsSandbox reports whether the database is a sandbox's: fakes answered what its runs
-// sent.
+// IsSandbox reports whether the database belongs to a sandbox: fakes answered the
+// requests of its runs.
 func (s *Store) IsSandbox() bool { return s.sandbox }
 
-// settlePurpose keeps a database that is in earnest from a server that plays, and
-// the other way round: what fakes answered would be used as if it were real, such
-// as the tokens of connections, and what happened in the future of a virtual clock
-// would keep schedules from running. The first server that takes a file decides. A
-// virtual clock over real history is let in, to try what will be; but no history is
-// too old for it, for it would be erased when the clock is moved past it.
+// settlePurpose refuses to run a sandbox on a real database, and a real server on the
+// database of a sandbox or of a virtual clock: the answers of fakes, such as tokens
+// of connections, would be used as real ones, and times in the future of a virtual
+// clock would prevent schedules from firing. The first server on a file decides. A
+// virtual clock on real history is allowed, for trying out what will happen, but
+// prunes no history by age: advancing the clock would erase it.
 func (o *Options) settlePurpose(t *transaction) error {
 	if o.Ephemeral || o.anyKind {
 		return nil

@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// gate shares one reading of a value among all who wait for it. A reading
-// serves only callers that arrived before it began, so that what was changed
-// before a call is always seen by it.
+// gate shares one reading of a value among all callers that wait for it. A reading
+// serves only callers that arrived before it began, so that a call always sees what
+// was changed before it.
 type gate struct {
 	read func() (int64, error) // one at a time
 
 	mu      sync.Mutex
-	current *reading // under way: too late to join
+	current *reading // in progress: too late to join
 	next    *reading // begins when the current one ends
 	waiting int      // callers that have joined the next one
 }
@@ -39,7 +39,7 @@ func (g *gate) value() (int64, error) {
 	if current != nil {
 		<-current.done
 	}
-	runtime.Gosched() // who is about to ask may still join
+	runtime.Gosched() // let callers that are about to ask join
 	g.mu.Lock()
 	g.next, g.waiting, g.current = nil, 0, r
 	g.mu.Unlock()
@@ -53,9 +53,9 @@ func (g *gate) value() (int64, error) {
 	return r.value, r.err
 }
 
-// Generation returns the number of changes that cached things may depend on:
-// keys, members, blueprints, triggers, made by this process or any other. What
-// was read under one generation holds as long as the number stays the same.
+// Generation returns a number that rises with each change, by any process, that a
+// cache may depend on: of keys, members, blueprints, triggers. What was read under
+// one generation is valid as long as the number stays the same.
 func (s *Store) Generation(ctx context.Context) (int64, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
@@ -70,14 +70,14 @@ func (s *Store) Generation(ctx context.Context) (int64, error) {
 	return generation, passing(err)
 }
 
-// learn notes a generation that the database has come to.
+// learn records a generation that the database has reached.
 func (s *Store) learn(generation int64) {
 	for known := s.newest.Load(); known < generation && !s.newest.CompareAndSwap(known, generation); known = s.newest.Load() {
 	}
 }
 
-// nextGeneration is, in a transaction that changed something, the generation
-// that it brings.
+// nextGeneration is the generation after a transaction that changes something, as SQL
+// within it.
 const nextGeneration = "(SELECT generation + 1 FROM meta WHERE id = 1)"
 
 func readGeneration(q *session) (generation int64, err error) {
@@ -85,7 +85,7 @@ func readGeneration(q *session) (generation int64, err error) {
 	return generation, err
 }
 
-// cache keeps what was read, each with the generation it was read under.
+// cache keeps values with the generations under which they were read.
 type cache[V any] struct {
 	limit int
 
@@ -109,7 +109,7 @@ func (c *cache[V]) get(key string, generation int64) (V, bool) {
 	return entry.value, ok && entry.generation >= generation
 }
 
-// last returns a value as it was read last, under which generation ever.
+// last returns a value as it was read last, under any generation.
 func (c *cache[V]) last(key string) (V, int64, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -117,7 +117,7 @@ func (c *cache[V]) last(key string) (V, int64, bool) {
 	return entry.value, entry.generation, ok
 }
 
-// put keeps a value. A full cache starts anew: it refills with what is in use.
+// put keeps a value. A full cache is emptied first, and refills with what is in use.
 func (c *cache[V]) put(key string, generation int64, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,10 +130,10 @@ func (c *cache[V]) put(key string, generation int64, value V) {
 	c.entries[key] = cached[V]{generation, value}
 }
 
-// remember returns the cached value of a key when nothing has changed since it
-// was read, and otherwise loads it. Errors are not kept.
+// remember returns the cached value of a key if nothing has changed since it was
+// read, or else loads it. Errors are not cached.
 func remember[V any](ctx context.Context, s *Store, c *cache[V], key string, load func(*session) (V, error)) (value V, err error) {
-	if s.writer.enclosing != nil { // what it wrote may yet be undone
+	if s.writer.enclosing != nil { // its writes may still be undone
 		err = s.read(ctx, func(q *session) error {
 			value, err = load(q)
 			return err

@@ -14,16 +14,16 @@ import (
 	"blueprintd/blueprint"
 )
 
-// readers is a pool of connections that only read. In WAL mode they neither
-// wait for the writer nor make it wait. They are opened as they are needed.
+// readers is a pool of connections that only read. In WAL mode readers and the writer
+// do not wait for each other. Connections are opened when needed.
 type readers struct {
 	pool   *sql.DB
 	idle   chan *session
 	opened chan struct{} // one for each open session
 
-	age    atomic.Int64 // goes up with each look at the log
+	age    atomic.Int64 // counts the checks of the log
 	mu     sync.Mutex
-	active map[*session]int64 // those that read, and the age at which they began
+	active map[*session]int64 // sessions in use, with the age at which their reads began
 }
 
 func newReaders(pool *sql.DB, size int) *readers {
@@ -37,7 +37,7 @@ func (s *Store) read(ctx context.Context, f func(*session) error) (err error) {
 		return err
 	}
 	defer func() { err = passing(err) }()
-	if s.writer.enclosing != nil { // it sees what it wrote
+	if s.writer.enclosing != nil { // f sees its own writes
 		return f(s.writer.session)
 	}
 	if s.options.Ephemeral {
@@ -105,7 +105,7 @@ func (r *readers) end(session *session) {
 
 func (r *readers) release(session *session) { r.idle <- session }
 
-// drop closes a session whose transaction did not end as it should.
+// drop closes a session whose transaction did not end properly.
 func (r *readers) drop(session *session) {
 	session.destroy()
 	<-r.opened
@@ -116,7 +116,7 @@ func (r *readers) close() error {
 	var errs []error
 	for range cap(r.opened) {
 		select {
-		case r.opened <- struct{}{}: // not open; from now on it cannot be
+		case r.opened <- struct{}{}: // a session that is not open and can no longer be opened
 		case session := <-r.idle:
 			errs = append(errs, session.close())
 		}
@@ -124,18 +124,18 @@ func (r *readers) close() error {
 	return errors.Join(append(errs, r.pool.Close())...)
 }
 
-// maxAge is how many looks at the log a read may outlast once the log cannot be
-// emptied because of reads: a second.
+// maxAge is how many checks of the log a read may outlast once reads prevent it from
+// being emptied: one second.
 const maxAge = 5
 
-// errSlowRead ends a read that keeps the log from being emptied.
+// errSlowRead ends a read that prevents the log from being emptied.
 var errSlowRead = &blueprint.Error{
 	Code: blueprint.CodeUnavailable, Message: "reading this takes too long beside what is being written", RetryAfter: retryAfter,
 	Hint: "ask for a smaller page, or again when the server is less busy",
 }
 
-// expire ends reads that have outlasted a number of looks at the log, at their
-// next row.
+// expire ends reads that have outlasted a number of checks of the log, at their next
+// row.
 func (r *readers) expire(looks int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,16 +146,15 @@ func (r *readers) expire(looks int64) {
 	}
 }
 
-// session is one connection with the statements prepared on it. SQL texts are
-// constants, so there are only so many. A session belongs to one goroutine at
-// a time.
+// session is a connection with its prepared statements. SQL texts are constants, so
+// their number is bounded. A session belongs to one goroutine at a time.
 //
-// No statement gets a context that can end: a query under way is short, and
-// interrupting one costs a goroutine for each.
+// No statement gets a context that can end: queries are short, and making one
+// interruptible costs a goroutine.
 type session struct {
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
-	expired    atomic.Bool // its read must end; see readers
+	expired    atomic.Bool // its read has to end; see readers.expire
 }
 
 func newSession(ctx context.Context, pool *sql.DB) (*session, error) {
@@ -171,8 +170,8 @@ func (s *session) close() error {
 	return s.conn.Close()
 }
 
-// destroy closes the connection itself, so that no other session inherits the
-// state it is in.
+// destroy closes the underlying connection, so that no other session inherits its
+// state.
 func (s *session) destroy() {
 	s.forget()
 	_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -198,9 +197,9 @@ func (s *session) prepare(query string) (*sql.Stmt, error) {
 	return statement, nil
 }
 
-// dataVersion gives SQLite's number of the state of the database as this
-// connection knows it. Its own commits change it, and so do those of others, once
-// a transaction has begun after them.
+// dataVersion returns SQLite's number of the state of the database as this connection
+// knows it. Its own commits change the number, and so do those of other connections
+// once a transaction has begun after them.
 func (s *session) dataVersion() (version uint32, err error) {
 	err = s.conn.Raw(func(conn any) error {
 		version, err = conn.(sqlite.FileControl).FileControlDataVersion("main")
@@ -209,7 +208,7 @@ func (s *session) dataVersion() (version uint32, err error) {
 	return version, err
 }
 
-// exec runs a statement that gives no rows and tells how many it changed.
+// exec runs a statement without result rows and returns how many rows it changed.
 func (s *session) exec(query string, args ...any) (changed int64, err error) {
 	statement, err := s.prepare(query)
 	if err != nil {
@@ -222,8 +221,7 @@ func (s *session) exec(query string, args ...any) (changed int64, err error) {
 	return result.RowsAffected()
 }
 
-// insert runs an INSERT of one row and gives its rowid, or 0 when it inserted
-// none.
+// insert runs an INSERT of one row and returns its rowid, 0 if it inserted none.
 func (s *session) insert(query string, args ...any) (rowid int64, err error) {
 	statement, err := s.prepare(query)
 	if err != nil {
@@ -239,7 +237,7 @@ func (s *session) insert(query string, args ...any) (rowid int64, err error) {
 	return result.LastInsertId()
 }
 
-// row reads the first row of a query, or gives sql.ErrNoRows.
+// row reads the first row of a query, or returns sql.ErrNoRows.
 func (s *session) row(query string, args []any, into ...any) error {
 	statement, err := s.prepare(query)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// batch is what came of the jobs of a transaction so far.
+// batch is the outcome of the jobs of a transaction so far.
 type batch struct {
 	done    outcome
 	good    int
 	bump    bool
-	written int   // bytes, about
-	err     error // undoes all of it
+	written int   // approximate bytes
+	err     error // if not nil, the transaction is undone
 }
 
-// commitJobs runs the jobs of a batch and commits them. A job that fails alone
-// keeps its own error; an error that is returned undid them all.
+// commitJobs runs the jobs of a batch and commits them. A job that fails alone has
+// its own error; if commitJobs returns an error, all jobs were undone.
 func (s *Store) commitJobs(jobs []*job) (done outcome, err error) {
 	if err := s.begin(); err != nil {
 		return done, err
@@ -48,8 +48,8 @@ func (s *Store) begin() error {
 	return nil
 }
 
-// add runs a job in the open transaction. An error that is returned must undo
-// all of it.
+// add runs a job in the open transaction, which has to be undone if add returns an
+// error.
 func (s *Store) add(b *batch, j *job, alone bool) error {
 	w := s.writer
 	b.written += j.size
@@ -77,7 +77,7 @@ func (s *Store) add(b *batch, j *job, alone bool) error {
 	return nil
 }
 
-// end commits the open transaction, or undoes it and gives why.
+// end commits the open transaction, or undoes it and returns the reason.
 func (s *Store) end(b *batch) (err error) {
 	w := s.writer
 	if b.err == nil && b.good == 0 {
@@ -119,8 +119,8 @@ func (s *Store) commit(b *batch) error {
 	return err
 }
 
-// attempt runs one job so that its failure undoes it alone. A job that is by
-// itself in the transaction needs no savepoint for that.
+// attempt runs one job so that its failure undoes it alone. A job that is alone in
+// the transaction needs no savepoint.
 func (w *writer) attempt(j *job, t *transaction, alone bool) error {
 	if alone || j.single && !w.subscriptions.any(t, j.events) {
 		return j.run(t)
@@ -143,8 +143,8 @@ func (w *writer) attempt(j *job, t *transaction, alone bool) error {
 	return failed
 }
 
-// rollback undoes the open transaction. SQLite may have done so by itself, and
-// then says that there is none.
+// rollback undoes the open transaction. If SQLite has already done so it returns an
+// error that means nothing.
 func (w *writer) rollback() { _, _ = w.session.exec("ROLLBACK") }
 
 // undo is rollback for a transaction in which jobs may have run.

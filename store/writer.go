@@ -21,70 +21,69 @@ const (
 // transaction is what a job writes through.
 type transaction struct {
 	*session
-	// generation is the number of changes in the state that the job finds; -1
-	// when a job before it in the same transaction makes one more.
+	// generation is the generation that the job finds; -1 if a job before it in the
+	// same transaction changes it.
 	generation int64
 	bump       bool
-	published  int                     // bytes, about, of events that it put into the outbox
-	mended     bool                    // it took a trigger off the list of the failing
-	tripped    []string                // triggers that it switched off
-	ended      *blueprint.ExecutionRow // the run that ended with it; nil = none did
+	published  int                     // approximate bytes of the events that it put into the outbox
+	mended     bool                    // it removed a trigger from the failing ones
+	tripped    []string                // triggers that it paused
+	ended      *blueprint.ExecutionRow // the run that it ended, or nil
 }
 
 // changed records that the job changed something that caches depend on.
 func (t *transaction) changed() { t.bump = true }
 
-// job is one write: all of it, or nothing.
+// job is one write, which happens completely or not at all.
 type job struct {
 	run func(*transaction) error
-	// size is about how many bytes it writes, without events.
+	// size is the approximate number of bytes that it writes, without events.
 	size int
-	// events are those that run raises, as far as they are known beforehand.
+	// events are those that run publishes, as far as known beforehand.
 	events []blueprint.Event
-	// single says that it consists of one statement, which undoes itself when
-	// it fails; such a job needs no savepoint, unless somebody listens to its
-	// events.
+	// single marks a job of one statement, which undoes itself when it fails. It
+	// needs no savepoint unless a trigger listens to its events.
 	single bool
-	// ended is called when it is committed or has failed, for who does not wait.
+	// ended is called when the job is committed or has failed. May be nil.
 	ended func(error)
 	err   error
 	done  chan struct{}
 }
 
-// writer is the one connection that writes, and the queue before it.
+// writer is the connection that writes, with the queue of its jobs.
 type writer struct {
 	session *session
-	// connection is held by whoever uses the session.
+	// connection guards the session.
 	connection sync.Mutex
 
 	slots chan struct{} // one for each queued job
 	wake  chan struct{} // holds one token while the queue may have jobs
 
 	mu      sync.Mutex
-	running bool // Run is taking jobs
-	closed  bool // no more jobs are taken
+	running bool // Run takes jobs
+	closed  bool // no more jobs are accepted
 	queue   []*job
 	failure error // why the store refuses everything
 	failed  chan struct{}
-	// busySince is when the batch at work was taken, or, before it is, when the
-	// first job of it came; zero when there is none.
+	// busySince is when the current batch was taken from the queue, or when the first
+	// job of the next one arrived; zero if there is none.
 	busySince time.Time
-	lonely    bool // the last batch was one job, so the next job is likely to be alone too
+	lonely    bool // the last batch was one job, so the next is likely to be one too
 
-	// What the connection's transactions know of triggers.
+	// What the transactions of the connection know of triggers.
 	subscriptions subscriptions
-	failing       map[string]bool // those of which the last run failed; nil = to be read
+	failing       map[string]bool // triggers whose last run failed; nil = to be read
 
-	ended hourCounts // in the transaction at work
+	ended hourCounts // in the current transaction
 
 	enclosing *batch // the writes so far of a Transact; nil = there is none
 
-	dataVersion uint32 // the version of the data behind the last commit; 0 = ask the database
+	dataVersion uint32 // after the last commit; 0 = unknown
 
-	unseen int  // bytes, about, written since the log was last looked at
-	held   bool // the log could not be emptied then
+	unseen int  // approximate bytes written since the size of the log was last checked
+	held   bool // the log could not be emptied at the last check
 
-	// beforeCommit lets a test fail a commit.
+	// beforeCommit lets tests make a commit fail.
 	beforeCommit func() error
 }
 
@@ -97,9 +96,9 @@ func newWriter(session *session) *writer {
 	}
 }
 
-// write runs f in a write transaction, perhaps together with other jobs, and
-// returns when all of it is on the disk or none of it will be. While ctx lasts
-// it waits for a place in the queue; once it has one it stays for the outcome.
+// write runs f in a write transaction, possibly with other jobs, and returns when all
+// of it is on the disk or none of it will be. It waits for a place in the queue until
+// ctx ends; once it has one it waits for the outcome.
 func (s *Store) write(ctx context.Context, f func(*transaction) error) error {
 	return s.submit(ctx, &job{run: f, size: 512})
 }
@@ -113,10 +112,10 @@ func (s *Store) submit(ctx context.Context, j *job) error {
 	return j.err
 }
 
-// commitAlone lets the caller do the work of a job when the writer is idle and
-// jobs have lately come one at a time: handing it to another goroutine and
-// waiting for that costs more than such a job's rows. It gives false, and has
-// done nothing, when the job is to be queued.
+// commitAlone commits a job in the goroutine of the caller if the writer is idle and
+// jobs have come one at a time lately: handing it to another goroutine would cost
+// more than the job itself. If it returns false it has done nothing, and the job has
+// to be queued.
 func (s *Store) commitAlone(j *job) bool {
 	w := s.writer
 	w.mu.Lock()
@@ -131,8 +130,8 @@ func (s *Store) commitAlone(j *job) bool {
 	return true
 }
 
-// enqueue puts a job into the queue. Where nobody empties it, in a tool and in a
-// server before Run, the caller does the work.
+// enqueue puts a job into the queue. In a tool, and in a server before Run, nothing
+// empties the queue and the caller commits the job.
 func (s *Store) enqueue(ctx context.Context, j *job) error {
 	w := s.writer
 	j.done = make(chan struct{})
@@ -191,8 +190,8 @@ func (s *Store) usable() error {
 	return nil
 }
 
-// fail makes the store refuse everything from now on. The first failure stays;
-// it reports whether this is the first.
+// fail makes the store refuse everything from now on with the first failure. It
+// reports whether err is the first.
 func (w *writer) fail(err error) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,8 +203,8 @@ func (w *writer) fail(err error) bool {
 	return true
 }
 
-// endIfLost ends the store, and says so once, when an error is one after which
-// nothing that this process knows of the disk can be trusted.
+// endIfLost fails the store, and logs that once, after an error that leaves the
+// content of the disk unknown.
 func (s *Store) endIfLost(err error) (lost bool) {
 	if lost = severityOf(err) == ofStore; lost && s.writer.fail(err) {
 		s.options.Logger.Error("the database has failed and takes no more writes", "path", s.options.Path, "error", err)
@@ -213,7 +212,7 @@ func (s *Store) endIfLost(err error) (lost bool) {
 	return lost
 }
 
-// next takes what has queued, up to the bounds of a batch.
+// next takes the queued jobs, up to the bounds of a batch.
 func (w *writer) next() []*job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -235,7 +234,7 @@ func (w *writer) next() []*job {
 	return batch
 }
 
-// atRest notes that a batch is done. What queued meanwhile waits from now on.
+// atRest records that a batch is done. Jobs that queued meanwhile wait from now on.
 func (w *writer) atRest() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,7 +243,7 @@ func (w *writer) atRest() {
 	}
 }
 
-// serve takes jobs until ctx ends or the store fails, then answers what is
+// serve takes jobs until ctx ends or the store fails, then answers the jobs that are
 // still queued.
 func (s *Store) serve(ctx context.Context) error {
 	w := s.writer
@@ -268,11 +267,11 @@ func (s *Store) serve(ctx context.Context) error {
 	return broken(w.failure)
 }
 
-// drain commits until nothing is queued. Before it takes a batch it lets others
-// run once: callers that are about to queue a write share this commit instead
-// of waiting for the next one. That makes batches two to three times as large
-// when the server is busy and costs nothing when it is idle. The connection is
-// taken first: what queues until it is free is of the same batch.
+// drain commits until nothing is queued. Before it takes a batch it yields once, so
+// that callers that are about to queue a write share this commit instead of waiting
+// for the next one. That makes batches two to three times as large on a busy server
+// and costs nothing on an idle one. It locks the connection first: jobs that queue
+// until it is free join the same batch.
 func (s *Store) drain() {
 	w := s.writer
 	for {
@@ -287,8 +286,8 @@ func (s *Store) drain() {
 	}
 }
 
-// process runs a batch in one transaction and answers its callers. The
-// connection is held, and let go before anybody is answered.
+// process runs a batch in one transaction and answers its callers. The connection is
+// locked, and unlocked before the callers are answered.
 func (s *Store) process(batch []*job) {
 	w := s.writer
 	w.mu.Lock()
