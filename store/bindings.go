@@ -10,7 +10,7 @@ import (
 
 // Binding returns all that is needed to fire a trigger, active or not, as of now:
 // an earlier change by any process is in it. CodeNotFound when the trigger or
-// its blueprint is unknown or deleted. It asks for no principal: it is for
+// its blueprint is unknown or deleted. It takes no principal: it is for
 // what fires triggers, and says whether the trigger's creator still may. The
 // binding may be shared and must not be changed.
 func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Binding, err error) {
@@ -65,7 +65,7 @@ func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint
 // cursor, and the generation that they are of. Given an earlier generation, it
 // lists only what has changed since, and with it what is no longer active: its
 // IsActive is false. A schedule whose config cannot be read has none, and is
-// logged. It asks for no principal: it is for what fires triggers.
+// logged. It takes no principal: it is for the trigger service.
 func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
 	defer wrap(&err, "schedules since generation %d", since)
 	const all = "SELECT " + triggerColumns + `, t.cursor_at, 0 FROM triggers t
@@ -100,7 +100,7 @@ func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Sc
 // SchedulesAfter returns a page of at most limit active schedules, oldest first:
 // those after the one that last names, 0 for the first page. An empty page is
 // the end. A schedule whose config cannot be read has none. It asks for no
-// principal: it is for what fires triggers.
+// principal: it is for the trigger service.
 func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error) {
 	defer wrap(&err, "schedules after %d", last)
 	const query = "SELECT " + triggerColumns + `, t.cursor_at, t.seq, b.organization_id FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id

@@ -51,7 +51,7 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 	return list, total, err
 }
 
-// GetBlueprint returns a blueprint to who may see it: CodeNotFound, or
+// GetBlueprint returns a blueprint to a user who may see it: CodeNotFound, or
 // CodeForbidden. Who may not manage it gets its secrets as null.
 func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal, id string) (details blueprint.BlueprintDetails, err error) {
 	defer wrap(&err, "get blueprint %s for user %s", id, principal.UserID)

@@ -147,8 +147,8 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 }
 
 // TriggerFailures returns how many runs of a trigger in a row have failed, and why
-// the server switched it off for that; "" when it did not. CodeNotFound. It asks
-// for no principal: it is for what fires triggers and explains them.
+// the server switched it off for that; "" when it did not. CodeNotFound. It takes
+// no principal: it is for the trigger service and explains them.
 func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures int, paused string, err error) {
 	defer wrap(&err, "failures of trigger %s", triggerID)
 	err = s.read(ctx, func(q *session) error {
@@ -176,7 +176,7 @@ func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time
 // LetIn switches on a trigger that the server switched off, for the delivery that
 // comes when it may be tried again; whether it did is what it gives. One more
 // failure switches it off again, and a run that completes makes the count begin
-// anew. It asks for no principal: it is for what fires triggers.
+// anew. It takes no principal: it is for the trigger service.
 func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err error) {
 	defer wrap(&err, "let in by trigger %s", triggerID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -208,8 +208,7 @@ type PausedTrigger struct {
 
 // PausedTriggers returns how many triggers are off because the server switched
 // them off, and of at most limit of them why, those of the lowest ids first. The
-// work grows with them alone. It asks for no principal: it is for whoever runs
-// the server.
+// work grows with them alone. It takes no principal: it is for the operator.
 func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTrigger, total int, err error) {
 	defer wrap(&err, "paused triggers")
 	const chosen = ` FROM triggers t INDEXED BY triggers_paused JOIN blueprints b ON b.id = t.blueprint_id

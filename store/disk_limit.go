@@ -11,23 +11,23 @@ import (
 	"blueprintd/blueprint"
 )
 
-// diskInterval is how often the limit of the disk is looked at.
+// diskInterval is how often the limit of the disk is checked.
 const diskInterval = time.Second
 
-// limitState is where the pruner stands with the limit of the disk.
+// limitState is the state of the limit of the disk.
 type limitState struct {
-	episode  bool // it was reached, and not yet left well behind
-	evicting bool // history goes until what is stored is well below it
-	told     bool // that new runs are refused, in this episode
+	episode  bool // the limit was reached, and the size is not well below it yet
+	evicting bool // history is removed until the size is well below the limit
+	told     bool // the refusal of new runs was logged in this episode
 	eviction eviction
 }
 
-// relieve keeps the database below its limit. Once that is reached, a tenth of
-// it is to become free: the log is cut, free pages go back to the disk, and
-// history goes (see evict), but only as far as what is stored demands it. What
-// takes the room otherwise, as a log that a reader in another process holds,
-// does not shrink by removing more: deletions are written into that log.
-// When nothing else helps, new runs are refused until there is room.
+// relieve keeps the database below its limit. Once that is reached it frees a tenth
+// of it: the log is cut, free pages go back to the disk, and history is removed (see
+// evict), but only as far as live rows demand it. Space that is taken otherwise, as
+// by a log that a reader in another process holds, does not shrink by removing rows:
+// deletions are written to that log. If nothing else helps, new runs are refused
+// until there is space.
 func (p *pruner) relieve(ctx context.Context) {
 	if err := p.relieveNow(ctx); err != nil && ctx.Err() == nil && p.usable() == nil {
 		p.options.Logger.Warn("the size limit of the database could not be kept now; it is tried again", "path", p.options.Path, "error", err)
@@ -41,7 +41,7 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 	}
 	p.limit.eviction.count()
 	ample, longLog := limit/10*9, limit/16
-	changed, tried := false, false // since the log was cut; to cut it
+	changed, tried := false, false // since the log was cut; to cut the log
 	for ctx.Err() == nil {
 		u, err := p.usage(ctx)
 		if err == nil && u.total() > ample && u.log > longLog {
@@ -52,13 +52,13 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 		}
 		size, held := u.total(), u.log > longLog
 		if !u.shrinks {
-			size -= min(u.free, u.disk) // it never shrinks, but it need not grow either
+			size -= min(u.free, u.disk) // the file never shrinks, but need not grow either
 		}
 		if p.within(size, limit, ample) {
 			return nil
 		}
 		mustEvict := p.mustEvict(u, held, limit, ample)
-		if held && size > limit { // which may last as long as whoever holds it
+		if held && size > limit { // for as long as the log is held
 			p.refuse(size, limit, u, held)
 		}
 		if mustEvict {
@@ -79,7 +79,7 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 			continue
 		}
 		if u.log > 0 && !held && (changed || size > limit && !tried) {
-			// The file becomes shorter only when the log is copied into it.
+			// The file shrinks only when the log is copied into it.
 			if u, err = p.cut(ctx); err != nil {
 				return err
 			}
@@ -93,7 +93,7 @@ func (p *pruner) relieveNow(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// cut cuts the log if that can be done, and gives what the database takes then.
+// cut cuts the log if possible, and returns the usage after that.
 func (p *pruner) cut(ctx context.Context) (usage, error) {
 	if err := p.emptyLog(); err != nil {
 		return usage{}, err
@@ -101,8 +101,7 @@ func (p *pruner) cut(ctx context.Context) (usage, error) {
 	return p.usage(ctx)
 }
 
-// within reports whether there is nothing to do. It tells of the end of an
-// episode.
+// within reports whether there is nothing to do. It logs the end of an episode.
 func (p *pruner) within(size, limit, ample int64) bool {
 	switch {
 	case !p.limit.episode && size <= limit:
@@ -116,13 +115,13 @@ func (p *pruner) within(size, limit, ample int64) bool {
 	return false
 }
 
-// mustEvict reports whether history is to go: when what is stored leaves the log
-// no room below the limit, until it is ample. It tells of the beginning of an
-// episode.
+// mustEvict reports whether history has to be removed: from when live rows leave the
+// log no space below the limit until there is ample space. It logs the beginning of
+// an episode.
 func (p *pruner) mustEvict(u usage, held bool, limit, ample int64) bool {
 	most := limit - limit/16
 	if held {
-		most = limit // the log becomes short by itself one day
+		most = limit // the log will shrink by itself
 	}
 	state := &p.limit
 	began := !state.episode
@@ -142,8 +141,7 @@ func (p *pruner) mustEvict(u usage, held bool, limit, ample int64) bool {
 	return state.evicting
 }
 
-// refuse makes the store refuse new runs when it is above its limit, and take
-// them again when it is not.
+// refuse makes the store refuse new runs while it is above its limit.
 func (p *pruner) refuse(size, limit int64, u usage, held bool) {
 	full := size > limit
 	if was := p.full.Swap(full); was && !full {
@@ -162,19 +160,19 @@ func (p *pruner) refuse(size, limit int64, u usage, held bool) {
 		"path", p.options.Path, "bytes", size, "limit", limit, "hint", "raise --max-disk, or cancel unfinished runs")
 }
 
-// errDiskLimit refuses new runs.
+// errDiskLimit is returned for new runs above the limit of the disk.
 var errDiskLimit = &blueprint.Error{
 	Code: blueprint.CodeUnavailable, Message: "the database has reached its size limit, and nothing can be removed now", RetryAfter: retryAfter,
 	Hint: "let a backup or another program that reads the database end, raise --max-disk, or cancel unfinished runs; the log of the server says which",
 }
 
-// evictionRest is for how many looks at the limit rows of the ledger that could
-// not go are not looked at again: most of them stay for three days, and there
-// may be millions.
+// evictionRest is for how many checks of the limit rows of the ledger that could not
+// be removed are not read again: most of them stay for three days, and there may be
+// millions.
 const evictionRest = 60
 
-// eviction remembers how far the ledger was looked through in vain, for rows
-// that started nothing and for those that did.
+// eviction records how far the ledger was searched in vain, for rows that started
+// nothing and for those that did.
 type eviction struct {
 	seen  [2]int64
 	looks int
@@ -187,11 +185,10 @@ func (e *eviction) count() {
 	}
 }
 
-// evict removes some of what goes first under the limit of the disk, and tells
-// how many rows: rows of the ledger that started nothing, then completed runs,
-// those that ended first before the others, then rows of the ledger that keep
-// nothing from running again, then failed runs. Runs that ended a moment ago,
-// whose end somebody may still ask for, go last.
+// evict removes some history, and returns how many rows: first rows of the ledger that
+// started nothing, then completed runs in the order in which they ended, then rows of
+// the ledger that prevent no further run, then failed runs. Runs that have just ended,
+// and for whose end a caller may still wait, go last.
 func (p *pruner) evict(ctx context.Context) (removed int, err error) {
 	forever := end{math.MaxInt64, math.MaxInt64}
 	latest := end{blueprint.TimeOf(p.options.Clock.Now().Add(-justEnded)) - 1, math.MaxInt64}
@@ -231,31 +228,30 @@ func (p *pruner) evictFirings(ctx context.Context, started bool) (removed int, e
 	return 0, nil
 }
 
-// vacuumStep gives up to 64 free pages back to the disk, busyVacuumStep less
-// while others write: pages from the end of the file move to where others have
-// become free.
+// vacuumStep gives up to 64 free pages back to the disk, busyVacuumStep fewer while
+// writes are queued: pages from the end of the file move to free ones.
 const (
 	vacuumStep     = "PRAGMA incremental_vacuum(64)"
 	busyVacuumStep = "PRAGMA incremental_vacuum(16)"
 )
 
-// leastFree is how many free pages are not worth giving back.
+// leastFree is the number of free pages below which none are given back.
 const leastFree = 256
 
-// usage is what a database takes, in bytes.
+// usage is the space that a database takes, in bytes.
 type usage struct {
-	// file is what its pages take, wherever they are: those that changed last
-	// are in the log, and not yet, or once more, in the file on the disk.
+	// file is the size of its pages, wherever they are: those that changed last are in
+	// the log and not yet, or also, in the file on the disk.
 	file, free, log int64
 	disk            int64 // the file as it is on the disk
 	page            int64
 	shrinks         bool // free pages can be given back
 }
 
-// total is what it takes on the disk.
+// total returns the space taken on the disk.
 func (u usage) total() int64 { return u.disk + u.log }
 
-// live is what it would take without free pages.
+// live returns the size without free pages.
 func (u usage) live() int64 { return u.file - u.free }
 
 // usage returns how much space the database takes.
@@ -311,7 +307,7 @@ func (p *pruner) vacuum(ctx context.Context) error {
 		if p.busy {
 			step = busyVacuumStep
 		}
-		// It works as far as its rows are read.
+		// The statement works only as far as its rows are read.
 		return t.each(step, nil, func(func(...any) error) error { return nil })
 	})
 }

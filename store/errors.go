@@ -51,13 +51,12 @@ type severity uint8
 const (
 	ofJob   severity = iota // only the job that caused it
 	ofBatch                 // the whole transaction; the next may succeed
-	ofStore                 // nothing that this process knows of the disk can be trusted
+	ofStore                 // the content of the disk is unknown
 )
 
-// severityOf classes an error from inside a write transaction. After an I/O
-// error nobody knows what the disk holds: a second fsync may report success
-// for pages that the first one lost. Only a fresh process, which reads
-// everything back, can tell.
+// severityOf classifies an error within a write transaction. After an I/O error the
+// content of the disk is unknown: a second fsync may report success for pages that
+// the first one lost. Only a new process, which reads everything back, can tell.
 func severityOf(err error) severity {
 	if errors.Is(err, errFenced) {
 		return ofStore
@@ -71,11 +70,11 @@ func severityOf(err error) severity {
 	return ofJob
 }
 
-// retryAfter is what callers are told to wait when the database cannot take
+// retryAfter is how long callers are asked to wait when the database cannot take
 // their write now.
 const retryAfter = 5 * time.Second
 
-// refusals say what a passing trouble is and what to do about it.
+// refusals describe errors that pass, with what to do about them.
 var refusals = map[int]struct{ message, hint string }{
 	sqliteFull:       {"the disk is full", "free some space on the disk of the database; nothing has to be restarted"},
 	sqliteReadOnly:   {"the database is read-only", "make the database file, its folder and its disk writable; nothing has to be restarted"},
@@ -83,8 +82,7 @@ var refusals = map[int]struct{ message, hint string }{
 	sqliteCannotOpen: {"the database, or a file beside it, cannot be opened", "check the owner and the mode of the database, its folder and the files beside it, and how many files the process may open"},
 }
 
-// explain turns the failure of a whole transaction into what its callers are
-// told.
+// explain turns the failure of a whole transaction into the error for its callers.
 func explain(err error) error {
 	switch severityOf(err) {
 	case ofStore:
@@ -99,9 +97,9 @@ func explain(err error) error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: reason.message, Hint: reason.hint, RetryAfter: retryAfter, Err: err}
 }
 
-// passing explains an error of a read: the same read may succeed later, or it
-// met a damaged part. Damage that only a read met stops nobody: what else is
-// stored can be read and written, and a write that meets it ends the server.
+// passing explains an error of a read: the same read may succeed later, or it met a
+// damaged part. Damage met by a read does not stop the server: everything else can be
+// read and written, and a write that meets damage ends the server.
 func passing(err error) error {
 	var explained *blueprint.Error
 	if errors.As(err, &explained) {
@@ -133,11 +131,11 @@ func unopened(err error) error {
 	return passing(err)
 }
 
-// leastRoom is how little room keeps SQLite from making the files that it needs
-// beside a database. Of that it says no more than that the disk failed.
+// leastRoom is the free space below which SQLite cannot create the files that it needs
+// beside a database. It then only says that the disk failed.
 const leastRoom = 64 << 10
 
-// fullAtStart says that the disk is full when that is why a database cannot be
+// fullAtStart returns an error for a full disk if that is why a database cannot be
 // opened.
 func (o *Options) fullAtStart(err error) error {
 	code := resultCode(err) & 0xff
@@ -158,10 +156,10 @@ func (o *Options) fullAtStart(err error) error {
 // restoreHint is the hint to restore a backup.
 const restoreHint = "restore a backup with blueprintd restore --force, which keeps what is there under another name"
 
-// errClosed refuses calls after the end of Run or Close.
+// errClosed is returned for calls after the end of Run or Close.
 var errClosed = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: retryAfter}
 
-// broken is what everybody is told once the store has failed for good.
+// broken returns the error for all calls once the store has failed for good.
 func broken(err error) error {
 	var lost *lostFileError
 	if errors.As(err, &lost) {
@@ -183,7 +181,7 @@ func broken(err error) error {
 	return &blueprint.Error{Code: blueprint.CodeUnavailable, Message: message, Hint: hint, RetryAfter: retryAfter, Err: err}
 }
 
-// errFenced ends a server whose database another server has taken.
+// errFenced ends a server whose database another server has claimed.
 var errFenced = errors.New("another server has taken over the database")
 
 // wrap names the operation that an error came from. It is deferred by every
@@ -194,8 +192,8 @@ func wrap(err *error, format string, args ...any) {
 	}
 }
 
-// phrase is constant text. A string variable does not convert to it implicitly,
-// so an error text of this type holds nothing that was read from the database.
+// phrase is constant text. A string variable does not convert to it implicitly, so an
+// error text of this type contains nothing that was read from the database.
 type phrase string
 
 // notFound returns a CodeNotFound error. The id must be one that the caller sent:
@@ -205,7 +203,7 @@ func notFound(what phrase, id string) error {
 }
 
 // forbidden returns a CodeForbidden error. It takes no arguments besides its text,
-// so that a refusal names no id, title or address to a stranger.
+// so that a refusal reveals no id, title or address.
 func forbidden(text phrase) error {
 	return blueprint.Errorf(blueprint.CodeForbidden, "%s", text)
 }

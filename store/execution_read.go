@@ -24,7 +24,7 @@ func scanExecution(scan func(...any) error, r *blueprint.ExecutionRow, more ...a
 
 // Load returns all that is stored of a run: the journal of one that has not
 // ended, the record and state of one that has. CodeNotFound when there is
-// none. It asks for no principal: it is for the engine.
+// none. It takes no principal: it is for the engine.
 func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredExecution, err error) {
 	defer wrap(&err, "load execution %s", id)
 	stored = &blueprint.StoredExecution{}
@@ -86,8 +86,8 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 }
 
 // Execution returns the row of a run and, when it has ended, its record, to the
-// user who triggered it and to who can manage its blueprint; canManage tells
-// which. For anybody else, and for an id that no run has, it is CodeNotFound.
+// user who triggered it and to a user who can manage its blueprint; canManage tells
+// which. For any other user, and for an id that no run has, it is CodeNotFound.
 // Of a deleted blueprint only the first remains.
 func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
@@ -126,7 +126,7 @@ func onPage(where string) string {
 }
 
 // ExecutionLogs lists the runs of a blueprint, newest first, each with its
-// record when it has ended: all of them to who can manage it, their own to who
+// record when it has ended: all of them to a user who can manage it, their own to who
 // may only see it. CodeNotFound, or CodeForbidden.
 func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal, blueprintID string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "execution logs of blueprint %s for user %s", blueprintID, principal.UserID)

@@ -22,7 +22,7 @@ const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, bluep
 // firing's key has started a run, CodeConflict when the run is not New and has
 // ended, or is New and exists, CodeNotFound when it is not New and does not
 // exist, or its blueprint is deleted, CodeUnavailable when it is New and the
-// database is at its size limit. It asks for no principal: it is for the
+// database is at its size limit. It takes no principal: it is for the
 // engine.
 func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err error) {
 	defer wrap(&err, "commit execution %s", c.Row.ID)

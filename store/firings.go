@@ -25,7 +25,7 @@ func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err err
 }
 
 // RecordFiring writes a row of the ledger for a firing that starts no run;
-// those that do are written by Commit. It asks for no principal: it is for
+// those that do are written by Commit. It takes no principal: it is for
 // what fires triggers.
 func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err error) {
 	return s.RecordFirings(ctx, firing.TriggerID, []blueprint.Firing{firing}, 0)
@@ -35,7 +35,7 @@ func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err 
 // no run, moves the trigger's cursor, unless it is zero or would go back, and
 // raises events that become true with that.
 // CodeUnavailable when the disk is nearly full, or the database is at its size
-// limit. It asks for no principal: it is for what fires triggers.
+// limit. It takes no principal: it is for the trigger service.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
 	if err := s.roomForFirings(); err != nil {
@@ -139,8 +139,8 @@ func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
 }
 
 // StartedFiring returns the firing of a trigger with that key that started a run,
-// CodeNotFound when there is none. It asks for no principal: it is for what
-// fires triggers.
+// CodeNotFound when there is none. It takes no principal: it is for the
+// trigger service.
 func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *blueprint.Firing, err error) {
 	defer wrap(&err, "started firing of trigger %s", triggerID)
 	var firing blueprint.Firing
@@ -163,8 +163,8 @@ func (s *Store) startedFiring(q *session, triggerID, key string) (blueprint.Firi
 	return firing, err
 }
 
-// Firing returns a row of the ledger to who can manage its trigger's blueprint;
-// for anybody else it is CodeNotFound.
+// Firing returns a row of the ledger to a user who can manage its trigger's blueprint;
+// for any other user it is CodeNotFound.
 func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "firing %s for user %s", id, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -200,8 +200,8 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 	return list, total, err
 }
 
-// FiringWithDelivery returns a row of the ledger with what came, to who can
-// manage its trigger's blueprint; for anybody else it is CodeNotFound. Delivery
+// FiringWithDelivery returns a row of the ledger with what came, to a user who can
+// manage its trigger's blueprint; for any other user it is CodeNotFound. Delivery
 // is nil when nothing came.
 func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "delivery of firing %s for user %s", id, principal.UserID)
@@ -330,8 +330,8 @@ func deliverySize(f *blueprint.Firing) int {
 }
 
 // File returns what came with a firing, and the body of the delivery that it is a
-// part of: to who may see the run that the firing started, or, when it started
-// none or the run is gone, manage the trigger's blueprint. For anybody else, and
+// part of: to a user who may see the run that the firing started, or, when it started
+// none or the run is gone, manage the trigger's blueprint. For any other user, and
 // for a file that does not exist, it is CodeNotFound. The body of what was
 // delivered again is with the firing that it came with first.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {

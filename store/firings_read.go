@@ -204,7 +204,7 @@ const failedAgain = `(SELECT count(*) FROM firings r JOIN executions e ON e.id =
 const cameOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 
 // FiringsToRedeliver lists the rows of a trigger's ledger that a request is
-// about: those behind its place that its filter lets through, but for
+// about: those behind its place that its filter lets through, except
 // redeliveries themselves, remarks of the server's own and, unless Again is set, those that were run again
 // already without failing; the oldest first, at most its limit. It tells how
 // many there are in all. It needs AccessManage: CodeNotFound, or CodeForbidden;

@@ -126,8 +126,8 @@ func (s *Store) notify(done outcome) {
 
 const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data"
 
-// Events lists what is in the outbox behind a place, the oldest first. It asks
-// for no principal: it is for what fires triggers.
+// Events lists what is in the outbox behind a place, the oldest first. It takes
+// no principal: it is for the trigger service.
 func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "events after %d", after)
 	const query = "SELECT " + outboxColumns + " FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
@@ -145,8 +145,8 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blue
 // another one's: at most limit events, shared out among those organizations that
 // have some, each one's oldest first. After names the places of organizations
 // behind which theirs are; 0 for those that it does not name. When there are more
-// organizations than limit, those come first whose events are the oldest. It asks
-// for no principal: it is for what fires triggers.
+// organizations than limit, those come first whose events are the oldest. It takes
+// no principal: it is for the trigger service.
 func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "next events")
 	const (
@@ -216,8 +216,8 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 // EventsTold takes events out of the outbox, by their keys, and writes in the
 // same transaction rows of the ledger for firings that start no run, of any
 // trigger. CodeUnavailable when there are rows and the disk is nearly full, or
-// the database is at its size limit. It asks for no principal: it is for what
-// fires triggers.
+// the database is at its size limit. It takes no principal: it is for the
+// trigger service.
 func (s *Store) EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
 	defer wrap(&err, "delete %d events and record %d firings", len(keys), len(firings))
 	if len(firings) > 0 {
@@ -236,7 +236,7 @@ func (s *Store) EventsTold(ctx context.Context, keys []string, firings ...bluepr
 }
 
 // Listeners lists the active triggers of an organization that listen to an
-// event, the oldest first. It asks for no principal: it is for what fires
+// event, the oldest first. It takes no principal: it is for what fires
 // triggers. The list may be shared and must not be changed.
 func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ []string, err error) {
 	defer wrap(&err, "listeners of %s in organization %s", event, organizationID)

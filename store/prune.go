@@ -22,7 +22,7 @@ type Keep struct {
 // all reports whether the history is never pruned.
 func (k Keep) all() bool { return k == Keep{} }
 
-// String writes a policy as the flags of serve take it.
+// String formats the policy like the flags of serve.
 func (k Keep) String() string {
 	const day = 24 * time.Hour
 	switch {
@@ -37,48 +37,47 @@ func (k Keep) String() string {
 }
 
 const (
-	// pruneRows and pruneBytes bound what one step removes, busyRows how many
-	// rows while others write, so that no write waits long behind it.
+	// pruneRows and pruneBytes limit what one step removes, busyRows its rows while
+	// writes are queued, so that no write waits long behind it.
 	pruneRows  = 200
 	busyRows   = 25
 	pruneBytes = 1 << 20
-	// failedAge is how many times as long as completed runs failed ones stay.
+	// failedAge is how many times longer failed runs stay than completed ones.
 	failedAge = 3
-	// justEnded is how long a run stays that a number of rows has no room for:
-	// whoever waits for its end can still ask for it.
+	// justEnded is how long a run stays that exceeds a number of rows: a caller that
+	// waits for its end can still read it.
 	justEnded = time.Minute
-	// keyLife is how long a key of a delivery keeps it from running again at
-	// least.
+	// keyLife is how long, at least, the key of a delivery prevents another run.
 	keyLife = 72 * time.Hour
 )
 
 // pruner is the part of Run that removes history. One goroutine owns it.
 //
-// What is too old or too much is looked for at instants of the store's clock,
-// which a virtual clock does not pass before all of it is gone. The limit of
-// the disk is watched in real time.
+// History that is too old or exceeds a number of rows is removed at instants of the
+// store's clock; a virtual clock does not pass them before all of it is gone. The
+// limit of the disk is checked in real time.
 type pruner struct {
 	*Store
 	wakes      chan func()
 	callback   sync.WaitGroup
 	jobsSeen   int64    // the store's count after the last step
-	busy       bool     // others have written since the one before it
-	toldPruned [2]int64 // of the counts, how many runs and firings were told of
-	hours      int64    // before it run_hours has only rows that stay
+	busy       bool     // other jobs were written since the step before
+	toldPruned [2]int64 // how many of the removed runs and firings have been logged
+	hours      int64    // the hour before which run_hours has only rows that stay
 	limit      limitState
 	doubt      doubt
 }
 
-// newPruner makes the pruner of a store that is about to take writes: it looks
-// at the history as it was before.
+// newPruner returns the pruner of a store that is about to take writes. It reads the
+// history as it was before them.
 func (s *Store) newPruner(ctx context.Context) *pruner {
 	p := &pruner{Store: s, wakes: make(chan func())}
 	p.begun(ctx)
 	return p
 }
 
-// run prunes until ctx ends. It lets go of the clock once what is due at the
-// start is gone.
+// run prunes until ctx ends. It releases the clock once the history that is due at the
+// start is removed.
 func (p *pruner) run(ctx context.Context, release func()) {
 	watch := time.NewTicker(diskInterval)
 	defer watch.Stop()
@@ -103,7 +102,7 @@ func (p *pruner) run(ctx context.Context, release func()) {
 	}
 }
 
-// arm plans the next pass.
+// arm sets the timer of the next pass.
 func (p *pruner) arm(ctx context.Context) *clock.Timer {
 	p.callback.Add(1)
 	// The clock is held until the call returns.
@@ -118,9 +117,9 @@ func (p *pruner) arm(ctx context.Context) *clock.Timer {
 	})
 }
 
-// pruneInterval is how often history is looked at: a tenth of the shortest age,
-// but at least a minute and at most an hour. Where all history is kept, sessions
-// and links still expire, and hours of runs grow old.
+// pruneInterval returns the interval between two passes: a tenth of the shortest age,
+// but at least a minute and at most an hour. Even if all history is kept, sessions
+// and links expire and hours of runs grow old.
 func (o *Options) pruneInterval() time.Duration {
 	interval := time.Hour
 	for _, keep := range []Keep{o.KeepExecutions, o.KeepFirings, o.KeepAudit} {
@@ -136,7 +135,7 @@ func (o *Options) pruneInterval() time.Duration {
 	return interval
 }
 
-// pass removes what is too old or too much, and gives the room back.
+// pass removes history that is too old or too much, and gives its space back.
 func (p *pruner) pass(ctx context.Context) {
 	if !p.begun(ctx) || p.holds() {
 		return
@@ -175,7 +174,7 @@ func (p *pruner) logPruned(pass metrics.Stopwatch) {
 	p.toldPruned = removed
 }
 
-// end is a place in the order in which runs ended.
+// end is a position in the order in which runs ended.
 type end struct {
 	at  blueprint.Time
 	seq int64
@@ -211,7 +210,7 @@ func (p *pruner) pruneExecutions(ctx context.Context) error {
 	return p.pruneEnded(ctx, blueprint.StatusFailed, failed)
 }
 
-// ages are the ages at which runs go, by how they ended.
+// ages returns the ages at which runs are removed, by how they ended.
 func (o *Options) ages() map[blueprint.Status]time.Duration {
 	ages := map[blueprint.Status]time.Duration{}
 	if age := o.KeepExecutions.Age; age > 0 {
@@ -233,8 +232,8 @@ func (p *pruner) pruneEnded(ctx context.Context, status blueprint.Status, upTo e
 	return nil
 }
 
-// surplus returns the newest completed and the newest failed run that a number of
-// rows has no room for. Failed ones have room first.
+// surplus returns the newest completed and the newest failed run beyond a number of
+// rows. Failed runs are kept first.
 func (p *pruner) surplus(ctx context.Context, rows int64) (completed, failed end, err error) {
 	const count = `SELECT count(*) FROM (SELECT 1 FROM executions WHERE status = 'failed' AND end_time IS NOT NULL LIMIT ?)`
 	err = p.read(ctx, func(q *session) error {
@@ -260,21 +259,21 @@ func nthEnd(q *session, status blueprint.Status, n int64) (found end, err error)
 	return found, err
 }
 
-// doubtTime is how long nothing is pruned after a start at which everything
-// was too old.
+// doubtTime is how long nothing is pruned after a start at which all history was too
+// old.
 const doubtTime = 24 * time.Hour
 
-// doubt is about a history all of which is too old when the server starts.
-// That is so after a long rest; but also when the clock is far ahead, or the
-// database comes from an old backup, and then nobody wants to lose it.
+// doubt is the state of a history that is completely too old when the server starts.
+// It may have been stopped for long; but the clock may also be far ahead, or the
+// database may come from an old backup, and then the history must not be lost.
 type doubt struct {
-	newest blueprint.Time // when the last thing happened
+	newest blueprint.Time // when the newest run or firing happened
 	until  time.Time      // zero = there is no doubt
-	known  bool           // the two above are right
+	known  bool           // newest and until are set
 }
 
-// begun verifies that the history was looked at. It gives false, and nothing
-// is to be pruned, as long as that fails.
+// begun reports whether the history has been read, and tries that if not. Nothing is
+// pruned as long as it returns false.
 func (p *pruner) begun(ctx context.Context) bool {
 	if p.doubt.known {
 		return true
@@ -287,8 +286,7 @@ func (p *pruner) begun(ctx context.Context) bool {
 	return p.doubt.known
 }
 
-// shortestAge is the least age at which something goes; 0 when none does for
-// its age.
+// shortestAge returns the shortest age at which anything is removed, 0 for none.
 func (o *Options) shortestAge() time.Duration {
 	age := o.KeepExecutions.Age
 	if other := o.KeepFirings.Age; age == 0 || other > 0 && other < age {
@@ -297,7 +295,7 @@ func (o *Options) shortestAge() time.Duration {
 	return age
 }
 
-// begin looks, before the store takes writes, whether all history is too old.
+// begin finds out, before the store takes writes, whether all history is too old.
 func (p *pruner) begin(ctx context.Context) error {
 	age := p.options.shortestAge()
 	if age == 0 {
@@ -344,13 +342,13 @@ func (p *pruner) oldHistory(q *session, now time.Time) (runs, rows int64, err er
 	return runs, rows, err
 }
 
-// tooOld reports whether everything that was there at the start is too old.
+// tooOld reports whether all history that existed at the start is too old.
 func (p *pruner) tooOld(now time.Time) bool {
 	return p.doubt.newest != 0 && p.doubt.newest < blueprint.TimeOf(now.Add(-p.options.shortestAge()))
 }
 
-// holds reports whether nothing is to be pruned yet. A clock that has been set
-// right meanwhile ends the doubt.
+// holds reports whether nothing may be pruned yet. Setting the clock right ends the
+// doubt.
 func (p *pruner) holds() bool {
 	now := p.options.Clock.Now()
 	if p.doubt.until.IsZero() || p.tooOld(now) && now.Before(p.doubt.until) {

@@ -8,17 +8,17 @@ import (
 	"blueprintd/blueprint"
 )
 
-// endedRuns are the next runs to remove of those that ended with status ?1
-// after ?2, ?3 and up to ?4, ?5. The record of a run that another one began
-// stays while that one has not ended.
+// endedRuns selects the next runs to remove of those that ended with status ?1 after
+// ?2, ?3 and up to ?4, ?5. The record of a run that another one started stays until
+// that one ends.
 const endedRuns = `SELECT e.end_time, e.seq, coalesce(length(e.record), 0) + coalesce(length(e.state), 0) FROM executions e
 	WHERE e.status = ?1 AND e.end_time IS NOT NULL AND (e.end_time, e.seq) > (?2, ?3) AND (e.end_time, e.seq) <= (?4, ?5)
 	AND NOT EXISTS (SELECT 1 FROM executions p WHERE p.id = e.parent_execution_id AND p.end_time IS NULL)
 	ORDER BY e.end_time, e.seq LIMIT ?6`
 
-// executionStep removes some runs that ended after from and up to upTo. It
-// gives where to go on, whether there may be more, and how many it removed.
-// They are chosen outside of the write: what has ended stays as it is.
+// executionStep removes some runs that ended after from and up to upTo. It returns
+// where to continue, whether there may be more, and how many it removed. The runs
+// are selected outside the write: ended runs do not change.
 func (p *pruner) executionStep(ctx context.Context, status blueprint.Status, from, upTo end) (next end, more bool, removed int, err error) {
 	next = from
 	var rows []int64
@@ -61,22 +61,22 @@ func (p *pruner) remove(ctx context.Context, query string, rows []int64) error {
 	})
 }
 
-// nextFirings are the rows of the ledger after ?1, each with whether it may go:
-// it is from before ?2 or not after row ?3, it started nothing unless ?6, its
-// run has ended, and its tick is decided. The key of a delivery that started a
-// run has lived as long as promised (?4); a tick is kept from running again by
-// its schedule, and what came without a key has its own id.
+// nextFirings selects the rows of the ledger after ?1, each with whether it may be
+// removed: it is from before ?2 or not after row ?3, it started nothing unless ?6,
+// its run has ended, and its tick is decided. The key of a delivery that started a
+// run has to be older than ?4; a tick is prevented from running again by its
+// schedule, and a delivery without a key has its own id.
 const nextFirings = `SELECT f.seq, f.received_at, (f.received_at < ?2 OR f.seq <= ?3) AND (?6 OR f.decision <> 'started')
 		AND (f.decision <> 'started' OR f.key = f.id OR f.due_at IS NOT NULL OR f.received_at < ?4)
 		AND NOT EXISTS (SELECT 1 FROM executions e WHERE e.id = f.execution_id AND e.end_time IS NULL)
 		AND (f.due_at IS NULL OR f.due_at <= (SELECT t.cursor_at FROM triggers t WHERE t.id = f.trigger_id))
 	FROM firings f WHERE f.seq > ?1 ORDER BY f.seq LIMIT ?5`
 
-// firingBounds say which rows of the ledger may go.
+// firingBounds say which rows of the ledger may be removed.
 type firingBounds struct {
-	before  blueprint.Time // by when they came
-	upTo    int64          // by their order
-	dead    blueprint.Time // with a key that may come again: only if they came before this
+	before  blueprint.Time // by time
+	upTo    int64          // by order
+	dead    blueprint.Time // rows with a key that may come again: only from before this
 	started bool           // also those that started a run
 }
 
@@ -105,11 +105,11 @@ func (p *pruner) pruneFirings(ctx context.Context) error {
 	return nil
 }
 
-// errFull ends the search for rows of which a step has enough.
+// errFull ends the search for rows when a step has enough.
 var errFull = errors.New("store: the step is full")
 
-// firingStep removes some rows of the ledger after from. It gives where to go
-// on, whether there may be more, and how many it removed.
+// firingStep removes some rows of the ledger after from. It returns where to
+// continue, whether there may be more, and how many it removed.
 func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds) (next int64, more bool, removed int, err error) {
 	next = from
 	var rows []int64
@@ -142,14 +142,13 @@ func (p *pruner) firingStep(ctx context.Context, from int64, bounds firingBounds
 	if err == nil {
 		p.counts.prunedFirings.Add(int64(len(rows)))
 	}
-	// Rows are in the order of time but for a clock that was set: a step that
-	// ends among young rows and removed nothing was the last.
+	// Rows are in the order of time unless the clock was set: a step that ends among
+	// young rows and removed nothing was the last.
 	return next, full || seen == pruneRows && (len(rows) > 0 || !young), len(rows), err
 }
 
-// pruneAudit removes the lines of the audit log that are too old or too many,
-// those that came first before the others. They came in the order of their
-// times, unless the clock was set back: then they wait for those before them.
+// pruneAudit removes the lines of the audit log that are too old or too many, oldest
+// first. After the clock was set back, a line waits for those before it.
 func (p *pruner) pruneAudit(ctx context.Context) error {
 	keep := p.options.KeepAudit
 	query, bound := "SELECT seq FROM (SELECT seq, at FROM audit_log ORDER BY seq LIMIT ?2) WHERE at < ?1", int64(0)
@@ -191,21 +190,21 @@ func (p *pruner) pruneAudit(ctx context.Context) error {
 	}
 }
 
-// How many hours of run_hours stay: of a blueprint 90 days, of an organization
-// 400, a year and what it takes to compare it with the one before.
+// How many hours of run_hours stay: of a blueprint 90 days, of an organization 400,
+// a year and a margin to compare it with the year before.
 const (
 	blueprintHours    = 90 * 24
 	organizationHours = 400 * 24
 )
 
-// oldHours are the next rows of run_hours to remove after hour ?1 of scope ?2:
+// oldHours selects the next rows of run_hours to remove after hour ?1 of scope ?2:
 // of organizations from before hour ?3, of blueprints from before ?4.
 const oldHours = `SELECT h.scope, h.hour FROM run_hours h INDEXED BY run_hours_hour WHERE (h.hour, h.scope) > (?1, ?2) AND h.hour < ?4
 	AND (h.hour < ?3 OR NOT EXISTS (SELECT 1 FROM organizations o WHERE o.id = h.scope)) ORDER BY h.hour, h.scope LIMIT ?5`
 
-// pruneHours removes what is too old of run_hours. The rows of organizations that
-// stay longer than those of blueprints are passed over once: p.hours is up to
-// where only they are left.
+// pruneHours removes rows of run_hours that are too old. The rows of organizations
+// stay longer than those of blueprints and are passed over only once: before p.hours
+// only they are left.
 func (p *pruner) pruneHours(ctx context.Context) error {
 	now := hourOf(blueprint.TimeOf(p.options.Clock.Now()))
 	old, young := now-organizationHours, now-blueprintHours
@@ -251,20 +250,19 @@ func (p *pruner) hoursBetween(ctx context.Context, first, old, young int64) erro
 }
 
 const (
-	// stepPause is how long a step leaves the disk to others, and busyPause how
-	// long while others write.
+	// stepPause is the pause after a step, busyPause the pause while writes are
+	// queued.
 	stepPause = time.Millisecond
 	busyPause = 5 * time.Millisecond
-	// stepPatience is how many such pauses a step waits while writes are
-	// queued; then it takes its turn among them.
+	// stepPatience is how many such pauses a step waits while writes are queued
+	// before it queues with them.
 	stepPatience = 25
 	// logPatience is how many pauses it waits for the log to be emptied.
 	logPatience = 500
 )
 
-// step runs one small write beside the others: when none is queued, or after a
-// while in any case. Without a disk that they would wait for, or while a virtual
-// clock waits for it, it takes its turn at once.
+// step runs one small write when no other is queued, or after a while in any case. In
+// memory, and while a virtual clock waits for it, it queues at once.
 func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
 	if !p.options.Ephemeral && !p.options.VirtualClock {
 		if err := p.standAside(ctx); err != nil {
@@ -277,7 +275,7 @@ func (p *pruner) step(ctx context.Context, f func(*transaction) error) error {
 	return err
 }
 
-// standAside leaves the disk to others for a while.
+// standAside pauses so that other writes get the disk.
 func (p *pruner) standAside(ctx context.Context) error {
 	length := stepPause
 	if p.busy {
@@ -298,7 +296,7 @@ func (p *pruner) standAside(ctx context.Context) error {
 	}
 }
 
-// rows is how many rows the next step may remove.
+// rows returns how many rows the next step may remove.
 func (p *pruner) rows() int {
 	if p.busy {
 		return busyRows
@@ -306,7 +304,7 @@ func (p *pruner) rows() int {
 	return pruneRows
 }
 
-// queued is how many jobs wait.
+// queued returns the number of queued jobs.
 func (w *writer) queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -89,7 +89,7 @@ const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions IND
 	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
 // RunHours returns what ended in each hour of a time, and how many runs there are
-// now that have not ended: of a blueprint to who can manage it (CodeNotFound, or
+// now that have not ended: of a blueprint to a user who can manage it (CodeNotFound, or
 // CodeForbidden), of an organization to its members (CodeForbidden), or of all
 // organizations of the principal.
 func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, filter blueprint.HoursFilter) (found blueprint.RunHours, err error) {

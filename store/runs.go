@@ -266,11 +266,11 @@ func (l *runSearch) search() (source *runSource, some bool) {
 	return nil, true
 }
 
-// pickRuns gives those runs of the list ?2 of places that user ?1 may see and a
-// filter lets through, in its order. ?8 tells that all of them are within the
-// user's reach, but for deleted blueprints and for their own. The title is the
-// present one where they may see it, or else that of the run's own version, which
-// they ran.
+// pickRuns selects the runs at the positions in the list ?2 that user ?1 may see and
+// a filter lets through, in the order of the list. ?8 says that the user may see the
+// blueprints of all of them, except deleted ones and those of the user's own runs. The
+// title is the current one where the user may see it, or else that of the version that
+// the run used.
 const pickRuns = "SELECT e.seq, " + executionColumns + `,
 	CASE WHEN b.deleted_at IS NULL AND (?8 AND e.user_id <> ?1 OR ` + maySee + `) THEN b.title ELSE coalesce(v.title, '') END, coalesce(u.name, ''), coalesce(t.type, '')
 	FROM json_each(?2) place CROSS JOIN executions e ON e.seq = place.value JOIN blueprints b ON b.id = e.blueprint_id
@@ -327,7 +327,7 @@ func scanListedRun(scan func(...any) error) (one blueprint.ListedRun, place blue
 	return one, place, nil
 }
 
-// readRecords reads the records of the runs of a page that have ended, but for
+// readRecords reads the records of the runs of a page that have ended, except
 // large and damaged ones.
 func readRecords(q *session, runs []blueprint.ListedRun) error {
 	room := listedRecords

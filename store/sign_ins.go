@@ -89,7 +89,7 @@ func openSignIns(t *transaction, i *blueprint.SignIn) (count int, err error) {
 
 // TakeSignIn returns a sign-in by the hash of its state and forgets it, so that
 // the state is good once. CodeNotFound when there is none, it has expired, or
-// its user may not use the connection any more. It asks for no principal: the
+// its user may not use the connection any more. It takes no principal: the
 // state proves who comes back.
 func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken blueprint.SignIn, err error) {
 	defer wrap(&err, "take sign-in")

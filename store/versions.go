@@ -38,7 +38,7 @@ func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id 
 }
 
 // VersionContent returns what a blueprint had in one version, with its true
-// secrets, to who can manage it: CodeNotFound, or CodeForbidden.
+// secrets, to a user who can manage it: CodeNotFound, or CodeForbidden.
 func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principal, id, version string) (v *blueprint.BlueprintVersion, err error) {
 	defer wrap(&err, "version %s of blueprint %s for user %s", version, id, principal.UserID)
 	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables

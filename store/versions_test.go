@@ -108,7 +108,7 @@ func TestMalformedDefinition(t *testing.T) {
 	}
 }
 
-// Each version is given as it was, secrets included, to who can manage it.
+// Each version is given as it was, secrets included, to a user who can manage it.
 func TestVersionContent(t *testing.T) {
 	everywhere(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
