@@ -173,7 +173,7 @@ func TestBadTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v.unharmed(t, func() {
 				for _, bad := range badTexts() {
-					if bad.large && kind != rpc.Mutation {
+					if bad.large && kind != rpc.KindMutation {
 						continue
 					}
 					v.sendBadText(t, name, kind, bad)
@@ -185,7 +185,7 @@ func TestBadTexts(t *testing.T) {
 
 func (v *victim) sendBadText(t *testing.T, name string, kind rpc.Kind, bad badText) {
 	t.Helper()
-	post := kind == rpc.Mutation
+	post := kind == rpc.KindMutation
 	send := func(path, query, text string) reply {
 		if post {
 			return v.root.send(t, http.MethodPost, "/api/trpc/"+path+"?"+query, text)
@@ -193,14 +193,14 @@ func (v *victim) sendBadText(t *testing.T, name string, kind rpc.Kind, bad badTe
 		return v.root.send(t, http.MethodGet, "/api/trpc/"+path+"?"+query+"&input="+url.QueryEscape(text), "")
 	}
 	answer := send(name, "", bad.text)
-	if kind == rpc.Subscription {
+	if kind == rpc.KindSubscription {
 		answer.endOfStream(t)
 	}
 	wellRefused(t, name+": "+bad.name, answer.value, answer.status, blueprint.CodeBadRequest, name, bad.wants)
 	if answer.header.Get("Retry-After") != "" || len(answer.text) > 4096 {
 		t.Errorf("%s: %s: %d bytes, Retry-After %q", name, bad.name, len(answer.text), answer.header.Get("Retry-After"))
 	}
-	if kind == rpc.Subscription {
+	if kind == rpc.KindSubscription {
 		return
 	}
 	whole := bad.text // a text that is no JSON fails the batch, an envelope its call

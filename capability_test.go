@@ -168,7 +168,7 @@ func (r *reader) values() []string { return slices.Sorted(maps.Keys(r.found)) }
 func (r *reader) calls(t *testing.T, mutations bool, done map[string]bool) {
 	t.Helper()
 	for _, procedure := range r.rpc.Procedures() {
-		if (procedure.Kind == rpc.Mutation) != mutations || procedure.Kind == rpc.Subscription || procedure.Name == "apiKey.revoke" { // by which it would end itself
+		if (procedure.Kind == rpc.KindMutation) != mutations || procedure.Kind == rpc.KindSubscription || procedure.Name == "apiKey.revoke" { // by which it would end itself
 			continue
 		}
 		values := append(r.values(), "")

@@ -230,7 +230,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 	}
 	for _, p := range s.dashboard.Procedures() {
 		method, body := http.MethodGet, ""
-		if p.Kind == rpc.Mutation {
+		if p.Kind == rpc.KindMutation {
 			method, body = http.MethodPost, "{" // which no procedure takes
 		}
 		call := func(root, query string, headers []string) reply {
@@ -248,7 +248,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 			apiWant = "NOT_FOUND"
 		}
 		queries := []string{wrongInput}
-		if p.Kind == rpc.Subscription {
+		if p.Kind == rpc.KindSubscription {
 			queries = append(queries, `?connectionParams={"authorization":"Bearer%20`+testKey+`"}`, `?connectionParams={"authorization":"Bearer%20`+token+`"}`)
 		}
 		for _, query := range queries {

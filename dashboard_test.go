@@ -34,7 +34,7 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 	method, path := http.MethodPost, dashboardRoot+"/"+name
 	if i := slices.IndexFunc(b.dashboard.Procedures(), func(p rpc.Procedure) bool { return p.Name == name }); i < 0 {
 		t.Fatalf("there is no procedure %s", name)
-	} else if b.dashboard.Procedures()[i].Kind != rpc.Mutation {
+	} else if b.dashboard.Procedures()[i].Kind != rpc.KindMutation {
 		method = http.MethodGet
 		if text != "" {
 			path, text = path+"?input="+url.QueryEscape(text), ""

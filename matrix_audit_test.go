@@ -33,7 +33,7 @@ func (w *world) lineOf(t *testing.T, row *row, p person, since int64, input, ans
 		}
 	})
 	want := 0
-	if row.changes(w.kinds) && (row.path != nil || w.kinds[row.name] == rpc.Mutation) {
+	if row.changes(w.kinds) && (row.path != nil || w.kinds[row.name] == rpc.KindMutation) {
 		want = 1
 	}
 	if len(lines) != want || len(wrong) > 0 {

@@ -360,7 +360,7 @@ var matrix = []row{
 
 // changes tells whether whoever is allowed the call changes something by it.
 func (r row) changes(kinds map[string]rpc.Kind) bool {
-	return !r.keeps && (r.path != nil || kinds[r.name] == rpc.Mutation)
+	return !r.keeps && (r.path != nil || kinds[r.name] == rpc.KindMutation)
 }
 
 // statuses are the letters of refusals.

@@ -21,7 +21,7 @@ const openAPIVersion = "1.0.0"
 // of the plain routes.
 var openAPI = sync.OnceValues(func() ([]byte, error) {
 	service := &rpc.Service{}
-	d := rpc.NewOpenAPI(rpc.NewHandler(service.Procedures(), rpc.Options{Authenticator: nobodyKnown{}}).Procedures())
+	d := rpc.NewOpenAPI(rpc.NewHandler(service.Procedures(), rpc.Options{Authenticator: nobodyKnown{}}).Procedures(), rpc.RouterWords)
 	d.Info = map[string]any{
 		"title": "blueprintd", "version": openAPIVersion, "summary": "Workflow automation in one executable",
 		"description": openAPIDescription, "license": map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"},

@@ -172,15 +172,12 @@ func TestOpenAPIExamples(t *testing.T) {
 	d := newDescribed(t)
 	w := &exampleWorld{person: s.root, team: s.root.id(t, "organization.create", object{"name": "Team"})}
 	for _, procedure := range s.rpc.Procedures() {
-		example, given := rpc.Example(procedure.Name)
-		if !given {
-			example = nil
-			if procedure.Input.NumField() > 0 {
-				t.Errorf("%s has no example", procedure.Name)
-			}
+		example, given := procedure.ExampleInput()
+		if !given && procedure.Input.NumField() > 0 {
+			t.Errorf("%s has no example", procedure.Name)
 		}
 		path, method := "/api/trpc/"+procedure.Name, "get"
-		if procedure.Kind == rpc.Mutation {
+		if procedure.Kind == rpc.KindMutation {
 			method = "post"
 			if given {
 				d.check(t, "the example of "+procedure.Name, object{"json": example}, "paths", path, method, "requestBody", "content", "application/json", "schema")
@@ -193,14 +190,14 @@ func TestOpenAPIExamples(t *testing.T) {
 			t.Errorf("the example of %s: %d %s", procedure.Name, answer.status, answer.text)
 			continue
 		}
-		if procedure.Kind == rpc.Subscription {
+		if procedure.Kind == rpc.KindSubscription {
 			d.check(t, procedure.Name, answer.payload(), "components", "schemas", "ExecutionStatus")
 			continue
 		}
 		d.answer(t, path, method, answer)
 	}
 	for _, name := range []string{"blueprint.get", "blueprint.create"} {
-		method := map[rpc.Kind]string{rpc.Query: "get", rpc.Mutation: "post"}[s.kinds[name]]
+		method := map[rpc.Kind]string{rpc.KindQuery: "get", rpc.KindMutation: "post"}[s.kinds[name]]
 		d.answer(t, "/api/trpc/"+name, method, s.root.call(t, name, object{"id": 1, "title": 2}))
 		d.answer(t, "/api/trpc/"+name, method, person{service: s}.call(t, name, nil))
 	}

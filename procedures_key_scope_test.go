@@ -47,7 +47,7 @@ func TestScopesOfProcedures(t *testing.T) {
 			t.Errorf("%s has the scope %q", p.Name, p.Scope)
 		}
 		want, special := notByKind[p.Name]
-		if !special && p.Kind != rpc.Mutation {
+		if !special && p.Kind != rpc.KindMutation {
 			want = blueprint.ScopeRead
 		}
 		if want != "" && p.Scope != want || want == "" && p.Scope == blueprint.ScopeRead {

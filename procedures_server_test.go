@@ -141,7 +141,7 @@ func (p person) call(t testing.TB, name string, input any) reply {
 	if input != nil {
 		text = encoded(t, object{"json": input})
 	}
-	if kind == rpc.Mutation {
+	if kind == rpc.KindMutation {
 		return p.send(t, http.MethodPost, "/api/trpc/"+name, text)
 	}
 	path := "/api/trpc/" + name
@@ -149,7 +149,7 @@ func (p person) call(t testing.TB, name string, input any) reply {
 		path += "?input=" + url.QueryEscape(text)
 	}
 	answer := p.send(t, http.MethodGet, path, "")
-	if kind == rpc.Subscription {
+	if kind == rpc.KindSubscription {
 		answer.endOfStream(t)
 	}
 	return answer

@@ -35,7 +35,7 @@ func ruledNames() sandbox.Known {
 	service := &rpc.Service{}
 	for _, procedure := range append(service.Procedures(), service.SessionProcedures()...) {
 		known.Procedures = append(known.Procedures, procedure.Name)
-		if procedure.Kind == rpc.Subscription {
+		if procedure.Kind == rpc.KindSubscription {
 			known.Subscriptions = append(known.Subscriptions, procedure.Name)
 		}
 	}

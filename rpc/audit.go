@@ -14,7 +14,7 @@ type auditStore interface {
 }
 
 func (s *Service) audit() []Procedure {
-	return []Procedure{query("auditLog.list", scopeAdmin, s.auditList)}
+	return []Procedure{query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}
 }
 
 type auditList struct {

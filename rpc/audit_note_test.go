@@ -39,9 +39,9 @@ func TestSignInIsNoted(t *testing.T) {
 	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
 		store := &notes{}
 		s := &Service{Store: store, Connections: elsewhere{}}
-		table := s.audited([]Procedure{mutation("connection.signIn", scopeRead, s.connectionSignIn)})
+		table := s.audited([]Procedure{mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
 		id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
-		_, _ = table[0].call(t.Context(), &Caller{Admission: blueprint.Admission{Principal: blueprint.Principal{UserID: user}}, Via: "api"}, rawInput{value: id, present: true})
+		ask(t, table[0], user, id)
 		if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
 			t.Errorf("%s: %s, want %s", user, got, want)
 		}
@@ -57,7 +57,7 @@ func TestNoting(t *testing.T) {
 		want string
 	}{
 		"about something": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
-			caller.note("execution", "e", map[string]any{"n": 1})
+			caller.Note("execution", "e", map[string]any{"n": 1})
 			return succeeded{true}, nil
 		}, "[u api x.y execution e map[n:1]]"},
 		"about nothing in particular": {func(context.Context, *Caller, struct{}) (succeeded, error) { return succeeded{true}, nil }, "[u api x.y   map[]]"},
@@ -74,30 +74,27 @@ func TestNoting(t *testing.T) {
 			return succeeded{true}, nil
 		}, "[]"},
 		"nothing changed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
-			caller.noteNothing()
+			caller.NoteNothing()
 			return succeeded{true}, nil
 		}, "[]"},
 		"it failed": {func(context.Context, *Caller, struct{}) (succeeded, error) {
 			return succeeded{}, errors.New("no")
 		}, "[]"},
 		"it failed when it was done": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
-			caller.note("execution", "e", nil)
+			caller.Note("execution", "e", nil)
 			return succeeded{}, context.Canceled
 		}, "[u api x.y execution e map[]]"},
 		"it failed, and nothing changed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
-			caller.note("execution", "e", nil)
-			caller.noteNothing()
+			caller.Note("execution", "e", nil)
+			caller.NoteNothing()
 			return succeeded{}, context.Canceled
 		}, "[]"},
 	} {
 		store := &notes{}
-		table := (&Service{Store: store}).audited([]Procedure{mutation("x.y", scopeRead, c.run), query("x.z", scopeRead, c.run)})
-		caller := func() *Caller {
-			return &Caller{Admission: blueprint.Admission{Principal: blueprint.Principal{UserID: "u"}}, Via: "api"}
-		}
-		_, _ = table[0].call(t.Context(), caller(), rawInput{})
+		table := (&Service{Store: store}).audited([]Procedure{mutation("x.y", blueprint.ScopeRead, c.run), query("x.z", blueprint.ScopeRead, c.run)})
+		ask(t, table[0], "u", nil)
 		if name != "noted in its transaction" {
-			_, _ = table[1].call(t.Context(), caller(), rawInput{}) // a query never has one
+			ask(t, table[1], "u", nil) // a query never has one
 		}
 		if got := fmt.Sprint(store.lines); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)

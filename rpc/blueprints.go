@@ -20,14 +20,14 @@ type blueprintStore interface {
 
 func (s *Service) blueprints() []Procedure {
 	return []Procedure{
-		query("blueprint.list", scopeRead, s.blueprintList),
-		query("blueprint.get", scopeRead, s.blueprintGet),
-		query("blueprint.versions", scopeRead, s.blueprintVersions),
-		mutation("blueprint.create", scopeWrite, s.blueprintCreate),
-		mutation("blueprint.update", scopeWrite, s.blueprintUpdate),
-		mutation("blueprint.delete", scopeWrite, s.blueprintDelete),
-		mutation("blueprint.validate", scopeRead, s.blueprintValidate),
-		mutation("blueprint.execute", scopeRun, s.blueprintExecute),
+		query("blueprint.list", blueprint.ScopeRead, s.blueprintList),
+		query("blueprint.get", blueprint.ScopeRead, s.blueprintGet),
+		query("blueprint.versions", blueprint.ScopeRead, s.blueprintVersions),
+		mutation("blueprint.create", blueprint.ScopeWrite, s.blueprintCreate),
+		mutation("blueprint.update", blueprint.ScopeWrite, s.blueprintUpdate),
+		mutation("blueprint.delete", blueprint.ScopeWrite, s.blueprintDelete),
+		mutation("blueprint.validate", blueprint.ScopeRead, s.blueprintValidate),
+		mutation("blueprint.execute", blueprint.ScopeRun, s.blueprintExecute),
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *Service) blueprintCreate(ctx context.Context, caller *Caller, in bluepr
 // blueprint.validate to tell.
 type mapInput map[string]any
 
-func (m mapInput) faults() []blueprint.Issue {
+func (m mapInput) Faults() []blueprint.Issue {
 	parsed, issues := blueprint.ParseMap(map[string]any(m))
 	if issues == nil {
 		_, issues = blueprint.Compile(parsed)
@@ -115,7 +115,7 @@ func (m mapInput) faults() []blueprint.Issue {
 // variablesInput is a list of environment_variables.
 type variablesInput []any
 
-func (v variablesInput) faults() []blueprint.Issue {
+func (v variablesInput) Faults() []blueprint.Issue {
 	_, issues := blueprint.ParseVariables(v)
 	return issues
 }
@@ -137,7 +137,7 @@ type blueprintUpdate struct {
 // budgetInput is a budget of runs; nil when none is given.
 type budgetInput map[string]any
 
-func (b budgetInput) faults() []blueprint.Issue {
+func (b budgetInput) Faults() []blueprint.Issue {
 	_, issues := blueprint.ParseBudget(map[string]any(b))
 	return issues
 }
@@ -184,7 +184,7 @@ type validation struct {
 }
 
 func (s *Service) blueprintValidate(_ context.Context, caller *Caller, in blueprintValidate) (validation, error) {
-	caller.noteNothing()
+	caller.NoteNothing()
 	out := validation{Valid: true, Issues: blueprint.Validate(in.Map, in.Variables, s.Catalogue, s.CheckConfig)}
 	if out.Issues == nil {
 		out.Issues = []blueprint.Issue{}

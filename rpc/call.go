@@ -30,7 +30,7 @@ func (r *request) check(c *call) *blueprint.Error {
 	case r.Method != c.procedure.Kind.method():
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, `Unsupported %s-request to %s procedure at path "%s"`,
 			r.Method, c.procedure.Kind, c.path)
-	case r.batch && c.procedure.Kind == Subscription:
+	case r.batch && c.procedure.Kind == KindSubscription:
 		return blueprint.Errorf(blueprint.CodeBadRequest, "Cannot batch subscription calls")
 	}
 	return nil
@@ -69,7 +69,7 @@ func (h *Handler) prepare(w http.ResponseWriter, r *request) {
 			c.failure = inScope(access, c.procedure.Scope)
 		}
 		if c.failure == nil {
-			c.caller = &Caller{RequestID: r.id, Via: h.options.Via, Header: http.Header{}, request: r.Request, from: r.from}
+			c.caller = &Caller{RequestID: r.id, Via: h.options.Via, Header: http.Header{}, Request: r.Request, from: r.from}
 			if !c.procedure.Public {
 				c.caller.Admission = access
 			}

@@ -17,10 +17,10 @@ type categoryStore interface {
 
 func (s *Service) categories() []Procedure {
 	return []Procedure{
-		query("category.list", scopeRead, s.categoryList),
-		mutation("category.create", scopeWrite, s.categoryCreate),
-		mutation("category.delete", scopeWrite, s.categoryDelete),
-		mutation("blueprint.setCategories", scopeWrite, s.blueprintSetCategories),
+		query("category.list", blueprint.ScopeRead, s.categoryList),
+		mutation("category.create", blueprint.ScopeWrite, s.categoryCreate),
+		mutation("category.delete", blueprint.ScopeWrite, s.categoryDelete),
+		mutation("blueprint.setCategories", blueprint.ScopeWrite, s.blueprintSetCategories),
 	}
 }
 

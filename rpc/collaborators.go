@@ -15,9 +15,9 @@ type collaboratorStore interface {
 
 func (s *Service) collaborators() []Procedure {
 	return []Procedure{
-		query("collaborator.list", scopeAdmin, s.collaboratorList),
-		mutation("collaborator.add", scopeAdmin, s.collaboratorAdd),
-		mutation("collaborator.remove", scopeAdmin, s.collaboratorRemove),
+		query("collaborator.list", blueprint.ScopeAdmin, s.collaboratorList),
+		mutation("collaborator.add", blueprint.ScopeAdmin, s.collaboratorAdd),
+		mutation("collaborator.remove", blueprint.ScopeAdmin, s.collaboratorRemove),
 	}
 }
 

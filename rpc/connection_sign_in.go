@@ -23,6 +23,6 @@ func (s *Service) connectionSignIn(ctx context.Context, caller *Caller, in conne
 	if err != nil {
 		return signInAddress{}, err
 	}
-	caller.note("connection", in.ID, nil)
+	caller.Note("connection", in.ID, nil)
 	return signInAddress{url}, nil
 }

@@ -30,12 +30,12 @@ type ConnectionTester interface {
 
 func (s *Service) connections() []Procedure {
 	return []Procedure{
-		query("connection.list", scopeRead, s.connectionList),
-		query("connection.get", scopeRead, s.connectionGet),
-		mutation("connection.create", scopeWrite, s.connectionCreate),
-		mutation("connection.update", scopeWrite, s.connectionUpdate),
-		mutation("connection.delete", scopeWrite, s.connectionDelete),
-		mutation("connection.test", scopeWrite, s.connectionTest),
+		query("connection.list", blueprint.ScopeRead, s.connectionList),
+		query("connection.get", blueprint.ScopeRead, s.connectionGet),
+		mutation("connection.create", blueprint.ScopeWrite, s.connectionCreate),
+		mutation("connection.update", blueprint.ScopeWrite, s.connectionUpdate),
+		mutation("connection.delete", blueprint.ScopeWrite, s.connectionDelete),
+		mutation("connection.test", blueprint.ScopeWrite, s.connectionTest),
 	}
 }
 
@@ -98,7 +98,7 @@ func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connect
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return connectionTested{}, err
 	}
-	caller.note("connection", in.ID, nil)
+	caller.Note("connection", in.ID, nil)
 	if s.Connections == nil {
 		return connectionTested{false, "this server cannot test connections"}, nil
 	}
@@ -106,6 +106,6 @@ func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connect
 	if err != nil {
 		return connectionTested{}, err
 	}
-	caller.note("connection", in.ID, map[string]any{"ok": ok})
+	caller.Note("connection", in.ID, map[string]any{"ok": ok})
 	return connectionTested{ok, s.naming(ctx, caller.Principal)(message)}, nil
 }

@@ -59,7 +59,7 @@ func TestAdmitComesFirst(t *testing.T) {
 			t.Errorf("%s without an origin: %d %s", head, answer.status, answer.body)
 		}
 	}
-	plain := s.handler.Authenticated(scopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
+	plain := s.handler.Authenticated(blueprint.ScopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	})

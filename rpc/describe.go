@@ -25,7 +25,7 @@ func (p Procedure) String() string {
 		who = "public "
 	}
 	line := fmt.Sprintf("%s%s %s %s", who, p.Kind, p.Name, describeType(p.Input, true, nil))
-	if p.Output != nil {
+	if p.Kind != KindSubscription {
 		line += " -> " + describeType(p.Output, false, nil)
 	}
 	return line

@@ -5,10 +5,10 @@
 //
 // A procedure is one line of a table beside one method:
 //
-//	query("blueprint.list", scopeRead, s.blueprintList),
-//	mutation("blueprint.create", scopeWrite, s.blueprintCreate),
-//	subscription("execution.subscribe", scopeRead, s.executionSubscribe),
-//	public(mutation("session.create", scopeAdmin, s.sessionCreate)), // needs no key
+//	query("blueprint.list", blueprint.ScopeRead, s.blueprintList),
+//	mutation("blueprint.create", blueprint.ScopeWrite, s.blueprintCreate),
+//	subscription("execution.subscribe", blueprint.ScopeRead, s.executionSubscribe),
+//	public(mutation("session.create", blueprint.ScopeAdmin, s.sessionCreate)), // needs no key
 //
 //	func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprintListInput) (blueprintListOutput, error)
 //	func (s *Service) executionSubscribe(ctx context.Context, caller *Caller, in subscribeInput, emit func(value any) error) error

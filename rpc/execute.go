@@ -42,8 +42,8 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 	request.Record = in.Record
 	id, outcome, err := s.Runner.Execute(ctx, request)
 	if id != "" {
-		caller.note("execution", id, map[string]any{"blueprintId": in.ID})
-		caller.noted.organization = definition.OrganizationID
+		caller.Note("execution", id, map[string]any{"blueprintId": in.ID})
+		caller.Noted.Organization = definition.OrganizationID
 	}
 	if err != nil {
 		return executed{}, err
@@ -84,7 +84,7 @@ type executeWithLoggingOptions struct {
 // nodesInput is a list of nodes, whatever edges join them.
 type nodesInput []any
 
-func (n nodesInput) faults() []blueprint.Issue {
+func (n nodesInput) Faults() []blueprint.Issue {
 	_, issues := blueprint.ParseMap(map[string]any{"nodes": []any(n)})
 	for i := range issues {
 		issues[i].Path = issues[i].Path[1:] // of "nodes"
@@ -131,8 +131,8 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 	}
 	id, err := s.Runner.Start(ctx, request)
 	if id != "" {
-		caller.note("execution", id, map[string]any{"blueprintId": in.Options.BlueprintID, "otherNodes": request.AdHoc})
-		caller.noted.organization = definition.OrganizationID
+		caller.Note("execution", id, map[string]any{"blueprintId": in.Options.BlueprintID, "otherNodes": request.AdHoc})
+		caller.Noted.Organization = definition.OrganizationID
 	}
 	return started{err == nil, id}, err
 }

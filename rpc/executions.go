@@ -17,18 +17,18 @@ type executionStore interface {
 
 func (s *Service) executions() []Procedure {
 	return []Procedure{
-		mutation("execution.executeBlueprintWithLogging", scopeRun, s.executeWithLogging),
-		query("execution.getExecutionStatus", scopeRead, s.executionStatus),
-		query("execution.getExecutionLogs", scopeRead, s.executionLogs),
-		query("execution.getRecord", scopeRead, s.executionRecord),
-		query("execution.getExchanges", scopeRead, s.executionExchanges),
-		query("execution.export", scopeRead, s.executionExport),
-		query("execution.exportTest", scopeRead, s.executionExportTest),
-		query("execution.listRecentExecutions", scopeRead, s.recentExecutions),
-		mutation("execution.resume", scopeRun, s.executionResume),
-		mutation("execution.cancel", scopeRun, s.executionCancel),
-		mutation("execution.retry", scopeRun, s.executionRetry),
-		subscription("execution.subscribe", scopeRead, s.executionSubscribe),
+		mutation("execution.executeBlueprintWithLogging", blueprint.ScopeRun, s.executeWithLogging),
+		query("execution.getExecutionStatus", blueprint.ScopeRead, s.executionStatus),
+		query("execution.getExecutionLogs", blueprint.ScopeRead, s.executionLogs),
+		query("execution.getRecord", blueprint.ScopeRead, s.executionRecord),
+		query("execution.getExchanges", blueprint.ScopeRead, s.executionExchanges),
+		query("execution.export", blueprint.ScopeRead, s.executionExport),
+		query("execution.exportTest", blueprint.ScopeRead, s.executionExportTest),
+		query("execution.listRecentExecutions", blueprint.ScopeRead, s.recentExecutions),
+		mutation("execution.resume", blueprint.ScopeRun, s.executionResume),
+		mutation("execution.cancel", blueprint.ScopeRun, s.executionCancel),
+		mutation("execution.retry", blueprint.ScopeRun, s.executionRetry),
+		subscription("execution.subscribe", blueprint.ScopeRead, s.executionSubscribe),
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *Service) executionResume(ctx context.Context, caller *Caller, in execut
 	if err := s.Runner.Resume(ctx, ResumeAnswer{in.ID, in.NodeID, in.Input, caller.UserID, canManage}); err != nil {
 		return nil, err
 	}
-	caller.note("execution", in.ID, map[string]any{"nodeId": in.NodeID})
+	caller.Note("execution", in.ID, map[string]any{"nodeId": in.NodeID})
 	return s.status(ctx, caller, in.ID)
 }
 
@@ -186,7 +186,7 @@ func (s *Service) executionCancel(ctx context.Context, caller *Caller, in execut
 	if err := s.Runner.Cancel(ctx, in.ID, in.Reason); err != nil {
 		return nil, err
 	}
-	caller.note("execution", in.ID, nil)
+	caller.Note("execution", in.ID, nil)
 	return s.status(ctx, caller, in.ID)
 }
 
@@ -208,14 +208,14 @@ func (s *Service) executionRetry(ctx context.Context, caller *Caller, in executi
 	}
 	id, err := s.Runner.Retry(ctx, stored, in.FromNodeID, caller.Principal, access >= blueprint.AccessManage)
 	if id != "" {
-		caller.note("execution", id, map[string]any{"retryOf": in.ID})
+		caller.Note("execution", id, map[string]any{"retryOf": in.ID})
 	}
 	return started{err == nil, id}, err
 }
 
 // executionSubscribe sends the status record now, after each change, and last
 // of all when the run has ended.
-func (s *Service) executionSubscribe(ctx context.Context, caller *Caller, in executionID, emit func(value any) error) error {
+func (s *Service) executionSubscribe(ctx context.Context, caller *Caller, in executionID, emit func(*blueprint.ExecutionStatus) error) error {
 	changes, stop := s.Runner.Watch(in.ID)
 	defer stop()
 	look := time.NewTicker(waitForRun)

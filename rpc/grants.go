@@ -17,10 +17,10 @@ type grantStore interface {
 
 func (s *Service) grants() []Procedure {
 	return []Procedure{
-		query("blueprint.getAuthority", scopeRead, s.blueprintAuthority),
-		query("blueprint.listGrants", scopeRead, s.blueprintListGrants),
-		mutation("blueprint.grant", scopeWrite, s.blueprintGrant),
-		mutation("blueprint.revokeGrant", scopeWrite, s.blueprintRevokeGrant),
+		query("blueprint.getAuthority", blueprint.ScopeRead, s.blueprintAuthority),
+		query("blueprint.listGrants", blueprint.ScopeRead, s.blueprintListGrants),
+		mutation("blueprint.grant", blueprint.ScopeWrite, s.blueprintGrant),
+		mutation("blueprint.revokeGrant", blueprint.ScopeWrite, s.blueprintRevokeGrant),
 	}
 }
 

@@ -49,7 +49,7 @@ type Handler struct {
 // the options lack an authenticator.
 func NewHandler(procedures []Procedure, options Options) *Handler {
 	if options.Authenticator == nil {
-		panic("rpc: Options.Authenticator is missing")
+		panic("trpc: Options.Authenticator is missing")
 	}
 	if options.Root == "" {
 		options.Root = "/api/trpc"
@@ -79,7 +79,7 @@ func NewHandler(procedures []Procedure, options Options) *Handler {
 	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer}
 	for _, procedure := range procedures {
 		if h.procedures[procedure.Name] != nil {
-			panic(fmt.Sprintf("rpc: two procedures named %q", procedure.Name))
+			panic(fmt.Sprintf("trpc: two procedures named %q", procedure.Name))
 		}
 		h.procedures[procedure.Name] = &procedure
 	}

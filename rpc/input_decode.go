@@ -79,7 +79,7 @@ func (c *compiler) compile(t reflect.Type, r rules, where string) valueDecoder {
 
 // checked is an input type that knows more rules than tags can say. The paths
 // of its faults start at the value.
-type checked interface{ faults() []blueprint.Issue }
+type checked interface{ Faults() []blueprint.Issue }
 
 // selfChecked lets a checked type look at its value, so that its faults are
 // told together with those of the fields beside it.
@@ -92,7 +92,7 @@ func selfChecked(t reflect.Type, decode valueDecoder) valueDecoder {
 		if decode(d, at, value, target); len(d.issues) > before {
 			return
 		}
-		for _, issue := range target.Interface().(checked).faults() {
+		for _, issue := range target.Interface().(checked).Faults() {
 			below := at
 			for _, element := range issue.Path {
 				below = &step{below, element}

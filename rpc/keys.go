@@ -17,9 +17,9 @@ type keyStore interface {
 
 func (s *Service) apiKeys() []Procedure {
 	return []Procedure{
-		query("apiKey.list", scopeAdmin, s.keyList),
-		mutation("apiKey.create", scopeAdmin, s.keyCreate),
-		mutation("apiKey.revoke", scopeAdmin, s.keyRevoke),
+		query("apiKey.list", blueprint.ScopeAdmin, s.keyList),
+		mutation("apiKey.create", blueprint.ScopeAdmin, s.keyCreate),
+		mutation("apiKey.revoke", blueprint.ScopeAdmin, s.keyRevoke),
 	}
 }
 

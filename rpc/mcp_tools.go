@@ -15,9 +15,9 @@ type toolStore interface {
 
 func (s *Service) mcpTools() []Procedure {
 	return []Procedure{
-		query("mcpTool.list", scopeWrite, s.mcpToolList),
-		mutation("mcpTool.enable", scopeWrite, s.mcpToolEnable),
-		mutation("mcpTool.disable", scopeWrite, s.mcpToolDisable),
+		query("mcpTool.list", blueprint.ScopeWrite, s.mcpToolList),
+		mutation("mcpTool.enable", blueprint.ScopeWrite, s.mcpToolEnable),
+		mutation("mcpTool.disable", blueprint.ScopeWrite, s.mcpToolDisable),
 	}
 }
 

@@ -19,9 +19,10 @@ type OpenAPI struct {
 }
 
 // NewOpenAPI describes a table of procedures for people who call them by plain
-// HTTP. Whoever has other routes adds their paths, tags and components. It
-// depends on the table alone, so a golden file of it shows every change.
-func NewOpenAPI(procedures []Procedure) *OpenAPI {
+// HTTP; routers say what the procedures of a router are about. Whoever has other
+// routes adds their paths, tags and components. It depends on the table alone, so a
+// golden file of it shows every change.
+func NewOpenAPI(procedures []Procedure, routers map[string]string) *OpenAPI {
 	s := &schemas{components: object{}, names: map[reflect.Type]string{}}
 	d := &OpenAPI{
 		Version: "3.1.0", Servers: []object{{"url": "/", "description": "the server that this document is from"}},
@@ -32,7 +33,7 @@ func NewOpenAPI(procedures []Procedure) *OpenAPI {
 		router, _, _ := strings.Cut(p.Name, ".")
 		if !seen[router] {
 			seen[router] = true
-			d.Tags = append(d.Tags, object{"name": router, "description": routerWords[router]})
+			d.Tags = append(d.Tags, object{"name": router, "description": routers[router]})
 		}
 		d.Paths["/api/trpc/"+p.Name] = object{strings.ToLower(p.Kind.method()): s.operation(p, router)}
 	}
@@ -50,9 +51,8 @@ func NewOpenAPI(procedures []Procedure) *OpenAPI {
 
 // operation describes the call of one procedure.
 func (s *schemas) operation(p Procedure, router string) object {
-	words := procedureWords[p.Name]
 	o := object{
-		"operationId": p.Name, "summary": words.summary, "tags": []any{router},
+		"operationId": p.Name, "summary": p.Summary, "tags": []any{router},
 		"responses": s.responses(p),
 	}
 	if o["security"] = []any{object{"key": []any{string(p.Scope)}}}; p.Public {
@@ -64,11 +64,11 @@ func (s *schemas) operation(p Procedure, router string) object {
 	}
 	required := input["required"] != nil
 	content := object{"schema": objectOf(object{"json": input}, []any{"json"})}
-	if words.example != "" {
-		content["example"] = object{"json": words.input()}
+	if example, given := p.ExampleInput(); given {
+		content["example"] = object{"json": example}
 	}
 	media := object{"application/json": content}
-	if p.Kind == Mutation {
+	if p.Kind == KindMutation {
 		o["requestBody"] = object{"required": required, "content": media}
 	} else {
 		o["parameters"] = []any{object{
@@ -84,17 +84,17 @@ func (s *schemas) responses(p Procedure) object {
 	done := object{"description": "done", "content": object{"application/json": object{
 		"schema": objectOf(object{"result": objectOf(object{"data": objectOf(object{"json": s.answer(p.Output)}, []any{"json"})}, []any{"data"})}, []any{"result"}),
 	}}}
-	if p.Kind == Subscription {
+	if p.Kind == KindSubscription {
 		done = object{
 			"description": "server-sent events: one with data {\"json\": value} for each value, from the first to the last one",
 			"content":     object{"text/event-stream": object{"schema": object{"type": "string"}}},
 		}
-		s.answer(streamed[p.Name])
+		s.answer(p.Output)
 	}
 	out := object{"200": done}
 	for status := range statuses() {
 		switch {
-		case status == "401" && p.Public, status == methodRefused, status == "415" && p.Kind != Mutation:
+		case status == "401" && p.Public, status == methodRefused, status == "415" && p.Kind != KindMutation:
 		default:
 			out[status] = object{"$ref": "#/components/responses/Error" + status}
 		}
@@ -102,22 +102,14 @@ func (s *schemas) responses(p Procedure) object {
 	return out
 }
 
-// Example gives an input of a procedure that is accepted once the ids in it are
-// those of things that there are; false when it has none. IDs in examples are
-// those of ExampleIDs.
-func Example(procedure string) (input any, ok bool) {
-	words := procedureWords[procedure]
-	return words.input(), words.example != ""
-}
-
-// input is the example as a JSON value.
-func (w words) input() any {
-	if w.example == "" {
-		return nil
+// ExampleInput gives Example as a JSON value; false when the procedure has none.
+func (p *Procedure) ExampleInput() (input any, given bool) {
+	if p.Example == "" {
+		return nil, false
 	}
-	value, err := blueprint.Decode([]byte(w.example))
+	value, err := blueprint.Decode([]byte(p.Example))
 	if err != nil {
-		panic("rpc: an example is no JSON: " + w.example)
+		panic("trpc: an example is no JSON: " + p.Example)
 	}
-	return value
+	return value, true
 }

@@ -14,9 +14,9 @@ type opinionStore interface {
 
 func (s *Service) opinions() []Procedure {
 	return []Procedure{
-		mutation("blueprint.rate", scopeWrite, s.blueprintRate),
-		mutation("blueprint.favorite", scopeWrite, s.blueprintFavorite),
-		mutation("blueprint.unfavorite", scopeWrite, s.blueprintUnfavorite),
+		mutation("blueprint.rate", blueprint.ScopeWrite, s.blueprintRate),
+		mutation("blueprint.favorite", blueprint.ScopeWrite, s.blueprintFavorite),
+		mutation("blueprint.unfavorite", blueprint.ScopeWrite, s.blueprintUnfavorite),
 	}
 }
 

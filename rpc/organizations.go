@@ -21,13 +21,13 @@ type organizationStore interface {
 
 func (s *Service) organizations() []Procedure {
 	return []Procedure{
-		query("organization.list", scopeRead, s.organizationList),
-		mutation("organization.create", scopeAdmin, s.organizationCreate),
-		mutation("organization.update", scopeAdmin, s.organizationUpdate),
-		query("organization.members", scopeAdmin, s.organizationMembers),
-		mutation("organization.addMember", scopeAdmin, s.organizationAddMember),
-		mutation("organization.removeMember", scopeAdmin, s.organizationRemoveMember),
-		mutation("user.update", scopeAdmin, s.userUpdate),
+		query("organization.list", blueprint.ScopeRead, s.organizationList),
+		mutation("organization.create", blueprint.ScopeAdmin, s.organizationCreate),
+		mutation("organization.update", blueprint.ScopeAdmin, s.organizationUpdate),
+		query("organization.members", blueprint.ScopeAdmin, s.organizationMembers),
+		mutation("organization.addMember", blueprint.ScopeAdmin, s.organizationAddMember),
+		mutation("organization.removeMember", blueprint.ScopeAdmin, s.organizationRemoveMember),
+		mutation("user.update", blueprint.ScopeAdmin, s.userUpdate),
 	}
 }
 

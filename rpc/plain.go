@@ -42,7 +42,7 @@ func (h *Handler) guard(scope blueprint.KeyScope, next PlainFunc, cost int) http
 				discardBody(r, 2*h.options.MaxBody)
 				return err
 			}
-			caller := &Caller{Admission: access, RequestID: id, Via: h.options.Via, Header: w.Header(), request: r}
+			caller := &Caller{Admission: access, RequestID: id, Via: h.options.Via, Header: w.Header(), Request: r}
 			return next(tracked, r, caller)
 		})
 		if err == nil {

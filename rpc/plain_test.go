@@ -28,7 +28,7 @@ func TestPlainRoutes(t *testing.T) {
 		_, err := io.WriteString(w, caller.UserID)
 		return err
 	}
-	limited, unlimited := s.handler.Authenticated(scopeRead, route), s.handler.AuthenticatedUnlimited(scopeRead, route)
+	limited, unlimited := s.handler.Authenticated(blueprint.ScopeRead, route), s.handler.AuthenticatedUnlimited(blueprint.ScopeRead, route)
 	call := func(handler http.Handler, path, key string) *httptest.ResponseRecorder {
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader("{}"))
 		if key != "" {
@@ -73,7 +73,7 @@ func TestPlainRoutes(t *testing.T) {
 func TestHalfAnAnswerIsCutOff(t *testing.T) {
 	s := newTestServer(t, nil)
 	for _, fault := range []func(){func() { panic("late") }, func() { panic(http.ErrAbortHandler) }} {
-		handler := s.handler.Authenticated(scopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
+		handler := s.handler.Authenticated(blueprint.ScopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
 			_, _ = io.WriteString(w, "half")
 			fault()
 			return nil
@@ -94,7 +94,7 @@ func TestHalfAnAnswerIsCutOff(t *testing.T) {
 // A route behind the guard can still stream.
 func TestPlainRoutesFlush(t *testing.T) {
 	s := newTestServer(t, nil)
-	handler := s.handler.Authenticated(scopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
+	handler := s.handler.Authenticated(blueprint.ScopeRead, func(w http.ResponseWriter, _ *http.Request, _ *Caller) error {
 		_, err := io.WriteString(w, "half")
 		w.(http.Flusher).Flush()
 		return err

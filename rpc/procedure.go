@@ -13,26 +13,18 @@ type Kind string
 
 // The kinds, by the names that appear in messages.
 const (
-	Query        Kind = "query"        // GET; changes nothing
-	Mutation     Kind = "mutation"     // POST
-	Subscription Kind = "subscription" // GET, answered as server-sent events
+	KindQuery        Kind = "query"        // GET; changes nothing
+	KindMutation     Kind = "mutation"     // POST
+	KindSubscription Kind = "subscription" // GET, answered as server-sent events
 )
 
 // method is the one HTTP method that calls a procedure of this kind.
 func (k Kind) method() string {
-	if k == Mutation {
+	if k == KindMutation {
 		return http.MethodPost
 	}
 	return http.MethodGet
 }
-
-// The scopes, as tables of procedures name them.
-const (
-	scopeRead  = blueprint.ScopeRead
-	scopeRun   = blueprint.ScopeRun
-	scopeWrite = blueprint.ScopeWrite
-	scopeAdmin = blueprint.ScopeAdmin
-)
 
 // Procedure is one callable operation. Tables of procedures are made with
 // query, mutation and subscription.
@@ -40,10 +32,14 @@ type Procedure struct {
 	Name   string       // "blueprint.list"
 	Kind   Kind         //
 	Input  reflect.Type // the struct that the input is decoded into
-	Output reflect.Type // nil for a subscription
+	Output reflect.Type // of a subscription: each value that it sends
 	Public bool         // callable without a key
 	// Scope is what a key needs to call it. Public procedures ask for no key.
 	Scope blueprint.KeyScope
+
+	// Summary and Example are for the description of the interface. Example is an
+	// input that works, as JSON, "" for procedures without input.
+	Summary, Example string
 
 	// call runs a query or a mutation, stream a subscription. Both decode
 	// the input first.
@@ -62,21 +58,24 @@ type Caller struct {
 	// subscriptions have sent theirs already and ignore it.
 	Header http.Header
 
-	// request is for procedures that deal in cookies and addresses.
-	request *http.Request
+	// Request is for procedures that deal in cookies and addresses.
+	Request *http.Request
 	from    origin
-	// noted is for the audit log; see note.
-	noted noted
+	// Noted is what Note and NoteNothing said.
+	Noted Note
 }
+
+// Streams tells whether the call is part of a streamed batch, which ignores Header.
+func (c *Caller) Streams() bool { return asksForLines(c.Request.Header) }
 
 // query makes a procedure that changes nothing.
 func query[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
-	return procedureOf(name, Query, scope, run)
+	return procedureOf(name, KindQuery, scope, run)
 }
 
 // mutation makes a procedure that changes something.
 func mutation[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
-	return procedureOf(name, Mutation, scope, run)
+	return procedureOf(name, KindMutation, scope, run)
 }
 
 // procedureOf erases the types of a query or a mutation.
@@ -96,17 +95,26 @@ func procedureOf[In, Out any](name string, kind Kind, scope blueprint.KeyScope, 
 
 // subscription makes a procedure that sends values until it returns. emit
 // fails once the subscriber is gone; it is safe for concurrent use.
-func subscription[In any](name string, scope blueprint.KeyScope, run func(ctx context.Context, caller *Caller, in In, emit func(value any) error) error) Procedure {
+func subscription[In, Out any](name string, scope blueprint.KeyScope, run func(ctx context.Context, caller *Caller, in In, emit func(value Out) error) error) Procedure {
 	decode := inputDecoder[In](name)
 	return Procedure{
-		Name: name, Kind: Subscription, Scope: scope, Input: reflect.TypeFor[In](),
+		Name: name, Kind: KindSubscription, Scope: scope, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
 		stream: func(ctx context.Context, caller *Caller, raw rawInput, emit func(value any) error) error {
 			in, err := decode(raw)
 			if err != nil {
 				return err
 			}
-			return run(ctx, caller, in, emit)
+			return run(ctx, caller, in, func(value Out) error { return emit(value) })
 		},
+	}
+}
+
+// Around puts a function around the calls of a query or a mutation, which decides
+// whether the call is made. The input is decoded in the call.
+func (p *Procedure) Around(run func(ctx context.Context, caller *Caller, call func(context.Context) (any, error)) (any, error)) {
+	inner := p.call
+	p.call = func(ctx context.Context, caller *Caller, in rawInput) (any, error) {
+		return run(ctx, caller, func(ctx context.Context) (any, error) { return inner(ctx, caller, in) })
 	}
 }
 

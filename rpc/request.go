@@ -81,7 +81,7 @@ func (h *Handler) splitCalls(parsed *request, path string) error {
 // is: it is answered as a mutation would be.
 func (r *request) isSubscription() bool {
 	procedure := r.calls[0].procedure
-	return !r.batch && !r.bodiless && procedure != nil && procedure.Kind == Subscription
+	return !r.batch && !r.bodiless && procedure != nil && procedure.Kind == KindSubscription
 }
 
 // checkContentType accepts JSON, and on GET whatever is there. Forms and byte

@@ -125,41 +125,41 @@ type testWatchInput struct {
 
 func (s *testServer) procedures() []Procedure {
 	return []Procedure{
-		query("test.list", scopeRead, func(_ context.Context, _ *Caller, in testListInput) (testListOutput, error) {
+		query("test.list", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in testListInput) (testListOutput, error) {
 			return testListOutput{in.Page, in.Limit}, nil
 		}),
-		query("test.get", scopeRead, func(_ context.Context, _ *Caller, in struct {
+		query("test.get", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in struct {
 			ID string `json:"id" check:"required,uuid"`
 		}) (map[string]string, error) {
 			return map[string]string{"id": in.ID}, nil
 		}),
-		mutation("test.create", scopeRead, func(_ context.Context, _ *Caller, in testCreateInput) (testCreateOutput, error) {
+		mutation("test.create", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in testCreateInput) (testCreateOutput, error) {
 			return testCreateOutput{in.Title, in.Description, in.Tags, in.Map}, nil
 		}),
-		query("test.echo", scopeRead, func(_ context.Context, _ *Caller, in any) (any, error) { return in, nil }),
-		mutation("test.store", scopeRead, func(_ context.Context, _ *Caller, in any) (any, error) { return in, nil }),
-		query("test.nothing", scopeRead, func(context.Context, *Caller, struct{}) (struct{}, error) { return struct{}{}, nil }),
-		query("test.fail", scopeRead, func(_ context.Context, _ *Caller, in testFailInput) (any, error) {
+		query("test.echo", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in any) (any, error) { return in, nil }),
+		mutation("test.store", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in any) (any, error) { return in, nil }),
+		query("test.nothing", blueprint.ScopeRead, func(context.Context, *Caller, struct{}) (struct{}, error) { return struct{}{}, nil }),
+		query("test.fail", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in testFailInput) (any, error) {
 			return nil, fmt.Errorf("wrapped: %w", &blueprint.Error{
 				Code: in.Code, Message: in.Message, RetryAfter: time.Duration(in.RetryMS) * time.Millisecond,
 				Err: errors.New("cause with a secret"),
 			})
 		}),
-		query("test.break", scopeRead, func(context.Context, *Caller, struct{}) (any, error) {
+		query("test.break", blueprint.ScopeRead, func(context.Context, *Caller, struct{}) (any, error) {
 			return nil, errors.New("table blueprints is locked")
 		}),
-		query("test.panic", scopeRead, func(context.Context, *Caller, struct{}) (any, error) { panic("nil map of secrets") }),
-		query("test.abort", scopeRead, func(context.Context, *Caller, struct{}) (any, error) { panic(http.ErrAbortHandler) }),
-		query("test.unencodable", scopeRead, func(context.Context, *Caller, struct{}) (any, error) { return func() {}, nil }),
-		query("test.cross", scopeRead, func(context.Context, *Caller, struct{}) (any, error) {
+		query("test.panic", blueprint.ScopeRead, func(context.Context, *Caller, struct{}) (any, error) { panic("nil map of secrets") }),
+		query("test.abort", blueprint.ScopeRead, func(context.Context, *Caller, struct{}) (any, error) { panic(http.ErrAbortHandler) }),
+		query("test.unencodable", blueprint.ScopeRead, func(context.Context, *Caller, struct{}) (any, error) { return func() {}, nil }),
+		query("test.cross", blueprint.ScopeRead, func(context.Context, *Caller, struct{}) (any, error) {
 			return nil, &blueprint.Error{Code: blueprint.CodeBadRequest, Issues: []blueprint.Issue{
 				issueAt("ends before it starts", "range", 1, "end"), issueAt("too small"),
 			}}
 		}),
-		query("test.whoami", scopeRead, func(_ context.Context, caller *Caller, _ struct{}) (map[string]string, error) {
+		query("test.whoami", blueprint.ScopeRead, func(_ context.Context, caller *Caller, _ struct{}) (map[string]string, error) {
 			return map[string]string{"user": caller.UserID, "key": caller.KeyID, "via": caller.Via}, nil
 		}),
-		query("test.gate", scopeRead, func(ctx context.Context, _ *Caller, in testGateInput) (string, error) {
+		query("test.gate", blueprint.ScopeRead, func(ctx context.Context, _ *Caller, in testGateInput) (string, error) {
 			s.entered <- in.Name
 			select {
 			case <-s.gates[in.Name]:
@@ -169,12 +169,12 @@ func (s *testServer) procedures() []Procedure {
 				return "", ctx.Err()
 			}
 		}),
-		public(query("test.open", scopeRead, func(_ context.Context, caller *Caller, _ struct{}) (string, error) { return "hi" + caller.UserID, nil })),
-		public(mutation("test.login", scopeRead, func(_ context.Context, caller *Caller, _ struct{}) (bool, error) {
+		public(query("test.open", blueprint.ScopeRead, func(_ context.Context, caller *Caller, _ struct{}) (string, error) { return "hi" + caller.UserID, nil })),
+		public(mutation("test.login", blueprint.ScopeRead, func(_ context.Context, caller *Caller, _ struct{}) (bool, error) {
 			caller.Header.Add("Set-Cookie", "session=1")
 			return true, nil
 		})),
-		subscription("test.watch", scopeRead, func(_ context.Context, _ *Caller, in testWatchInput, emit func(any) error) error {
+		subscription("test.watch", blueprint.ScopeRead, func(_ context.Context, _ *Caller, in testWatchInput, emit func(any) error) error {
 			if err := emit(map[string]any{"n": 1, "since": in.LastEventID}); err != nil {
 				return err
 			}
@@ -190,14 +190,14 @@ func (s *testServer) procedures() []Procedure {
 			}
 			return emit("<last>")
 		}),
-		subscription("test.twice", scopeRead, func(_ context.Context, _ *Caller, _ struct{}, emit func(any) error) error {
+		subscription("test.twice", blueprint.ScopeRead, func(_ context.Context, _ *Caller, _ struct{}, emit func(any) error) error {
 			s.entered <- "twice"
 			<-s.gates["a"]
 			err := emit("second")
 			s.left <- err
 			return err
 		}),
-		subscription("test.hang", scopeRead, func(ctx context.Context, _ *Caller, _ struct{}, _ func(any) error) error {
+		subscription("test.hang", blueprint.ScopeRead, func(ctx context.Context, _ *Caller, _ struct{}, _ func(any) error) error {
 			s.entered <- "hang"
 			<-ctx.Done()
 			s.left <- context.Cause(ctx)

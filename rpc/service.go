@@ -113,6 +113,10 @@ func (s *Service) Procedures() []Procedure {
 		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
 		all = append(all, part...)
 	}
+	for i := range all {
+		words := procedureWords[all[i].Name]
+		all[i].Summary, all[i].Example = words.summary, words.example
+	}
 	if s.Frozen != nil {
 		return frozen(all, s.Frozen)
 	}
@@ -122,8 +126,8 @@ func (s *Service) Procedures() []Procedure {
 // frozen puts a refusal in the place of all that changes something.
 func frozen(procedures []Procedure, refusal error) []Procedure {
 	for i := range procedures {
-		if procedures[i].Kind == Mutation {
-			procedures[i].call = func(context.Context, *Caller, rawInput) (any, error) { return nil, refusal }
+		if procedures[i].Kind == KindMutation {
+			procedures[i].Around(func(context.Context, *Caller, func(context.Context) (any, error)) (any, error) { return nil, refusal })
 		}
 	}
 	return procedures

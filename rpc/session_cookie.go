@@ -57,7 +57,7 @@ func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token, devic
 }
 
 func (c SessionCookie) write(caller *Caller, token string, seconds int) {
-	caller.Header.Set("Set-Cookie", c.of(caller.request, token, seconds).String())
+	caller.Header.Set("Set-Cookie", c.of(caller.Request, token, seconds).String())
 }
 
 func (c SessionCookie) of(r *http.Request, token string, seconds int) *http.Cookie {
@@ -78,7 +78,7 @@ func (c SessionCookie) Device(r *http.Request) string {
 
 // keep lets the browser of a call keep by what it is known, besides its session.
 func (c SessionCookie) keep(caller *Caller, device string) {
-	caller.Header.Add("Set-Cookie", c.ofDevice(caller.request, device).String())
+	caller.Header.Add("Set-Cookie", c.ofDevice(caller.Request, device).String())
 }
 
 func (c SessionCookie) ofDevice(r *http.Request, device string) *http.Cookie {

@@ -31,14 +31,14 @@ type Accounts interface {
 // in and out. It stands beside Procedures under the dashboard's own root.
 func (s *Service) SessionProcedures() []Procedure {
 	return s.audited([]Procedure{
-		public(mutation("session.create", scopeAdmin, s.sessionCreate)),
-		public(query("session.getSetup", scopeRead, s.sessionGetSetup)),
-		public(mutation("session.setup", scopeAdmin, s.sessionSetup)),
-		query("session.get", scopeRead, s.sessionGet),
-		query("session.list", scopeRead, s.sessionList),
-		mutation("session.revoke", scopeAdmin, s.sessionRevoke),
-		mutation("session.delete", scopeAdmin, s.sessionDelete),
-		mutation("session.changePassword", scopeAdmin, s.sessionChangePassword),
+		public(mutation("session.create", blueprint.ScopeAdmin, s.sessionCreate)),
+		public(query("session.getSetup", blueprint.ScopeRead, s.sessionGetSetup)),
+		public(mutation("session.setup", blueprint.ScopeAdmin, s.sessionSetup)),
+		query("session.get", blueprint.ScopeRead, s.sessionGet),
+		query("session.list", blueprint.ScopeRead, s.sessionList),
+		mutation("session.revoke", blueprint.ScopeAdmin, s.sessionRevoke),
+		mutation("session.delete", blueprint.ScopeAdmin, s.sessionDelete),
+		mutation("session.changePassword", blueprint.ScopeAdmin, s.sessionChangePassword),
 	})
 }
 

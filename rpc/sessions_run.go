@@ -10,8 +10,8 @@ func (s *Service) sessionCreate(ctx context.Context, caller *Caller, in sessionC
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
-	from := caller.visitor()
-	from.Device = s.SessionCookie.Device(caller.request)
+	from := caller.Visitor()
+	from.Device = s.SessionCookie.Device(caller.Request)
 	token, made, err := s.Accounts.SignIn(ctx, in.Email, in.Password, from)
 	if err != nil {
 		return session{}, err
@@ -28,7 +28,7 @@ func (s *Service) sessionSetup(ctx context.Context, caller *Caller, in sessionSe
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
-	token, made, err := s.Accounts.Setup(ctx, in.Token, in.Email, in.Name, in.Password, caller.visitor())
+	token, made, err := s.Accounts.Setup(ctx, in.Token, in.Email, in.Name, in.Password, caller.Visitor())
 	if err != nil {
 		return session{}, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) sessionSetup(ctx context.Context, caller *Caller, in sessionSe
 
 // takesCookie refuses a call whose answer could not set a cookie any more.
 func takesCookie(caller *Caller) error {
-	if asksForLines(caller.request.Header) {
+	if caller.Streams() {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "this call sets a cookie and cannot be part of a streamed batch")
 	}
 	return nil
@@ -47,14 +47,14 @@ func takesCookie(caller *Caller) error {
 // nobody could sign out of it any more.
 func (s *Service) begun(ctx context.Context, caller *Caller, token string, made blueprint.Session) (session, error) {
 	out, err := s.sessionOf(ctx, made)
-	if before := s.SessionCookie.Token(caller.request); err == nil && before != "" {
+	if before := s.SessionCookie.Token(caller.Request); err == nil && before != "" {
 		err = s.Store.EndSessionOf(ctx, before)
 	}
 	if err != nil {
 		return session{}, err
 	}
 	s.SessionCookie.set(caller, token)
-	if device := s.Accounts.Device(out.User.Email, s.SessionCookie.Device(caller.request)); device != "" {
+	if device := s.Accounts.Device(out.User.Email, s.SessionCookie.Device(caller.Request)); device != "" {
 		s.SessionCookie.keep(caller, device)
 	}
 	return out, nil
@@ -130,7 +130,7 @@ func (s *Service) sessionDelete(ctx context.Context, caller *Caller, in sessionD
 }
 
 func (s *Service) sessionChangePassword(ctx context.Context, caller *Caller, in passwordChange) (succeeded, error) {
-	if err := s.Accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.visitor()); err != nil {
+	if err := s.Accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()); err != nil {
 		return succeeded{}, err
 	}
 	return succeeded{true}, nil

@@ -22,16 +22,16 @@ type listingStore interface {
 // listings are the procedures that show many things at once.
 func (s *Service) listings() []Procedure {
 	return []Procedure{
-		query("node.types", scopeRead, s.nodeTypes),
-		query("blueprint.listSummaries", scopeRead, s.blueprintSummaries),
-		query("blueprint.listTags", scopeRead, s.blueprintTags),
-		query("execution.listRuns", scopeRead, s.runList),
-		query("execution.getStatistics", scopeRead, s.runStatistics),
-		query("blueprintTriggers.listAll", scopeRead, s.triggerListAll),
-		query("blueprintTriggers.getDetails", scopeRead, s.triggerDetails),
-		query("connection.listTypes", scopeRead, s.connectionTypes),
-		mutation("connection.signIn", scopeWrite, s.connectionSignIn),
-		query("server.getInfo", scopeRead, s.serverInfo),
+		query("node.types", blueprint.ScopeRead, s.nodeTypes),
+		query("blueprint.listSummaries", blueprint.ScopeRead, s.blueprintSummaries),
+		query("blueprint.listTags", blueprint.ScopeRead, s.blueprintTags),
+		query("execution.listRuns", blueprint.ScopeRead, s.runList),
+		query("execution.getStatistics", blueprint.ScopeRead, s.runStatistics),
+		query("blueprintTriggers.listAll", blueprint.ScopeRead, s.triggerListAll),
+		query("blueprintTriggers.getDetails", blueprint.ScopeRead, s.triggerDetails),
+		query("connection.listTypes", blueprint.ScopeRead, s.connectionTypes),
+		mutation("connection.signIn", blueprint.ScopeWrite, s.connectionSignIn),
+		query("server.getInfo", blueprint.ScopeRead, s.serverInfo),
 	}
 }
 

@@ -20,17 +20,17 @@ type triggerStore interface {
 
 func (s *Service) triggers() []Procedure {
 	return []Procedure{
-		query("blueprintTriggers.list", scopeRead, s.triggerList),
-		query("blueprintTriggers.getWebhookUrl", scopeRead, s.triggerWebhookURL),
-		query("blueprintTriggers.history", scopeRead, s.triggerHistory),
-		query("blueprintTriggers.preview", scopeRead, s.triggerPreview),
-		mutation("blueprintTriggers.create", scopeWrite, s.triggerCreate),
-		mutation("blueprintTriggers.update", scopeWrite, s.triggerUpdate),
-		mutation("blueprintTriggers.delete", scopeWrite, s.triggerDelete),
-		mutation("blueprintTriggers.fire", scopeRun, s.triggerFire),
-		query("blueprintTriggers.explain", scopeRead, s.triggerExplain),
-		mutation("blueprintTriggers.redeliver", scopeRun, s.triggerRedeliver),
-		mutation("blueprintTriggers.rotateSecret", scopeWrite, s.triggerRotateSecret),
+		query("blueprintTriggers.list", blueprint.ScopeRead, s.triggerList),
+		query("blueprintTriggers.getWebhookUrl", blueprint.ScopeRead, s.triggerWebhookURL),
+		query("blueprintTriggers.history", blueprint.ScopeRead, s.triggerHistory),
+		query("blueprintTriggers.preview", blueprint.ScopeRead, s.triggerPreview),
+		mutation("blueprintTriggers.create", blueprint.ScopeWrite, s.triggerCreate),
+		mutation("blueprintTriggers.update", blueprint.ScopeWrite, s.triggerUpdate),
+		mutation("blueprintTriggers.delete", blueprint.ScopeWrite, s.triggerDelete),
+		mutation("blueprintTriggers.fire", blueprint.ScopeRun, s.triggerFire),
+		query("blueprintTriggers.explain", blueprint.ScopeRead, s.triggerExplain),
+		mutation("blueprintTriggers.redeliver", blueprint.ScopeRun, s.triggerRedeliver),
+		mutation("blueprintTriggers.rotateSecret", blueprint.ScopeWrite, s.triggerRotateSecret),
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *Service) triggerFire(ctx context.Context, caller *Caller, in triggerFir
 	if err != nil {
 		return fired{}, err
 	}
-	caller.note("trigger", in.ID, map[string]any{"executionId": executionID, "firingId": firingID})
+	caller.Note("trigger", in.ID, map[string]any{"executionId": executionID, "firingId": firingID})
 	return fired{true, executionID, firingID}, nil
 }
 

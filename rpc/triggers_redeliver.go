@@ -41,7 +41,7 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 		if err != nil {
 			return redelivered{}, err
 		}
-		caller.note("firing", *in.FiringID, map[string]any{"executionId": executionID, "firingId": firingID})
+		caller.Note("firing", *in.FiringID, map[string]any{"executionId": executionID, "firingId": firingID})
 		return redelivered{Success: true, ExecutionID: executionID, FiringID: firingID}, nil
 	}
 	r := filterReading{filter: blueprint.FiringFilter{Status: blueprint.Status(in.ExecutionStatus)}}
@@ -74,9 +74,9 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 	if err != nil {
 		return redelivered{}, err
 	}
-	caller.note("trigger", *in.TriggerID, map[string]any{"redelivered": result.Redelivered})
+	caller.Note("trigger", *in.TriggerID, map[string]any{"redelivered": result.Redelivered})
 	if in.DryRun || result.Stopped != "" && result.Redelivered+len(result.Refused) == 0 {
-		caller.noteNothing()
+		caller.NoteNothing()
 	}
 	next := &result.Next
 	if *next == "" {

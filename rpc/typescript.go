@@ -27,8 +27,8 @@ func TypeScript(procedures []Procedure) string {
 		slices.SortFunc(list, func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
 		for _, p := range list {
 			_, name, _ := strings.Cut(p.Name, ".")
-			kind := map[Kind]string{Query: "Query", Mutation: "Mutation", Subscription: "Subscription"}[p.Kind]
-			fmt.Fprintf(&text, "    %s: %s<%s, %s>\n", name, kind, inputTypeScript(p.Input), outputTypeScript(p))
+			kind := map[Kind]string{KindQuery: "Query", KindMutation: "Mutation", KindSubscription: "Subscription"}[p.Kind]
+			fmt.Fprintf(&text, "    %s: %s<%s, %s>\n", name, kind, inputTypeScript(p.Input), typescript{}.of(p.Output, nil))
 		}
 		text.WriteString("  }\n")
 	}
@@ -54,16 +54,6 @@ type Subscription<I, O> = TRPCSubscriptionProcedure<{ input: I; output: AsyncIte
 
 type Procedures = {
 `
-
-// streamed says what a subscription sends.
-var streamed = map[string]reflect.Type{"execution.subscribe": reflect.TypeFor[*blueprint.ExecutionStatus]()}
-
-func outputTypeScript(p Procedure) string {
-	if p.Output == nil {
-		return typescript{}.of(streamed[p.Name], nil)
-	}
-	return typescript{}.of(p.Output, nil)
-}
 
 // inputTypeScript allows a call without input where nothing in it is needed.
 func inputTypeScript(t reflect.Type) string {

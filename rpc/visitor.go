@@ -13,9 +13,9 @@ import (
 // mostAgent is how many characters of what a browser says of itself are kept.
 const mostAgent = 300
 
-// visitor tells where a call comes from.
-func (c *Caller) visitor() blueprint.Visitor {
-	return blueprint.Visitor{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.request)}
+// Visitor tells where a call comes from.
+func (c *Caller) Visitor() blueprint.Visitor {
+	return blueprint.Visitor{Address: c.from.address, Network: c.from.network, Agent: AgentOf(c.Request)}
 }
 
 // AgentOf gives what the browser of a request says of itself, as lists show it.

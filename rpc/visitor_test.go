@@ -62,8 +62,8 @@ func TestOriginOf(t *testing.T) {
 }
 
 func TestVisitorsAgentIsShortText(t *testing.T) {
-	caller := &Caller{request: &http.Request{Header: http.Header{"User-Agent": {"a\x00b\xffc\n" + strings.Repeat("é", 400)}}}}
-	if got := caller.visitor().Agent; got != "abc"+strings.Repeat("é", mostAgent-3) {
+	caller := &Caller{Request: &http.Request{Header: http.Header{"User-Agent": {"a\x00b\xffc\n" + strings.Repeat("é", 400)}}}}
+	if got := caller.Visitor().Agent; got != "abc"+strings.Repeat("é", mostAgent-3) {
 		t.Errorf("got %q", got)
 	}
 }
