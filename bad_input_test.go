@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // The tests of bad input, bad_input_*_test.go, send everything that is wrong to
@@ -173,7 +173,7 @@ func TestBadTexts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v.unharmed(t, func() {
 				for _, bad := range badTexts() {
-					if bad.large && kind != rpc.KindMutation {
+					if bad.large && kind != trpc.KindMutation {
 						continue
 					}
 					v.sendBadText(t, name, kind, bad)
@@ -183,9 +183,9 @@ func TestBadTexts(t *testing.T) {
 	}
 }
 
-func (v *victim) sendBadText(t *testing.T, name string, kind rpc.Kind, bad badText) {
+func (v *victim) sendBadText(t *testing.T, name string, kind trpc.Kind, bad badText) {
 	t.Helper()
-	post := kind == rpc.KindMutation
+	post := kind == trpc.KindMutation
 	send := func(path, query, text string) reply {
 		if post {
 			return v.root.send(t, http.MethodPost, "/api/trpc/"+path+"?"+query, text)
@@ -193,14 +193,14 @@ func (v *victim) sendBadText(t *testing.T, name string, kind rpc.Kind, bad badTe
 		return v.root.send(t, http.MethodGet, "/api/trpc/"+path+"?"+query+"&input="+url.QueryEscape(text), "")
 	}
 	answer := send(name, "", bad.text)
-	if kind == rpc.KindSubscription {
+	if kind == trpc.KindSubscription {
 		answer.endOfStream(t)
 	}
 	wellRefused(t, name+": "+bad.name, answer.value, answer.status, blueprint.CodeBadRequest, name, bad.wants)
 	if answer.header.Get("Retry-After") != "" || len(answer.text) > 4096 {
 		t.Errorf("%s: %s: %d bytes, Retry-After %q", name, bad.name, len(answer.text), answer.header.Get("Retry-After"))
 	}
-	if kind == rpc.KindSubscription {
+	if kind == trpc.KindSubscription {
 		return
 	}
 	whole := bad.text // a text that is no JSON fails the batch, an envelope its call

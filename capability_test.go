@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/rpc/trpc"
 	"database/sql"
 	"fmt"
 	"maps"
@@ -11,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"blueprintd/rpc"
 )
 
 // TestCapabilities lets a viewer of a public blueprint, a user who
@@ -168,7 +167,7 @@ func (r *reader) values() []string { return slices.Sorted(maps.Keys(r.found)) }
 func (r *reader) calls(t *testing.T, mutations bool, done map[string]bool) {
 	t.Helper()
 	for _, procedure := range r.rpc.Procedures() {
-		if (procedure.Kind == rpc.KindMutation) != mutations || procedure.Kind == rpc.KindSubscription || procedure.Name == "apiKey.revoke" { // by which it would end itself
+		if (procedure.Kind == trpc.KindMutation) != mutations || procedure.Kind == trpc.KindSubscription || procedure.Name == "apiKey.revoke" { // by which it would end itself
 			continue
 		}
 		values := append(r.values(), "")

@@ -8,12 +8,12 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // clockAdvance answers POST /clock/advance: {"by": "36h"} or {"to": RFC3339}
 // moves the virtual clock and gives {"now", "fired"}.
-func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+func (s *server) clockAdvance(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	virtual := s.options.virtual()
 	if virtual == nil {
 		return errRealClock
@@ -76,7 +76,7 @@ func (s *server) finishing(asked context.Context) (ctx context.Context, done fun
 
 // clockState answers GET /clock: {"now", "next"?}, where the virtual clock stands
 // and the next instant at which something is due that people wait for.
-func (s *server) clockState(w http.ResponseWriter, r *http.Request, _ *rpc.Caller) error {
+func (s *server) clockState(w http.ResponseWriter, r *http.Request, _ *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "/clock takes GET; POST /clock/advance moves the clock")

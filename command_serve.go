@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/foundation/clock"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/store"
 	"blueprintd/triggers/mail"
 )
@@ -93,7 +93,7 @@ type options struct {
 	admissionWait  time.Duration // 0 = the default
 	readTimeout    time.Duration // for what a client sends, in real time; 0 = 10 seconds for headers, a minute for all
 	origins        []string
-	trustedProxies rpc.Proxies
+	trustedProxies trpc.Proxies
 	allowNetworkFS bool
 	minFree        int64 // negative = no bound, 0 = the default
 	maxDisk        int64 // 0 = no bound

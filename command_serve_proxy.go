@@ -1,11 +1,10 @@
 package main
 
 import (
+	"blueprintd/rpc/trpc"
 	"net/netip"
 
 	"github.com/urfave/cli/v2"
-
-	"blueprintd/rpc"
 )
 
 func trustedProxyFlag() cli.Flag {
@@ -14,7 +13,7 @@ func trustedProxyFlag() cli.Flag {
 
 // thisMachine is where a proxy stands that a public address leads to, unless
 // something else is said.
-var thisMachine = rpc.Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+var thisMachine = trpc.Proxies{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // chooseProxies reads who is believed about where a request comes from.
 func chooseProxies(c *cli.Context, o *options) error {
@@ -24,7 +23,7 @@ func chooseProxies(c *cli.Context, o *options) error {
 }
 
 // proxies are those that are believed.
-func (o *options) proxies() rpc.Proxies {
+func (o *options) proxies() trpc.Proxies {
 	if o.publicURL == "" {
 		return o.trustedProxies
 	}

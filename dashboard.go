@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/store"
 	"blueprintd/web"
 )
@@ -38,15 +39,15 @@ func (s sessions) Authenticate(ctx context.Context, token string) (blueprint.Adm
 
 // newDashboard makes what answers the dashboard's calls. The limits of a user
 // are those of a key.
-func (s *server) newDashboard(service *rpc.Service, limiter *rpc.Limiter) *rpc.Handler {
+func (s *server) newDashboard(service *rpc.Service, limiter *trpc.Limiter) *trpc.Handler {
 	o := &s.options
 	service.SessionCookie = rpc.SessionCookie{Name: s.cookieName(), Root: dashboardRoot, Secure: s.overTLS}
 	service.Accounts = s.accounts
-	var public *rpc.Limiter
+	var public *trpc.Limiter
 	if _, virtual := o.clock.(*clock.Virtual); !virtual { // a clock that stands still would never refill a bucket
-		public = rpc.NewLimiter(o.clock, openRate, openBurst)
+		public = trpc.NewLimiter(o.clock, openRate, openBurst)
 	}
-	return rpc.NewHandler(append(service.Procedures(), service.SessionProcedures()...), rpc.Options{
+	return trpc.NewHandler(append(service.Procedures(), service.SessionProcedures()...), trpc.Options{
 		Root: dashboardRoot, Authenticator: sessions{s.store}, Token: service.SessionCookie.Token, NoToken: "nobody is signed in; sign in first", Via: blueprint.ViaDashboard,
 		Device: func(r *http.Request) string { return s.accounts.DeviceID(service.SessionCookie.Device(r)) },
 		Admit:  s.fromDashboard(), Limiter: limiter, PublicLimiter: public, Proxies: o.proxies(), MaxBody: o.maxBody, Draining: s.draining, Logger: o.logger,

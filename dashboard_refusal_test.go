@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // Whatever is wrong, whether the account exists does not show.
@@ -191,7 +191,7 @@ func TestNamesOfTheDashboard(t *testing.T) {
 // Who is believed about where requests come from is said on the command line.
 func TestTrustedProxies(t *testing.T) {
 	for public, want := range map[string]string{"": "[10.0.0.0/8]", "https://flows.example": "[127.0.0.0/8 ::1/128 10.0.0.0/8]"} {
-		o := options{publicURL: public, trustedProxies: rpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
+		o := options{publicURL: public, trustedProxies: trpc.Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
 		if got := fmt.Sprint(o.proxies()); got != want {
 			t.Errorf("with %q: %s, want %s", public, got, want)
 		}
@@ -230,7 +230,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 	}
 	for _, p := range s.dashboard.Procedures() {
 		method, body := http.MethodGet, ""
-		if p.Kind == rpc.KindMutation {
+		if p.Kind == trpc.KindMutation {
 			method, body = http.MethodPost, "{" // which no procedure takes
 		}
 		call := func(root, query string, headers []string) reply {
@@ -248,7 +248,7 @@ func TestEveryProcedureForTheDashboard(t *testing.T) {
 			apiWant = "NOT_FOUND"
 		}
 		queries := []string{wrongInput}
-		if p.Kind == rpc.KindSubscription {
+		if p.Kind == trpc.KindSubscription {
 			queries = append(queries, `?connectionParams={"authorization":"Bearer%20`+testKey+`"}`, `?connectionParams={"authorization":"Bearer%20`+token+`"}`)
 		}
 		for _, query := range queries {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 const adasPassword = "correct horse battery"
@@ -32,9 +32,9 @@ func (b *browser) call(t testing.TB, name string, input any, headers ...string) 
 		headers = append(headers, "Cookie", kept)
 	}
 	method, path := http.MethodPost, dashboardRoot+"/"+name
-	if i := slices.IndexFunc(b.dashboard.Procedures(), func(p rpc.Procedure) bool { return p.Name == name }); i < 0 {
+	if i := slices.IndexFunc(b.dashboard.Procedures(), func(p trpc.Procedure) bool { return p.Name == name }); i < 0 {
 		t.Fatalf("there is no procedure %s", name)
-	} else if b.dashboard.Procedures()[i].Kind != rpc.KindMutation {
+	} else if b.dashboard.Procedures()[i].Kind != trpc.KindMutation {
 		method = http.MethodGet
 		if text != "" {
 			path, text = path+"?input="+url.QueryEscape(text), ""

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/triggers/mail"
 )
 
@@ -22,7 +22,7 @@ var harmless = map[string]bool{
 // file answers GET /files/{id}: what came with a mail, to who may see the run
 // that it started. It is offered as a download and never as a page: whoever can
 // send a mail chose what is in it.
-func (s *server) file(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+func (s *server) file(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		return blueprint.Errorf(blueprint.CodeMethodNotSupported, "a file takes GET")

@@ -1,11 +1,10 @@
 package main
 
 import (
+	"blueprintd/rpc/trpc"
 	"fmt"
 	"strings"
 	"testing"
-
-	"blueprintd/rpc"
 )
 
 // lastLine gives the number of the newest line of the audit log.
@@ -33,7 +32,7 @@ func (w *world) lineOf(t *testing.T, row *row, p person, since int64, input, ans
 		}
 	})
 	want := 0
-	if row.changes(w.kinds) && (row.path != nil || w.kinds[row.name] == rpc.KindMutation) {
+	if row.changes(w.kinds) && (row.path != nil || w.kinds[row.name] == trpc.KindMutation) {
 		want = 1
 	}
 	if len(lines) != want || len(wrong) > 0 {

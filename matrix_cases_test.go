@@ -1,9 +1,8 @@
 package main
 
 import (
+	"blueprintd/rpc/trpc"
 	"net/http"
-
-	"blueprintd/rpc"
 )
 
 // columns are the principals with a good key, in the order of the letters of a
@@ -359,8 +358,8 @@ var matrix = []row{
 }
 
 // changes tells whether whoever is allowed the call changes something by it.
-func (r row) changes(kinds map[string]rpc.Kind) bool {
-	return !r.keeps && (r.path != nil || kinds[r.name] == rpc.KindMutation)
+func (r row) changes(kinds map[string]trpc.Kind) bool {
+	return !r.keeps && (r.path != nil || kinds[r.name] == trpc.KindMutation)
 }
 
 // statuses are the letters of refusals.

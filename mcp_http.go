@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
 	"blueprintd/rpc/mcp"
+	"blueprintd/rpc/trpc"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )
@@ -18,7 +18,7 @@ import (
 // of a stranger is refused, also when its name has been made to lead here.
 func (s *server) mcpRoute() http.Handler {
 	handler := mcp.NewHandler(mcpDesk{s.store, s.triggers, runner{s.engine, s.options.syncTimeout}}, version, s.options.maxBody, s.options.logger)
-	guarded := s.rpc.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	guarded := s.rpc.Authenticated(blueprint.ScopeRun, func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		return handler.Serve(w, r, caller.Principal)
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

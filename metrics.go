@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 	"blueprintd/foundation/metrics"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )
@@ -105,8 +105,8 @@ func writeTriggers(p *metrics.Page, stats triggers.Stats) {
 	}
 }
 
-func writeCalls(p *metrics.Page, stats rpc.Stats) {
-	slices.SortFunc(stats.Calls, func(a, b rpc.CallCount) int {
+func writeCalls(p *metrics.Page, stats trpc.Stats) {
+	slices.SortFunc(stats.Calls, func(a, b trpc.CallCount) int {
 		return strings.Compare(a.Procedure+" "+a.Code, b.Procedure+" "+b.Code)
 	})
 	calls := p.Counter(prefix+"rpc_calls_total", "Calls of procedures, by how they ended.")

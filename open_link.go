@@ -15,6 +15,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 const (
@@ -176,7 +177,7 @@ func (l *openLink) signIn(w http.ResponseWriter, r *http.Request, cookie rpc.Ses
 	if err != nil {
 		return err
 	}
-	session, err := s.accounts.Open(ctx, user.ID, rpc.AgentOf(r))
+	session, err := s.accounts.Open(ctx, user.ID, trpc.AgentOf(r))
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // openAPIVersion is that of the interface. It is raised when something that a
@@ -21,7 +22,7 @@ const openAPIVersion = "1.0.0"
 // of the plain routes.
 var openAPI = sync.OnceValues(func() ([]byte, error) {
 	service := &rpc.Service{}
-	d := rpc.NewOpenAPI(rpc.NewHandler(service.Procedures(), rpc.Options{Authenticator: nobodyKnown{}}).Procedures(), rpc.RouterWords)
+	d := trpc.NewOpenAPI(trpc.NewHandler(service.Procedures(), trpc.Options{Authenticator: nobodyKnown{}}).Procedures(), rpc.RouterWords)
 	d.Info = map[string]any{
 		"title": "blueprintd", "version": openAPIVersion, "summary": "Workflow automation in one executable",
 		"description": openAPIDescription, "license": map[string]any{"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -34,7 +35,7 @@ var openAPI = sync.OnceValues(func() ([]byte, error) {
 })
 
 // nobodyKnown lets the table of procedures be put together without a server.
-type nobodyKnown struct{ rpc.Authenticator }
+type nobodyKnown struct{ trpc.Authenticator }
 
 const openAPIDescription = `A server stores blueprints (graphs of nodes), runs them, and starts them by triggers.
 

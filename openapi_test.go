@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // goldenDocument compares a document that is kept in the repository with what
@@ -65,7 +66,7 @@ func TestOpenAPICovers(t *testing.T) {
 			want = append(want, path)
 		}
 	}
-	for _, name := range rpc.NewHandler((&rpc.Service{}).Procedures(), rpc.Options{Authenticator: nobodyKnown{}}).Names() {
+	for _, name := range trpc.NewHandler((&rpc.Service{}).Procedures(), trpc.Options{Authenticator: nobodyKnown{}}).Names() {
 		want = append(want, "/api/trpc/"+name)
 		operation := paths["/api/trpc/"+name].(object)
 		for _, called := range operation {
@@ -177,7 +178,7 @@ func TestOpenAPIExamples(t *testing.T) {
 			t.Errorf("%s has no example", procedure.Name)
 		}
 		path, method := "/api/trpc/"+procedure.Name, "get"
-		if procedure.Kind == rpc.KindMutation {
+		if procedure.Kind == trpc.KindMutation {
 			method = "post"
 			if given {
 				d.check(t, "the example of "+procedure.Name, object{"json": example}, "paths", path, method, "requestBody", "content", "application/json", "schema")
@@ -190,14 +191,14 @@ func TestOpenAPIExamples(t *testing.T) {
 			t.Errorf("the example of %s: %d %s", procedure.Name, answer.status, answer.text)
 			continue
 		}
-		if procedure.Kind == rpc.KindSubscription {
+		if procedure.Kind == trpc.KindSubscription {
 			d.check(t, procedure.Name, answer.payload(), "components", "schemas", "ExecutionStatus")
 			continue
 		}
 		d.answer(t, path, method, answer)
 	}
 	for _, name := range []string{"blueprint.get", "blueprint.create"} {
-		method := map[rpc.Kind]string{rpc.KindQuery: "get", rpc.KindMutation: "post"}[s.kinds[name]]
+		method := map[trpc.Kind]string{trpc.KindQuery: "get", trpc.KindMutation: "post"}[s.kinds[name]]
 		d.answer(t, "/api/trpc/"+name, method, s.root.call(t, name, object{"id": 1, "title": 2}))
 		d.answer(t, "/api/trpc/"+name, method, person{service: s}.call(t, name, nil))
 	}

@@ -5,7 +5,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // virtual gives the clock of a server whose time is moved by hand; nil for any
@@ -16,12 +16,12 @@ func (o *options) virtual() *clock.Virtual {
 }
 
 // isOwner reports whether a caller is the server's owner.
-func (s *server) isOwner(caller *rpc.Caller) bool { return caller.UserID == s.welcome.account.ID }
+func (s *server) isOwner(caller *trpc.Caller) bool { return caller.UserID == s.welcome.account.ID }
 
 // requireOwner refuses a caller who may not read or change what affects the runs of
 // all users: the answers of the sandbox and the virtual clock. On an ephemeral server
 // every caller may, on others only the owner.
-func (s *server) requireOwner(caller *rpc.Caller) error {
+func (s *server) requireOwner(caller *trpc.Caller) error {
 	if s.options.ephemeral || s.isOwner(caller) {
 		return nil
 	}
@@ -29,6 +29,6 @@ func (s *server) requireOwner(caller *rpc.Caller) error {
 }
 
 // noteOwnerAction writes a line of the audit log for such a change.
-func (s *server) noteOwnerAction(r *http.Request, caller *rpc.Caller, action string, detail map[string]any) {
+func (s *server) noteOwnerAction(r *http.Request, caller *trpc.Caller, action string, detail map[string]any) {
 	s.store.NoteAction(r.Context(), &blueprint.AuditEntry{ActorID: caller.UserID, Action: action, TargetType: "server", Via: caller.Via, Detail: detail})
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // limitedTo returns a person with a new key of their own.
@@ -47,7 +47,7 @@ func TestScopesOfProcedures(t *testing.T) {
 			t.Errorf("%s has the scope %q", p.Name, p.Scope)
 		}
 		want, special := notByKind[p.Name]
-		if !special && p.Kind != rpc.KindMutation {
+		if !special && p.Kind != trpc.KindMutation {
 			want = blueprint.ScopeRead
 		}
 		if want != "" && p.Scope != want || want == "" && p.Scope == blueprint.ScopeRead {

@@ -15,14 +15,14 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 // service is a whole server inside the test's own process, reached over HTTP.
 type service struct {
 	*server
 	host   string
-	kinds  map[string]rpc.Kind
+	kinds  map[string]trpc.Kind
 	scopes map[string]blueprint.KeyScope
 	client *http.Client
 	root   person        // the server's owner
@@ -50,7 +50,7 @@ func newService(t testing.TB, change ...func(*options)) *service {
 		t.Fatal(err)
 	}
 	s := &service{
-		server: wired, host: wired.apiHost(), kinds: map[string]rpc.Kind{}, scopes: map[string]blueprint.KeyScope{}, logs: logs,
+		server: wired, host: wired.apiHost(), kinds: map[string]trpc.Kind{}, scopes: map[string]blueprint.KeyScope{}, logs: logs,
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 	}
 	for _, procedure := range s.rpc.Procedures() {
@@ -141,7 +141,7 @@ func (p person) call(t testing.TB, name string, input any) reply {
 	if input != nil {
 		text = encoded(t, object{"json": input})
 	}
-	if kind == rpc.KindMutation {
+	if kind == trpc.KindMutation {
 		return p.send(t, http.MethodPost, "/api/trpc/"+name, text)
 	}
 	path := "/api/trpc/" + name
@@ -149,7 +149,7 @@ func (p person) call(t testing.TB, name string, input any) reply {
 		path += "?input=" + url.QueryEscape(text)
 	}
 	answer := p.send(t, http.MethodGet, path, "")
-	if kind == rpc.KindSubscription {
+	if kind == trpc.KindSubscription {
 		answer.endOfStream(t)
 	}
 	return answer

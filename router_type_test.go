@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -15,11 +16,11 @@ var update = flag.Bool("update", false, "write golden files")
 // of the package for others with what an API key opens.
 func TestRouterType(t *testing.T) {
 	s := &rpc.Service{}
-	for name, procedures := range map[string][]rpc.Procedure{
+	for name, procedures := range map[string][]trpc.Procedure{
 		"web/src/api/router.gen.ts":            append(s.Procedures(), s.SessionProcedures()...),
 		"clients/typescript/src/router.gen.ts": s.Procedures(),
 	} {
-		want := rpc.TypeScript(procedures)
+		want := trpc.TypeScript(procedures)
 		if *update {
 			if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 				t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/web"
 )
 
@@ -63,7 +63,7 @@ func (s *server) routes() http.Handler {
 func (s *server) serveRoute(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	if !strings.HasPrefix(path, "/webhooks/") && !strings.HasPrefix(path, "/v1/") {
-		if err := rpc.CheckEncoding(r); err != nil {
+		if err := trpc.CheckEncoding(r); err != nil {
 			s.rpc.WritePlainError(w, r, err)
 			return
 		}
@@ -104,7 +104,7 @@ func (s *server) index(w http.ResponseWriter, r *http.Request) {
 }
 
 // fireAPI answers POST /v1/triggers/{triggerId}/fire.
-func (s *server) fireAPI(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+func (s *server) fireAPI(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	answer := &statusWriter{ResponseWriter: w}
 	if err := s.triggers.ServeAPI(answer, r, caller.Principal); err != nil || answer.status != http.StatusAccepted {
 		return err // nothing was started
@@ -128,8 +128,8 @@ func (w *statusWriter) WriteHeader(status int) {
 }
 
 // post refuses every method but POST.
-func post(next rpc.PlainFunc) rpc.PlainFunc {
-	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+func post(next trpc.PlainFunc) trpc.PlainFunc {
+	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
 			return blueprint.Errorf(blueprint.CodeMethodNotSupported, "%s takes POST", r.URL.Path)

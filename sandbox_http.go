@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/server/sandbox"
 )
 
@@ -20,9 +20,9 @@ const maxSandbox = 4 << 20
 
 // ruledOnly is boxOnly for what concerns the runs of all. What changes something
 // is noted as the action.
-func (s *server) ruledOnly(action string, methods map[string]rpc.PlainFunc) rpc.PlainFunc {
+func (s *server) ruledOnly(action string, methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 	next := s.boxOnly(methods)
-	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		if s.fakes != nil && methods[r.Method] != nil {
 			if err := s.requireOwner(caller); err != nil {
 				return err
@@ -39,13 +39,13 @@ func (s *server) ruledOnly(action string, methods map[string]rpc.PlainFunc) rpc.
 }
 
 // boxOnly answers by method where there is a sandbox, and 404 where there is none.
-func (s *server) boxOnly(methods map[string]rpc.PlainFunc) rpc.PlainFunc {
+func (s *server) boxOnly(methods map[string]trpc.PlainFunc) trpc.PlainFunc {
 	var allowed []string
 	for name := range methods {
 		allowed = append(allowed, name)
 	}
 	slices.Sort(allowed)
-	return func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		if s.fakes == nil {
 			return &blueprint.Error{Code: blueprint.CodeNotFound, Message: "this server reaches the world; start it with --sandbox to have fakes in its place"}
 		}
@@ -59,8 +59,8 @@ func (s *server) boxOnly(methods map[string]rpc.PlainFunc) rpc.PlainFunc {
 }
 
 // sandboxClear answers DELETE /sandbox: calls and rules are forgotten.
-func (s *server) sandboxClear() rpc.PlainFunc {
-	return s.ruledOnly("sandbox.clear", map[string]rpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+func (s *server) sandboxClear() trpc.PlainFunc {
+	return s.ruledOnly("sandbox.clear", map[string]trpc.PlainFunc{http.MethodDelete: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		s.fakes.Clear()
 		return writeJSON(w, http.StatusOK, map[string]any{"calls": []any{}, "rules": []any{}})
 	}})
@@ -68,8 +68,8 @@ func (s *server) sandboxClear() rpc.PlainFunc {
 
 // sandboxCalls answers GET /sandbox/calls with what went out, oldest first: the
 // owner sees all of it, others what runs sent that they may see.
-func (s *server) sandboxCalls() rpc.PlainFunc {
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+func (s *server) sandboxCalls() trpc.PlainFunc {
+	return s.boxOnly(map[string]trpc.PlainFunc{http.MethodGet: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		query := r.URL.Query()
 		filter := sandbox.Filter{ExecutionID: query.Get("executionId"), NodeType: query.Get("nodeType"), Host: query.Get("host")}
 		if limit := query.Get("limit"); limit != "" {
@@ -87,7 +87,7 @@ func (s *server) sandboxCalls() rpc.PlainFunc {
 }
 
 // mayWatch tells of which runs a caller may see the traffic.
-func (s *server) mayWatch(ctx context.Context, caller *rpc.Caller) func(executionID string) bool {
+func (s *server) mayWatch(ctx context.Context, caller *trpc.Caller) func(executionID string) bool {
 	known := map[string]bool{}
 	return func(id string) bool {
 		may, asked := known[id]
@@ -101,11 +101,11 @@ func (s *server) mayWatch(ctx context.Context, caller *rpc.Caller) func(executio
 }
 
 // sandboxRules answers GET and PUT /sandbox/rules.
-func (s *server) sandboxRules() rpc.PlainFunc {
-	show := func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+func (s *server) sandboxRules() trpc.PlainFunc {
+	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		return writeJSON(w, http.StatusOK, map[string]any{"rules": s.fakes.Rules()})
 	}
-	return s.ruledOnly("sandbox.rules", map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return s.ruledOnly("sandbox.rules", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		value, err := jsonBody(w, r, maxSandbox)
 		if err == nil {
 			err = s.fakes.SetRules(value)
@@ -118,11 +118,11 @@ func (s *server) sandboxRules() rpc.PlainFunc {
 }
 
 // sandboxExpectations answers GET and PUT /sandbox/expectations.
-func (s *server) sandboxExpectations() rpc.PlainFunc {
-	show := func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+func (s *server) sandboxExpectations() trpc.PlainFunc {
+	show := func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		return writeJSON(w, http.StatusOK, map[string]any{"expect": s.fakes.Expectations()})
 	}
-	return s.ruledOnly("sandbox.expectations", map[string]rpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+	return s.ruledOnly("sandbox.expectations", map[string]trpc.PlainFunc{http.MethodGet: show, http.MethodPut: func(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 		value, err := jsonBody(w, r, maxSandbox)
 		if err == nil {
 			err = s.fakes.SetExpectations(value)
@@ -135,8 +135,8 @@ func (s *server) sandboxExpectations() rpc.PlainFunc {
 }
 
 // sandboxVerify answers POST /sandbox/verify: whether all came that was expected.
-func (s *server) sandboxVerify() rpc.PlainFunc {
-	return s.ruledOnly("", map[string]rpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *rpc.Caller) error {
+func (s *server) sandboxVerify() trpc.PlainFunc {
+	return s.ruledOnly("", map[string]trpc.PlainFunc{http.MethodPost: func(w http.ResponseWriter, _ *http.Request, _ *trpc.Caller) error {
 		unmet := s.fakes.Unmet()
 		return writeJSON(w, http.StatusOK, map[string]any{"met": len(unmet) == 0, "unmet": unmet})
 	}})

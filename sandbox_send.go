@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/server/sandbox"
 )
 
@@ -16,11 +16,11 @@ import (
 // "preset"?, "headers"?}: it sends a webhook to a trigger of this server, signed
 // with the trigger's secret as the service would that the preset names, and gives
 // what was sent and what came back. Who asks must be able to manage the trigger.
-func (s *server) sandboxSend() rpc.PlainFunc {
-	return s.boxOnly(map[string]rpc.PlainFunc{http.MethodPost: s.sendWebhook})
+func (s *server) sandboxSend() trpc.PlainFunc {
+	return s.boxOnly(map[string]trpc.PlainFunc{http.MethodPost: s.sendWebhook})
 }
 
-func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *rpc.Caller) error {
+func (s *server) sendWebhook(w http.ResponseWriter, r *http.Request, caller *trpc.Caller) error {
 	value, err := jsonBody(w, r, maxSandbox)
 	if err != nil {
 		return err

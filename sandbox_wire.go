@@ -12,6 +12,7 @@ import (
 	"blueprintd/engine/nodes"
 	"blueprintd/foundation/outbound"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/server/sandbox"
 	"blueprintd/triggers/mail"
 )
@@ -35,7 +36,7 @@ func ruledNames() sandbox.Known {
 	service := &rpc.Service{}
 	for _, procedure := range append(service.Procedures(), service.SessionProcedures()...) {
 		known.Procedures = append(known.Procedures, procedure.Name)
-		if procedure.Kind == rpc.KindSubscription {
+		if procedure.Kind == trpc.KindSubscription {
 			known.Subscriptions = append(known.Subscriptions, procedure.Name)
 		}
 	}
@@ -59,16 +60,16 @@ func (s *server) running(catalogue blueprint.Catalogue) blueprint.Catalogue {
 }
 
 // fault gives what breaks calls of procedures; nil without a sandbox.
-func (s *server) fault() func(procedure string) *rpc.Fault {
+func (s *server) fault() func(procedure string) *trpc.Fault {
 	if s.fakes == nil {
 		return nil
 	}
-	return func(procedure string) *rpc.Fault {
+	return func(procedure string) *trpc.Fault {
 		f := s.fakes.Procedure(procedure)
 		if f == nil {
 			return nil
 		}
-		return &rpc.Fault{Failure: f.Failure, Status: f.Status, Value: f.Value, Header: f.Header, Cut: f.Cut, Whole: f.Whole, Wait: f.Wait}
+		return &trpc.Fault{Failure: f.Failure, Status: f.Status, Value: f.Value, Header: f.Header, Cut: f.Cut, Whole: f.Whole, Wait: f.Wait}
 	}
 }
 

@@ -27,6 +27,7 @@ import (
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
 	"blueprintd/server/limits"
 	"blueprintd/server/sandbox"
@@ -49,8 +50,8 @@ type server struct {
 	scripts     *script.Pool
 	triggers    *triggers.Service
 	connections *connections.Service
-	rpc         *rpc.Handler
-	dashboard   *rpc.Handler
+	rpc         *trpc.Handler
+	dashboard   *trpc.Handler
 	accounts    *accounts.Service
 	http        *http.Server
 	mail        *mail.Server     // nil = none is received
@@ -149,9 +150,9 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids.Stream("procedures"), APIHost: s.apiHost, Connections: s.connections}
 	started := o.clock.Now()
 	service.Info = func() rpc.ServerInfo { return s.info(started) }
-	limiter := rpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)
+	limiter := trpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)
 	s.dashboard = s.newDashboard(service, limiter)
-	s.rpc = rpc.NewHandler(service.Procedures(), rpc.Options{
+	s.rpc = trpc.NewHandler(service.Procedures(), trpc.Options{
 		Authenticator: s.store, Limiter: limiter, MaxBody: o.maxBody, Origins: o.origins, Draining: s.draining, Logger: o.logger, CountWith: s.dashboard, Fault: s.fault(),
 	})
 	s.doors = limits.NewConnections(s.listener, o.maxConnections)

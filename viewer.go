@@ -13,6 +13,7 @@ import (
 	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
 	"blueprintd/rpc"
+	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
 	"blueprintd/store"
 )
@@ -71,7 +72,7 @@ func newViewer(ctx context.Context, address string, f *recording.File, log io.Wr
 			return info
 		},
 	}
-	s.dashboard = s.newDashboard(service, rpc.NewLimiter(clock.Real{}, 50, 200))
+	s.dashboard = s.newDashboard(service, trpc.NewLimiter(clock.Real{}, 50, 200))
 	s.rpc = s.dashboard // it words refusals; API keys open nothing
 	return v, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // auditStore is what these procedures ask of the database.
@@ -13,8 +14,8 @@ type auditStore interface {
 	NoteAction(ctx context.Context, entry *blueprint.AuditEntry)
 }
 
-func (s *Service) audit() []Procedure {
-	return []Procedure{query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}
+func (s *Service) audit() []trpc.Procedure {
+	return []trpc.Procedure{trpc.Query("auditLog.list", blueprint.ScopeAdmin, s.auditList)}
 }
 
 type auditList struct {
@@ -30,7 +31,7 @@ type auditPage struct {
 
 // auditList gives what the caller did, or to the admins of an organization what
 // anybody did there.
-func (s *Service) auditList(ctx context.Context, caller *Caller, in auditList) (auditPage, error) {
+func (s *Service) auditList(ctx context.Context, caller *trpc.Caller, in auditList) (auditPage, error) {
 	entries, total, err := s.Store.AuditLog(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
 	if entries == nil {
 		entries = []blueprint.AuditEntry{}

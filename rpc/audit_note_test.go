@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // notes remembers the lines that are not written with the change.
@@ -39,7 +40,7 @@ func TestSignInIsNoted(t *testing.T) {
 	for user, want := range map[string]string{"u": "[u api connection.signIn connection c map[]]", "other": "[]"} {
 		store := &notes{}
 		s := &Service{Store: store, Connections: elsewhere{}}
-		table := s.audited([]Procedure{mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
+		table := s.audited([]trpc.Procedure{trpc.Mutation("connection.signIn", blueprint.ScopeRead, s.connectionSignIn)})
 		id := map[string]any{"id": "3b241101-e2bb-4255-8caf-4136c566a962"}
 		ask(t, table[0], user, id)
 		if got := strings.ReplaceAll(fmt.Sprint(store.lines), id["id"].(string), "c"); got != want {
@@ -51,21 +52,21 @@ func TestSignInIsNoted(t *testing.T) {
 // A mutation that changed something has one line: that of the database, or one of
 // ours.
 func TestNoting(t *testing.T) {
-	type call = func(ctx context.Context, caller *Caller, _ struct{}) (succeeded, error)
+	type call = func(ctx context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error)
 	for name, c := range map[string]struct {
 		run  call
 		want string
 	}{
-		"about something": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+		"about something": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
 			caller.Note("execution", "e", map[string]any{"n": 1})
 			return succeeded{true}, nil
 		}, "[u api x.y execution e map[n:1]]"},
-		"about nothing in particular": {func(context.Context, *Caller, struct{}) (succeeded, error) { return succeeded{true}, nil }, "[u api x.y   map[]]"},
-		"who signed in by it": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+		"about nothing in particular": {func(context.Context, *trpc.Caller, struct{}) (succeeded, error) { return succeeded{true}, nil }, "[u api x.y   map[]]"},
+		"who signed in by it": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
 			caller.UserID = "new"
 			return succeeded{true}, nil
 		}, "[new api x.y   map[]]"},
-		"noted in its transaction": {func(ctx context.Context, _ *Caller, _ struct{}) (succeeded, error) {
+		"noted in its transaction": {func(ctx context.Context, _ *trpc.Caller, _ struct{}) (succeeded, error) {
 			actor := blueprint.ActorOf(ctx)
 			if actor.UserID != "u" || actor.Action != "x.y" || actor.Via != "api" {
 				t.Errorf("the actor is %+v", actor)
@@ -73,25 +74,25 @@ func TestNoting(t *testing.T) {
 			actor.Note()
 			return succeeded{true}, nil
 		}, "[]"},
-		"nothing changed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+		"nothing changed": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
 			caller.NoteNothing()
 			return succeeded{true}, nil
 		}, "[]"},
-		"it failed": {func(context.Context, *Caller, struct{}) (succeeded, error) {
+		"it failed": {func(context.Context, *trpc.Caller, struct{}) (succeeded, error) {
 			return succeeded{}, errors.New("no")
 		}, "[]"},
-		"it failed when it was done": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+		"it failed when it was done": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
 			caller.Note("execution", "e", nil)
 			return succeeded{}, context.Canceled
 		}, "[u api x.y execution e map[]]"},
-		"it failed, and nothing changed": {func(_ context.Context, caller *Caller, _ struct{}) (succeeded, error) {
+		"it failed, and nothing changed": {func(_ context.Context, caller *trpc.Caller, _ struct{}) (succeeded, error) {
 			caller.Note("execution", "e", nil)
 			caller.NoteNothing()
 			return succeeded{}, context.Canceled
 		}, "[]"},
 	} {
 		store := &notes{}
-		table := (&Service{Store: store}).audited([]Procedure{mutation("x.y", blueprint.ScopeRead, c.run), query("x.z", blueprint.ScopeRead, c.run)})
+		table := (&Service{Store: store}).audited([]trpc.Procedure{trpc.Mutation("x.y", blueprint.ScopeRead, c.run), trpc.Query("x.z", blueprint.ScopeRead, c.run)})
 		ask(t, table[0], "u", nil)
 		if name != "noted in its transaction" {
 			ask(t, table[1], "u", nil) // a query never has one

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // blueprintStore is what these procedures ask of the database. Access is
@@ -18,16 +19,16 @@ type blueprintStore interface {
 	Definition(ctx context.Context, p blueprint.Principal, id string) (*blueprint.Definition, blueprint.Access, error)
 }
 
-func (s *Service) blueprints() []Procedure {
-	return []Procedure{
-		query("blueprint.list", blueprint.ScopeRead, s.blueprintList),
-		query("blueprint.get", blueprint.ScopeRead, s.blueprintGet),
-		query("blueprint.versions", blueprint.ScopeRead, s.blueprintVersions),
-		mutation("blueprint.create", blueprint.ScopeWrite, s.blueprintCreate),
-		mutation("blueprint.update", blueprint.ScopeWrite, s.blueprintUpdate),
-		mutation("blueprint.delete", blueprint.ScopeWrite, s.blueprintDelete),
-		mutation("blueprint.validate", blueprint.ScopeRead, s.blueprintValidate),
-		mutation("blueprint.execute", blueprint.ScopeRun, s.blueprintExecute),
+func (s *Service) blueprints() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("blueprint.list", blueprint.ScopeRead, s.blueprintList),
+		trpc.Query("blueprint.get", blueprint.ScopeRead, s.blueprintGet),
+		trpc.Query("blueprint.versions", blueprint.ScopeRead, s.blueprintVersions),
+		trpc.Mutation("blueprint.create", blueprint.ScopeWrite, s.blueprintCreate),
+		trpc.Mutation("blueprint.update", blueprint.ScopeWrite, s.blueprintUpdate),
+		trpc.Mutation("blueprint.delete", blueprint.ScopeWrite, s.blueprintDelete),
+		trpc.Mutation("blueprint.validate", blueprint.ScopeRead, s.blueprintValidate),
+		trpc.Mutation("blueprint.execute", blueprint.ScopeRun, s.blueprintExecute),
 	}
 }
 
@@ -56,7 +57,7 @@ func paginationOf(page, limit, total int) pagination {
 	return pagination{page, limit, total, (total + limit - 1) / limit}
 }
 
-func (s *Service) blueprintList(ctx context.Context, caller *Caller, in blueprintList) (blueprintPage, error) {
+func (s *Service) blueprintList(ctx context.Context, caller *trpc.Caller, in blueprintList) (blueprintPage, error) {
 	found, total, err := s.listed(ctx, caller.Principal, blueprint.BlueprintFilter{Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Source: in.Source, Page: in.Page, Limit: in.Limit})
 	if err != nil {
 		return blueprintPage{}, err
@@ -71,11 +72,11 @@ type blueprintID struct {
 	ID string `json:"id" check:"required,uuid"`
 }
 
-func (s *Service) blueprintGet(ctx context.Context, caller *Caller, in blueprintID) (blueprint.BlueprintDetails, error) {
+func (s *Service) blueprintGet(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.BlueprintDetails, error) {
 	return s.blueprint(ctx, caller.Principal, in.ID)
 }
 
-func (s *Service) blueprintVersions(ctx context.Context, caller *Caller, in blueprintID) ([]blueprint.BlueprintVersion, error) {
+func (s *Service) blueprintVersions(ctx context.Context, caller *trpc.Caller, in blueprintID) ([]blueprint.BlueprintVersion, error) {
 	return s.Store.Versions(ctx, caller.Principal, in.ID)
 }
 
@@ -91,7 +92,7 @@ type blueprintCreate struct {
 	Source         string         `json:"source" check:"max=1000"`
 }
 
-func (s *Service) blueprintCreate(ctx context.Context, caller *Caller, in blueprintCreate) (blueprint.Blueprint, error) {
+func (s *Service) blueprintCreate(ctx context.Context, caller *trpc.Caller, in blueprintCreate) (blueprint.Blueprint, error) {
 	created := blueprint.NewBlueprint{Title: in.Title, Description: in.Description, Status: in.Status, Tags: in.Tags, Variables: in.Variables, OrganizationID: in.OrganizationID, Budget: in.Budget.budget(), Source: in.Source}
 	if in.Map != nil {
 		created.Map = map[string]any(in.Map)
@@ -151,7 +152,7 @@ func (b budgetInput) budget() *blueprint.Budget {
 	return parsed
 }
 
-func (s *Service) blueprintUpdate(ctx context.Context, caller *Caller, in blueprintUpdate) (blueprint.Blueprint, error) {
+func (s *Service) blueprintUpdate(ctx context.Context, caller *trpc.Caller, in blueprintUpdate) (blueprint.Blueprint, error) {
 	patch := blueprint.BlueprintPatch{Title: in.Title, Description: in.Description, Status: in.Status, Visibility: in.Visibility, Tags: in.Tags, Variables: (*[]any)(in.Variables), Version: in.Version, Budget: in.Budget.budget(), Source: in.Source}
 	if in.Map != nil {
 		var m any = map[string]any(in.Map)
@@ -160,7 +161,7 @@ func (s *Service) blueprintUpdate(ctx context.Context, caller *Caller, in bluepr
 	return s.Store.UpdateBlueprint(ctx, caller.Principal, in.ID, patch)
 }
 
-func (s *Service) blueprintDelete(ctx context.Context, caller *Caller, in blueprintID) (succeeded, error) {
+func (s *Service) blueprintDelete(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
 	unfinished, err := s.Store.DeleteBlueprint(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return succeeded{}, err
@@ -183,7 +184,7 @@ type validation struct {
 	Issues []blueprint.Issue `json:"issues"`
 }
 
-func (s *Service) blueprintValidate(_ context.Context, caller *Caller, in blueprintValidate) (validation, error) {
+func (s *Service) blueprintValidate(_ context.Context, caller *trpc.Caller, in blueprintValidate) (validation, error) {
 	caller.NoteNothing()
 	out := validation{Valid: true, Issues: blueprint.Validate(in.Map, in.Variables, s.Catalogue, s.CheckConfig)}
 	if out.Issues == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // categoryStore is what these procedures ask of the database. An organization
@@ -15,12 +16,12 @@ type categoryStore interface {
 	SetCategories(ctx context.Context, p blueprint.Principal, blueprintID string, ids []string) ([]blueprint.Category, error)
 }
 
-func (s *Service) categories() []Procedure {
-	return []Procedure{
-		query("category.list", blueprint.ScopeRead, s.categoryList),
-		mutation("category.create", blueprint.ScopeWrite, s.categoryCreate),
-		mutation("category.delete", blueprint.ScopeWrite, s.categoryDelete),
-		mutation("blueprint.setCategories", blueprint.ScopeWrite, s.blueprintSetCategories),
+func (s *Service) categories() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("category.list", blueprint.ScopeRead, s.categoryList),
+		trpc.Mutation("category.create", blueprint.ScopeWrite, s.categoryCreate),
+		trpc.Mutation("category.delete", blueprint.ScopeWrite, s.categoryDelete),
+		trpc.Mutation("blueprint.setCategories", blueprint.ScopeWrite, s.blueprintSetCategories),
 	}
 }
 
@@ -28,7 +29,7 @@ type categoryList struct {
 	OrganizationID string `json:"organizationId" check:"uuid"`
 }
 
-func (s *Service) categoryList(ctx context.Context, caller *Caller, in categoryList) ([]blueprint.Category, error) {
+func (s *Service) categoryList(ctx context.Context, caller *trpc.Caller, in categoryList) ([]blueprint.Category, error) {
 	return listed(s.Store.Categories(ctx, caller.Principal, in.OrganizationID))
 }
 
@@ -37,7 +38,7 @@ type categoryCreate struct {
 	Name           string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
-func (s *Service) categoryCreate(ctx context.Context, caller *Caller, in categoryCreate) (blueprint.Category, error) {
+func (s *Service) categoryCreate(ctx context.Context, caller *trpc.Caller, in categoryCreate) (blueprint.Category, error) {
 	return s.Store.CreateCategory(ctx, caller.Principal, in.OrganizationID, in.Name)
 }
 
@@ -45,7 +46,7 @@ type categoryID struct {
 	ID string `json:"id" check:"required,uuid"`
 }
 
-func (s *Service) categoryDelete(ctx context.Context, caller *Caller, in categoryID) (succeeded, error) {
+func (s *Service) categoryDelete(ctx context.Context, caller *trpc.Caller, in categoryID) (succeeded, error) {
 	if err := s.Store.DeleteCategory(ctx, caller.Principal, in.ID); err != nil {
 		return succeeded{}, err
 	}
@@ -57,6 +58,6 @@ type blueprintSetCategories struct {
 	CategoryIDs []string `json:"categoryIds" check:"required,max=100" each:"uuid"`
 }
 
-func (s *Service) blueprintSetCategories(ctx context.Context, caller *Caller, in blueprintSetCategories) ([]blueprint.Category, error) {
+func (s *Service) blueprintSetCategories(ctx context.Context, caller *trpc.Caller, in blueprintSetCategories) ([]blueprint.Category, error) {
 	return listed(s.Store.SetCategories(ctx, caller.Principal, in.ID, in.CategoryIDs))
 }

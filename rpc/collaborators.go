@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // collaboratorStore is what these procedures ask of the database.
@@ -13,15 +14,15 @@ type collaboratorStore interface {
 	DropCollaborator(ctx context.Context, p blueprint.Principal, blueprintID, userID string) error
 }
 
-func (s *Service) collaborators() []Procedure {
-	return []Procedure{
-		query("collaborator.list", blueprint.ScopeAdmin, s.collaboratorList),
-		mutation("collaborator.add", blueprint.ScopeAdmin, s.collaboratorAdd),
-		mutation("collaborator.remove", blueprint.ScopeAdmin, s.collaboratorRemove),
+func (s *Service) collaborators() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("collaborator.list", blueprint.ScopeAdmin, s.collaboratorList),
+		trpc.Mutation("collaborator.add", blueprint.ScopeAdmin, s.collaboratorAdd),
+		trpc.Mutation("collaborator.remove", blueprint.ScopeAdmin, s.collaboratorRemove),
 	}
 }
 
-func (s *Service) collaboratorList(ctx context.Context, caller *Caller, in ofBlueprint) ([]blueprint.Collaborator, error) {
+func (s *Service) collaboratorList(ctx context.Context, caller *trpc.Caller, in ofBlueprint) ([]blueprint.Collaborator, error) {
 	return listed(s.Store.Collaborators(ctx, caller.Principal, in.BlueprintID))
 }
 
@@ -31,7 +32,7 @@ type collaboratorAdd struct {
 	Role        blueprint.CollaboratorRole `json:"role" check:"required,enum=editor|admin"`
 }
 
-func (s *Service) collaboratorAdd(ctx context.Context, caller *Caller, in collaboratorAdd) (blueprint.Collaborator, error) {
+func (s *Service) collaboratorAdd(ctx context.Context, caller *trpc.Caller, in collaboratorAdd) (blueprint.Collaborator, error) {
 	return s.Store.AddCollaborator(ctx, caller.Principal, in.BlueprintID, in.Email, in.Role)
 }
 
@@ -40,7 +41,7 @@ type collaboratorRemove struct {
 	UserID      string `json:"userId" check:"required,uuid"`
 }
 
-func (s *Service) collaboratorRemove(ctx context.Context, caller *Caller, in collaboratorRemove) (succeeded, error) {
+func (s *Service) collaboratorRemove(ctx context.Context, caller *trpc.Caller, in collaboratorRemove) (succeeded, error) {
 	if err := s.Store.DropCollaborator(ctx, caller.Principal, in.BlueprintID, in.UserID); err != nil {
 		return succeeded{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type signInAddress struct {
@@ -12,7 +13,7 @@ type signInAddress struct {
 
 // connectionSignIn gives the address where the caller signs in for a connection,
 // without a run that waits for it.
-func (s *Service) connectionSignIn(ctx context.Context, caller *Caller, in connectionID) (signInAddress, error) {
+func (s *Service) connectionSignIn(ctx context.Context, caller *trpc.Caller, in connectionID) (signInAddress, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return signInAddress{}, err
 	}

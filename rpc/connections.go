@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // connectionStore is what these procedures ask of the database. A connection
@@ -28,14 +29,14 @@ type ConnectionTester interface {
 	SignIn(ctx context.Context, userID, id string) (url string, err error)
 }
 
-func (s *Service) connections() []Procedure {
-	return []Procedure{
-		query("connection.list", blueprint.ScopeRead, s.connectionList),
-		query("connection.get", blueprint.ScopeRead, s.connectionGet),
-		mutation("connection.create", blueprint.ScopeWrite, s.connectionCreate),
-		mutation("connection.update", blueprint.ScopeWrite, s.connectionUpdate),
-		mutation("connection.delete", blueprint.ScopeWrite, s.connectionDelete),
-		mutation("connection.test", blueprint.ScopeWrite, s.connectionTest),
+func (s *Service) connections() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("connection.list", blueprint.ScopeRead, s.connectionList),
+		trpc.Query("connection.get", blueprint.ScopeRead, s.connectionGet),
+		trpc.Mutation("connection.create", blueprint.ScopeWrite, s.connectionCreate),
+		trpc.Mutation("connection.update", blueprint.ScopeWrite, s.connectionUpdate),
+		trpc.Mutation("connection.delete", blueprint.ScopeWrite, s.connectionDelete),
+		trpc.Mutation("connection.test", blueprint.ScopeWrite, s.connectionTest),
 	}
 }
 
@@ -43,7 +44,7 @@ type connectionList struct {
 	OrganizationID string `json:"organizationId" check:"uuid"`
 }
 
-func (s *Service) connectionList(ctx context.Context, caller *Caller, in connectionList) ([]blueprint.Connection, error) {
+func (s *Service) connectionList(ctx context.Context, caller *trpc.Caller, in connectionList) ([]blueprint.Connection, error) {
 	found, err := s.Store.Connections(ctx, caller.Principal, in.OrganizationID)
 	if found == nil {
 		found = []blueprint.Connection{}
@@ -55,7 +56,7 @@ type connectionID struct {
 	ID string `json:"id" check:"required,uuid"`
 }
 
-func (s *Service) connectionGet(ctx context.Context, caller *Caller, in connectionID) (blueprint.Connection, error) {
+func (s *Service) connectionGet(ctx context.Context, caller *trpc.Caller, in connectionID) (blueprint.Connection, error) {
 	return s.Store.Connection(ctx, caller.Principal, in.ID)
 }
 
@@ -66,7 +67,7 @@ type connectionCreate struct {
 	OrganizationID string         `json:"organizationId" check:"uuid"`
 }
 
-func (s *Service) connectionCreate(ctx context.Context, caller *Caller, in connectionCreate) (blueprint.Connection, error) {
+func (s *Service) connectionCreate(ctx context.Context, caller *trpc.Caller, in connectionCreate) (blueprint.Connection, error) {
 	return s.Store.CreateConnection(ctx, caller.Principal, blueprint.NewConnection{
 		Name: in.Name, Type: blueprint.ConnectionType(in.Type), Config: in.Config, OrganizationID: in.OrganizationID,
 	})
@@ -78,11 +79,11 @@ type connectionUpdate struct {
 	Config map[string]any `json:"config" guards:"host|auth|tls|url|secret|token|password|scope"`
 }
 
-func (s *Service) connectionUpdate(ctx context.Context, caller *Caller, in connectionUpdate) (blueprint.Connection, error) {
+func (s *Service) connectionUpdate(ctx context.Context, caller *trpc.Caller, in connectionUpdate) (blueprint.Connection, error) {
 	return s.Store.UpdateConnection(ctx, caller.Principal, in.ID, in.Name, in.Config)
 }
 
-func (s *Service) connectionDelete(ctx context.Context, caller *Caller, in connectionID) (succeeded, error) {
+func (s *Service) connectionDelete(ctx context.Context, caller *trpc.Caller, in connectionID) (succeeded, error) {
 	if err := s.Store.DeleteConnection(ctx, caller.Principal, in.ID); err != nil {
 		return succeeded{}, err
 	}
@@ -94,7 +95,7 @@ type connectionTested struct {
 	Message string `json:"message"`
 }
 
-func (s *Service) connectionTest(ctx context.Context, caller *Caller, in connectionID) (connectionTested, error) {
+func (s *Service) connectionTest(ctx context.Context, caller *trpc.Caller, in connectionID) (connectionTested, error) {
 	if _, err := s.Store.Connection(ctx, caller.Principal, in.ID); err != nil {
 		return connectionTested{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type blueprintExecute struct {
@@ -30,7 +31,7 @@ type runResult struct {
 
 var errNoNodes = blueprint.Errorf(blueprint.CodeBadRequest, "the blueprint has no nodes to execute")
 
-func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in blueprintExecute) (executed, error) {
+func (s *Service) blueprintExecute(ctx context.Context, caller *trpc.Caller, in blueprintExecute) (executed, error) {
 	definition, access, err := s.Store.Definition(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return executed{}, err
@@ -59,7 +60,7 @@ func (s *Service) blueprintExecute(ctx context.Context, caller *Caller, in bluep
 	return out, nil
 }
 
-func startRequest(caller *Caller, definition *blueprint.Definition, access blueprint.Access, variables map[string]any, input any) *blueprint.StartRequest {
+func startRequest(caller *trpc.Caller, definition *blueprint.Definition, access blueprint.Access, variables map[string]any, input any) *blueprint.StartRequest {
 	if input == nil {
 		input = map[string]any{}
 	}
@@ -94,7 +95,7 @@ func (n nodesInput) Faults() []blueprint.Issue {
 
 // executeWithLogging runs the nodes that the caller sends. They are mostly the
 // stored ones; others run only for who could have stored them.
-func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in executeWithLogging) (started, error) {
+func (s *Service) executeWithLogging(ctx context.Context, caller *trpc.Caller, in executeWithLogging) (started, error) {
 	given := map[string]any{"nodes": []any(in.Nodes)}
 	if in.Edges != nil {
 		given["edges"] = *in.Edges
@@ -104,7 +105,7 @@ func (s *Service) executeWithLogging(ctx context.Context, caller *Caller, in exe
 		_, issues = blueprint.Compile(m)
 	}
 	if issues != nil {
-		return started{}, invalidInput(issues...)
+		return started{}, trpc.InvalidInput(issues...)
 	}
 	definition, access, err := s.Store.Definition(ctx, caller.Principal, in.Options.BlueprintID)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // executionStore is what these procedures ask of the database. A run that is
@@ -15,20 +16,20 @@ type executionStore interface {
 	RecentExecutions(ctx context.Context, p blueprint.Principal, organizationID *string, limit, offset int) ([]*blueprint.StoredExecution, error)
 }
 
-func (s *Service) executions() []Procedure {
-	return []Procedure{
-		mutation("execution.executeBlueprintWithLogging", blueprint.ScopeRun, s.executeWithLogging),
-		query("execution.getExecutionStatus", blueprint.ScopeRead, s.executionStatus),
-		query("execution.getExecutionLogs", blueprint.ScopeRead, s.executionLogs),
-		query("execution.getRecord", blueprint.ScopeRead, s.executionRecord),
-		query("execution.getExchanges", blueprint.ScopeRead, s.executionExchanges),
-		query("execution.export", blueprint.ScopeRead, s.executionExport),
-		query("execution.exportTest", blueprint.ScopeRead, s.executionExportTest),
-		query("execution.listRecentExecutions", blueprint.ScopeRead, s.recentExecutions),
-		mutation("execution.resume", blueprint.ScopeRun, s.executionResume),
-		mutation("execution.cancel", blueprint.ScopeRun, s.executionCancel),
-		mutation("execution.retry", blueprint.ScopeRun, s.executionRetry),
-		subscription("execution.subscribe", blueprint.ScopeRead, s.executionSubscribe),
+func (s *Service) executions() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Mutation("execution.executeBlueprintWithLogging", blueprint.ScopeRun, s.executeWithLogging),
+		trpc.Query("execution.getExecutionStatus", blueprint.ScopeRead, s.executionStatus),
+		trpc.Query("execution.getExecutionLogs", blueprint.ScopeRead, s.executionLogs),
+		trpc.Query("execution.getRecord", blueprint.ScopeRead, s.executionRecord),
+		trpc.Query("execution.getExchanges", blueprint.ScopeRead, s.executionExchanges),
+		trpc.Query("execution.export", blueprint.ScopeRead, s.executionExport),
+		trpc.Query("execution.exportTest", blueprint.ScopeRead, s.executionExportTest),
+		trpc.Query("execution.listRecentExecutions", blueprint.ScopeRead, s.recentExecutions),
+		trpc.Mutation("execution.resume", blueprint.ScopeRun, s.executionResume),
+		trpc.Mutation("execution.cancel", blueprint.ScopeRun, s.executionCancel),
+		trpc.Mutation("execution.retry", blueprint.ScopeRun, s.executionRetry),
+		trpc.Subscription("execution.subscribe", blueprint.ScopeRead, s.executionSubscribe),
 	}
 }
 
@@ -36,7 +37,7 @@ type executionID struct {
 	ID string `json:"executionId" check:"required"`
 }
 
-func (s *Service) executionStatus(ctx context.Context, caller *Caller, in executionID) (*blueprint.ExecutionStatus, error) {
+func (s *Service) executionStatus(ctx context.Context, caller *trpc.Caller, in executionID) (*blueprint.ExecutionStatus, error) {
 	record, err := s.status(ctx, caller, in.ID)
 	if blueprint.CodeOf(err) == blueprint.CodeNotFound {
 		return blueprint.NotFoundStatus(in.ID), nil
@@ -45,7 +46,7 @@ func (s *Service) executionStatus(ctx context.Context, caller *Caller, in execut
 }
 
 // status gives the status record of a run that the caller may see.
-func (s *Service) status(ctx context.Context, caller *Caller, id string) (*blueprint.ExecutionStatus, error) {
+func (s *Service) status(ctx context.Context, caller *trpc.Caller, id string) (*blueprint.ExecutionStatus, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, id)
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func (s *Service) status(ctx context.Context, caller *Caller, id string) (*bluep
 }
 
 // executionRecord gives the log record of a single run.
-func (s *Service) executionRecord(ctx context.Context, caller *Caller, in executionID) (logRecord, error) {
+func (s *Service) executionRecord(ctx context.Context, caller *trpc.Caller, in executionID) (logRecord, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return logRecord{}, err
@@ -81,7 +82,7 @@ type logPage struct {
 	Total int         `json:"total"` // of this answer
 }
 
-func (s *Service) executionLogs(ctx context.Context, caller *Caller, in executionLogs) (logPage, error) {
+func (s *Service) executionLogs(ctx context.Context, caller *trpc.Caller, in executionLogs) (logPage, error) {
 	stored, err := s.Store.ExecutionLogs(ctx, caller.Principal, in.BlueprintID, in.Limit, in.Offset)
 	return s.logPage(ctx, caller.Principal, stored, err)
 }
@@ -92,7 +93,7 @@ type recentExecutions struct {
 	Offset         int     `json:"offset" check:"min=0,default=0"`
 }
 
-func (s *Service) recentExecutions(ctx context.Context, caller *Caller, in recentExecutions) (logPage, error) {
+func (s *Service) recentExecutions(ctx context.Context, caller *trpc.Caller, in recentExecutions) (logPage, error) {
 	stored, err := s.Store.RecentExecutions(ctx, caller.Principal, in.OrganizationID, in.Limit, in.Offset)
 	return s.logPage(ctx, caller.Principal, stored, err)
 }
@@ -139,7 +140,7 @@ type executionResume struct {
 	Input  any    `json:"input"`
 }
 
-func (s *Service) executionResume(ctx context.Context, caller *Caller, in executionResume) (*blueprint.ExecutionStatus, error) {
+func (s *Service) executionResume(ctx context.Context, caller *trpc.Caller, in executionResume) (*blueprint.ExecutionStatus, error) {
 	stored, canManage, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err == nil {
 		err = s.mayAct(ctx, caller, stored)
@@ -157,7 +158,7 @@ func (s *Service) executionResume(ctx context.Context, caller *Caller, in execut
 // mayAct refuses a caller who has left the organization of a run or its blueprint.
 // A run that they started without being part of either stays theirs, whoever may
 // start the blueprint now. Of a deleted blueprint the runner decides.
-func (s *Service) mayAct(ctx context.Context, caller *Caller, stored *blueprint.StoredExecution) error {
+func (s *Service) mayAct(ctx context.Context, caller *trpc.Caller, stored *blueprint.StoredExecution) error {
 	_, _, err := s.Store.Definition(ctx, caller.Principal, stored.Row.BlueprintID)
 	switch blueprint.CodeOf(err) {
 	case blueprint.CodeNotFound:
@@ -175,7 +176,7 @@ type executionCancel struct {
 	Reason string `json:"reason" check:"max=1000"`
 }
 
-func (s *Service) executionCancel(ctx context.Context, caller *Caller, in executionCancel) (*blueprint.ExecutionStatus, error) {
+func (s *Service) executionCancel(ctx context.Context, caller *trpc.Caller, in executionCancel) (*blueprint.ExecutionStatus, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err == nil {
 		err = s.mayAct(ctx, caller, stored)
@@ -197,7 +198,7 @@ type executionRetry struct {
 
 // executionRetry starts the run anew as the caller, who must still be allowed
 // to start the blueprint.
-func (s *Service) executionRetry(ctx context.Context, caller *Caller, in executionRetry) (started, error) {
+func (s *Service) executionRetry(ctx context.Context, caller *trpc.Caller, in executionRetry) (started, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return started{}, err
@@ -215,7 +216,7 @@ func (s *Service) executionRetry(ctx context.Context, caller *Caller, in executi
 
 // executionSubscribe sends the status record now, after each change, and last
 // of all when the run has ended.
-func (s *Service) executionSubscribe(ctx context.Context, caller *Caller, in executionID, emit func(*blueprint.ExecutionStatus) error) error {
+func (s *Service) executionSubscribe(ctx context.Context, caller *trpc.Caller, in executionID, emit func(*blueprint.ExecutionStatus) error) error {
 	changes, stop := s.Runner.Watch(in.ID)
 	defer stop()
 	look := time.NewTicker(waitForRun)

@@ -5,6 +5,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/recording"
+	"blueprintd/rpc/trpc"
 )
 
 // exportStore is what exports ask of the database besides.
@@ -20,7 +21,7 @@ type exchanges struct {
 
 // executionExchanges gives what a recorded run exchanged with other services, to
 // who may see the run.
-func (s *Service) executionExchanges(ctx context.Context, caller *Caller, in executionID) (exchanges, error) {
+func (s *Service) executionExchanges(ctx context.Context, caller *trpc.Caller, in executionID) (exchanges, error) {
 	stored, _, err := s.Store.Execution(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return exchanges{}, err
@@ -36,7 +37,7 @@ func (s *Service) executionExchanges(ctx context.Context, caller *Caller, in exe
 	return out, nil
 }
 
-func (s *Service) executionExport(ctx context.Context, caller *Caller, in executionID) (*recording.File, error) {
+func (s *Service) executionExport(ctx context.Context, caller *trpc.Caller, in executionID) (*recording.File, error) {
 	return s.Export(ctx, caller.Principal, in.ID)
 }
 
@@ -44,7 +45,7 @@ type testFiles struct {
 	Files []recording.Named `json:"files"`
 }
 
-func (s *Service) executionExportTest(ctx context.Context, caller *Caller, in executionID) (testFiles, error) {
+func (s *Service) executionExportTest(ctx context.Context, caller *trpc.Caller, in executionID) (testFiles, error) {
 	files, err := s.ExportTest(ctx, caller.Principal, in.ID)
 	return testFiles{files}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // grantStore is what these procedures ask of the database.
@@ -15,12 +16,12 @@ type grantStore interface {
 	MissingGrantFor(ctx context.Context, p blueprint.Principal, stored *blueprint.MissingGrant) (*blueprint.MissingGrant, error)
 }
 
-func (s *Service) grants() []Procedure {
-	return []Procedure{
-		query("blueprint.getAuthority", blueprint.ScopeRead, s.blueprintAuthority),
-		query("blueprint.listGrants", blueprint.ScopeRead, s.blueprintListGrants),
-		mutation("blueprint.grant", blueprint.ScopeWrite, s.blueprintGrant),
-		mutation("blueprint.revokeGrant", blueprint.ScopeWrite, s.blueprintRevokeGrant),
+func (s *Service) grants() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("blueprint.getAuthority", blueprint.ScopeRead, s.blueprintAuthority),
+		trpc.Query("blueprint.listGrants", blueprint.ScopeRead, s.blueprintListGrants),
+		trpc.Mutation("blueprint.grant", blueprint.ScopeWrite, s.blueprintGrant),
+		trpc.Mutation("blueprint.revokeGrant", blueprint.ScopeWrite, s.blueprintRevokeGrant),
 	}
 }
 
@@ -30,22 +31,22 @@ type blueprintGrant struct {
 }
 
 // blueprintGrant lets a version by another author use what is the caller's own.
-func (s *Service) blueprintGrant(ctx context.Context, caller *Caller, in blueprintGrant) (succeeded, error) {
+func (s *Service) blueprintGrant(ctx context.Context, caller *trpc.Caller, in blueprintGrant) (succeeded, error) {
 	err := s.Store.Grant(ctx, caller.Principal, in.ID, in.Version)
 	return succeeded{err == nil}, err
 }
 
 // blueprintRevokeGrant takes back all grants of the caller for a blueprint.
-func (s *Service) blueprintRevokeGrant(ctx context.Context, caller *Caller, in blueprintID) (succeeded, error) {
+func (s *Service) blueprintRevokeGrant(ctx context.Context, caller *trpc.Caller, in blueprintID) (succeeded, error) {
 	err := s.Store.RevokeGrants(ctx, caller.Principal, in.ID)
 	return succeeded{err == nil}, err
 }
 
-func (s *Service) blueprintListGrants(ctx context.Context, caller *Caller, _ struct{}) ([]blueprint.Granted, error) {
+func (s *Service) blueprintListGrants(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Granted, error) {
 	return s.Store.ListGrants(ctx, caller.Principal)
 }
 
-func (s *Service) blueprintAuthority(ctx context.Context, caller *Caller, in blueprintID) (blueprint.AuthorityView, error) {
+func (s *Service) blueprintAuthority(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.AuthorityView, error) {
 	return s.Store.Authority(ctx, caller.Principal, in.ID)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // keyStore is what these procedures ask of the database. A key that is not the
@@ -15,15 +16,15 @@ type keyStore interface {
 	RevokeKey(ctx context.Context, p blueprint.Principal, id string) error
 }
 
-func (s *Service) apiKeys() []Procedure {
-	return []Procedure{
-		query("apiKey.list", blueprint.ScopeAdmin, s.keyList),
-		mutation("apiKey.create", blueprint.ScopeAdmin, s.keyCreate),
-		mutation("apiKey.revoke", blueprint.ScopeAdmin, s.keyRevoke),
+func (s *Service) apiKeys() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("apiKey.list", blueprint.ScopeAdmin, s.keyList),
+		trpc.Mutation("apiKey.create", blueprint.ScopeAdmin, s.keyCreate),
+		trpc.Mutation("apiKey.revoke", blueprint.ScopeAdmin, s.keyRevoke),
 	}
 }
 
-func (s *Service) keyList(ctx context.Context, caller *Caller, _ struct{}) ([]blueprint.APIKey, error) {
+func (s *Service) keyList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.APIKey, error) {
 	found, err := s.Store.Keys(ctx, caller.Principal)
 	if found == nil {
 		found = []blueprint.APIKey{}
@@ -51,7 +52,7 @@ const KeyPrefix = "bpd_"
 // KeyLength is how many characters of base62 follow the prefix: 256 bits.
 const KeyLength = 43
 
-func (s *Service) keyCreate(ctx context.Context, caller *Caller, in keyCreate) (newKey, error) {
+func (s *Service) keyCreate(ctx context.Context, caller *trpc.Caller, in keyCreate) (newKey, error) {
 	given := blueprint.NewAPIKey{UserID: caller.UserID, Name: in.Name, Key: KeyPrefix + s.IDs.Token(KeyLength), Scopes: blueprint.AllScopes()}
 	if in.Scopes != nil {
 		given.Scopes = in.Scopes.Sorted()
@@ -59,7 +60,7 @@ func (s *Service) keyCreate(ctx context.Context, caller *Caller, in keyCreate) (
 	if in.ExpiresAt != nil {
 		at, err := time.Parse(time.RFC3339, *in.ExpiresAt)
 		if err != nil {
-			return newKey{}, blueprint.InvalidInput([]blueprint.Issue{issueAt("must be an RFC 3339 time such as 2026-03-01T12:00:00Z", "expiresAt")})
+			return newKey{}, blueprint.InvalidInput([]blueprint.Issue{trpc.IssueAt("must be an RFC 3339 time such as 2026-03-01T12:00:00Z", "expiresAt")})
 		}
 		given.ExpiresAt = max(blueprint.TimeOf(at), 1)
 	}
@@ -77,7 +78,7 @@ func (s *Service) keyCreate(ctx context.Context, caller *Caller, in keyCreate) (
 // what its maker came with.
 func outgrows(maker blueprint.Admission, given blueprint.NewAPIKey) error {
 	for _, scope := range given.Scopes {
-		if err := inScope(maker, scope); err != nil {
+		if err := trpc.InScope(maker, scope); err != nil {
 			return err
 		}
 	}
@@ -91,7 +92,7 @@ type keyRevoke struct {
 	ID string `json:"id" check:"required"`
 }
 
-func (s *Service) keyRevoke(ctx context.Context, caller *Caller, in keyRevoke) (succeeded, error) {
+func (s *Service) keyRevoke(ctx context.Context, caller *trpc.Caller, in keyRevoke) (succeeded, error) {
 	if err := s.Store.RevokeKey(ctx, caller.Principal, in.ID); err != nil {
 		return succeeded{}, err
 	}

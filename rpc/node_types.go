@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // nodeType is one entry of the catalogue as forms and palettes need it.
@@ -26,7 +27,7 @@ type nodeType struct {
 }
 
 // nodeTypes lists the catalogue in the order of the palette.
-func (s *Service) nodeTypes(context.Context, *Caller, struct{}) ([]nodeType, error) {
+func (s *Service) nodeTypes(context.Context, *trpc.Caller, struct{}) ([]nodeType, error) {
 	kinds := make([]*blueprint.NodeType, 0, len(s.Catalogue))
 	for _, kind := range s.Catalogue {
 		kinds = append(kinds, kind)
@@ -50,7 +51,7 @@ type connectionType struct {
 	ConfigSchema map[string]any `json:"configSchema"`
 }
 
-func (s *Service) connectionTypes(context.Context, *Caller, struct{}) ([]connectionType, error) {
+func (s *Service) connectionTypes(context.Context, *trpc.Caller, struct{}) ([]connectionType, error) {
 	forms := blueprint.ConnectionForms()
 	out := make([]connectionType, len(forms))
 	for i, form := range forms {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // opinionStore is what these procedures ask of the database.
@@ -12,11 +13,11 @@ type opinionStore interface {
 	Favorite(ctx context.Context, p blueprint.Principal, id string, favorite bool) (blueprint.Opinions, error)
 }
 
-func (s *Service) opinions() []Procedure {
-	return []Procedure{
-		mutation("blueprint.rate", blueprint.ScopeWrite, s.blueprintRate),
-		mutation("blueprint.favorite", blueprint.ScopeWrite, s.blueprintFavorite),
-		mutation("blueprint.unfavorite", blueprint.ScopeWrite, s.blueprintUnfavorite),
+func (s *Service) opinions() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Mutation("blueprint.rate", blueprint.ScopeWrite, s.blueprintRate),
+		trpc.Mutation("blueprint.favorite", blueprint.ScopeWrite, s.blueprintFavorite),
+		trpc.Mutation("blueprint.unfavorite", blueprint.ScopeWrite, s.blueprintUnfavorite),
 	}
 }
 
@@ -25,14 +26,14 @@ type blueprintRate struct {
 	Rating float64 `json:"rating" check:"required,min=0,max=5"`
 }
 
-func (s *Service) blueprintRate(ctx context.Context, caller *Caller, in blueprintRate) (blueprint.Opinions, error) {
+func (s *Service) blueprintRate(ctx context.Context, caller *trpc.Caller, in blueprintRate) (blueprint.Opinions, error) {
 	return s.Store.Rate(ctx, caller.Principal, in.ID, in.Rating)
 }
 
-func (s *Service) blueprintFavorite(ctx context.Context, caller *Caller, in blueprintID) (blueprint.Opinions, error) {
+func (s *Service) blueprintFavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Opinions, error) {
 	return s.Store.Favorite(ctx, caller.Principal, in.ID, true)
 }
 
-func (s *Service) blueprintUnfavorite(ctx context.Context, caller *Caller, in blueprintID) (blueprint.Opinions, error) {
+func (s *Service) blueprintUnfavorite(ctx context.Context, caller *trpc.Caller, in blueprintID) (blueprint.Opinions, error) {
 	return s.Store.Favorite(ctx, caller.Principal, in.ID, false)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // organizationStore is what these procedures ask of the database. Who may do
@@ -19,19 +20,19 @@ type organizationStore interface {
 	RenameUser(ctx context.Context, p blueprint.Principal, name string) (blueprint.User, error)
 }
 
-func (s *Service) organizations() []Procedure {
-	return []Procedure{
-		query("organization.list", blueprint.ScopeRead, s.organizationList),
-		mutation("organization.create", blueprint.ScopeAdmin, s.organizationCreate),
-		mutation("organization.update", blueprint.ScopeAdmin, s.organizationUpdate),
-		query("organization.members", blueprint.ScopeAdmin, s.organizationMembers),
-		mutation("organization.addMember", blueprint.ScopeAdmin, s.organizationAddMember),
-		mutation("organization.removeMember", blueprint.ScopeAdmin, s.organizationRemoveMember),
-		mutation("user.update", blueprint.ScopeAdmin, s.userUpdate),
+func (s *Service) organizations() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("organization.list", blueprint.ScopeRead, s.organizationList),
+		trpc.Mutation("organization.create", blueprint.ScopeAdmin, s.organizationCreate),
+		trpc.Mutation("organization.update", blueprint.ScopeAdmin, s.organizationUpdate),
+		trpc.Query("organization.members", blueprint.ScopeAdmin, s.organizationMembers),
+		trpc.Mutation("organization.addMember", blueprint.ScopeAdmin, s.organizationAddMember),
+		trpc.Mutation("organization.removeMember", blueprint.ScopeAdmin, s.organizationRemoveMember),
+		trpc.Mutation("user.update", blueprint.ScopeAdmin, s.userUpdate),
 	}
 }
 
-func (s *Service) organizationList(ctx context.Context, caller *Caller, _ struct{}) ([]blueprint.Organization, error) {
+func (s *Service) organizationList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.Organization, error) {
 	return listed(s.Store.Organizations(ctx, caller.Principal))
 }
 
@@ -47,7 +48,7 @@ type organizationCreate struct {
 	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
-func (s *Service) organizationCreate(ctx context.Context, caller *Caller, in organizationCreate) (blueprint.Organization, error) {
+func (s *Service) organizationCreate(ctx context.Context, caller *trpc.Caller, in organizationCreate) (blueprint.Organization, error) {
 	return s.Store.CreateOrganization(ctx, caller.Principal, in.Name)
 }
 
@@ -56,7 +57,7 @@ type organizationUpdate struct {
 	Name string `json:"name" check:"required,trim,line,min=1,max=200"`
 }
 
-func (s *Service) organizationUpdate(ctx context.Context, caller *Caller, in organizationUpdate) (blueprint.Organization, error) {
+func (s *Service) organizationUpdate(ctx context.Context, caller *trpc.Caller, in organizationUpdate) (blueprint.Organization, error) {
 	return s.Store.RenameOrganization(ctx, caller.Principal, in.ID, in.Name)
 }
 
@@ -64,7 +65,7 @@ type ofOrganization struct {
 	OrganizationID string `json:"organizationId" check:"required,uuid"`
 }
 
-func (s *Service) organizationMembers(ctx context.Context, caller *Caller, in ofOrganization) ([]blueprint.Member, error) {
+func (s *Service) organizationMembers(ctx context.Context, caller *trpc.Caller, in ofOrganization) ([]blueprint.Member, error) {
 	return listed(s.Store.Members(ctx, caller.Principal, in.OrganizationID))
 }
 
@@ -74,7 +75,7 @@ type organizationAddMember struct {
 	Role           blueprint.OrganizationRole `json:"role" check:"required,enum=member|admin|owner"`
 }
 
-func (s *Service) organizationAddMember(ctx context.Context, caller *Caller, in organizationAddMember) (blueprint.Member, error) {
+func (s *Service) organizationAddMember(ctx context.Context, caller *trpc.Caller, in organizationAddMember) (blueprint.Member, error) {
 	return s.Store.AddMember(ctx, caller.Principal, in.OrganizationID, in.Email, in.Role)
 }
 
@@ -83,7 +84,7 @@ type organizationRemoveMember struct {
 	UserID         string `json:"userId" check:"required,uuid"`
 }
 
-func (s *Service) organizationRemoveMember(ctx context.Context, caller *Caller, in organizationRemoveMember) (succeeded, error) {
+func (s *Service) organizationRemoveMember(ctx context.Context, caller *trpc.Caller, in organizationRemoveMember) (succeeded, error) {
 	if err := s.Store.DropMember(ctx, caller.Principal, in.OrganizationID, in.UserID); err != nil {
 		return succeeded{}, err
 	}
@@ -101,7 +102,7 @@ type userNamed struct {
 	Name  string `json:"name"`
 }
 
-func (s *Service) userUpdate(ctx context.Context, caller *Caller, in userUpdate) (userNamed, error) {
+func (s *Service) userUpdate(ctx context.Context, caller *trpc.Caller, in userUpdate) (userNamed, error) {
 	user, err := s.Store.RenameUser(ctx, caller.Principal, in.Name)
 	return userNamed{user.ID, user.Email, user.Name}, err
 }

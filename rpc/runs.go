@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type runList struct {
@@ -27,7 +28,7 @@ type runPage struct {
 	SearchedUntil blueprint.Time `json:"searchedUntil"`
 }
 
-func (s *Service) runList(ctx context.Context, caller *Caller, in runList) (runPage, error) {
+func (s *Service) runList(ctx context.Context, caller *trpc.Caller, in runList) (runPage, error) {
 	filter := blueprint.RunFilter{
 		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, TriggerID: in.TriggerID, ParentExecutionID: in.Parent, Status: blueprint.Status(in.Status), Search: in.Search, Limit: in.Limit,
 	}
@@ -36,11 +37,11 @@ func (s *Service) runList(ctx context.Context, caller *Caller, in runList) (runP
 	if in.Cursor != "" {
 		var ok bool
 		if filter.After, ok = blueprint.ParseRunPosition(in.Cursor); !ok {
-			issues = append(issues, issueAt("is none that this procedure gave", "cursor"))
+			issues = append(issues, trpc.IssueAt("is none that this procedure gave", "cursor"))
 		}
 	}
 	if len(issues) > 0 {
-		return runPage{}, invalidInput(issues...)
+		return runPage{}, trpc.InvalidInput(issues...)
 	}
 	found, err := s.Store.ListRuns(ctx, caller.Principal, filter)
 	if err != nil {
@@ -60,9 +61,9 @@ func (s *Service) runList(ctx context.Context, caller *Caller, in runList) (runP
 // spanOf reads two instants; absent ones are zero.
 func spanOf(from, to *string) (after, before blueprint.Time, issues []blueprint.Issue) {
 	var r filterReading
-	given := func(text *string) (value Optional[any]) {
+	given := func(text *string) (value trpc.Optional[any]) {
 		if text != nil {
-			value = Optional[any]{Value: *text, Set: true}
+			value = trpc.Optional[any]{Value: *text, Set: true}
 		}
 		return value
 	}

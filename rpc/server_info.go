@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // ServerInfo is what everybody with a key may know of the server.
@@ -37,7 +38,7 @@ type ServerLimits struct {
 	MaxDisk        int64   `json:"maxDisk"` // bytes
 }
 
-func (s *Service) serverInfo(ctx context.Context, caller *Caller, _ struct{}) (ServerInfo, error) {
+func (s *Service) serverInfo(ctx context.Context, caller *trpc.Caller, _ struct{}) (ServerInfo, error) {
 	count, err := s.Store.CountBlueprints(ctx, caller.Principal)
 	if err != nil {
 		return ServerInfo{}, err

@@ -6,6 +6,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/ids"
+	"blueprintd/rpc/trpc"
 )
 
 // Service holds what the procedures work with. Every field is required but
@@ -107,9 +108,9 @@ type Triggers interface {
 }
 
 // Procedures is the table of everything that can be called.
-func (s *Service) Procedures() []Procedure {
-	var all []Procedure
-	for _, part := range [][]Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
+func (s *Service) Procedures() []trpc.Procedure {
+	var all []trpc.Procedure
+	for _, part := range [][]trpc.Procedure{s.blueprints(), s.executions(), s.triggers(), s.apiKeys(), s.connections(), s.listings(),
 		s.grants(), s.organizations(), s.collaborators(), s.categories(), s.opinions(), s.audit(), s.mcpTools()} {
 		all = append(all, part...)
 	}
@@ -124,10 +125,12 @@ func (s *Service) Procedures() []Procedure {
 }
 
 // frozen puts a refusal in the place of all that changes something.
-func frozen(procedures []Procedure, refusal error) []Procedure {
+func frozen(procedures []trpc.Procedure, refusal error) []trpc.Procedure {
 	for i := range procedures {
-		if procedures[i].Kind == KindMutation {
-			procedures[i].Around(func(context.Context, *Caller, func(context.Context) (any, error)) (any, error) { return nil, refusal })
+		if procedures[i].Kind == trpc.KindMutation {
+			procedures[i].Around(func(context.Context, *trpc.Caller, func(context.Context) (any, error)) (any, error) {
+				return nil, refusal
+			})
 		}
 	}
 	return procedures

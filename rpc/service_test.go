@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -11,13 +12,16 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
+
+var update = flag.Bool("update", false, "rewrite the golden file of testdata")
 
 // TestProcedures keeps the list of procedures, with what each takes and gives.
 func TestProcedures(t *testing.T) {
-	handler := NewHandler((&Service{}).Procedures(), Options{Authenticator: everybody("u")})
+	handler := trpc.NewHandler((&Service{}).Procedures(), trpc.Options{Authenticator: everybody("u")})
 	const path = "testdata/procedures.golden"
-	text := Describe(handler.Procedures())
+	text := trpc.Describe(handler.Procedures())
 	if *update {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -28,7 +32,7 @@ func TestProcedures(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text != string(want) {
-		t.Errorf("%s differs; look at it and run go test -update ./rpc/\n%s", path, text)
+		t.Errorf("%s differs; look at it and run go test -update ./rpc\n%s", path, text)
 	}
 }
 
@@ -40,10 +44,10 @@ func (e everybody) Authenticate(context.Context, string) (blueprint.Admission, e
 }
 
 // ask calls a procedure as a user.
-func ask(t *testing.T, p Procedure, userID string, input map[string]any) (status int, text string) {
+func ask(t *testing.T, p trpc.Procedure, userID string, input map[string]any) (status int, text string) {
 	t.Helper()
 	method, body := http.MethodGet, ""
-	if p.Kind == KindMutation {
+	if p.Kind == trpc.KindMutation {
 		method = http.MethodPost
 	}
 	if input != nil {
@@ -57,7 +61,7 @@ func ask(t *testing.T, p Procedure, userID string, input map[string]any) (status
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer key")
 	w := httptest.NewRecorder()
-	NewHandler([]Procedure{p}, Options{Authenticator: everybody(userID)}).ServeHTTP(w, r)
+	trpc.NewHandler([]trpc.Procedure{p}, trpc.Options{Authenticator: everybody(userID)}).ServeHTTP(w, r)
 	return w.Code, w.Body.String()
 }
 
@@ -109,7 +113,7 @@ func TestGuardingKeys(t *testing.T) {
 				}
 			}
 		}
-		if p.Input.Kind() == reflect.Struct && p.Kind == KindMutation {
+		if p.Input.Kind() == reflect.Struct && p.Kind == trpc.KindMutation {
 			look(p.Input, "")
 		}
 		if !slices.Equal(found, want[p.Name]) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // hostOnly begins the names of cookies that browsers take from this very host
@@ -40,11 +41,11 @@ func (c SessionCookie) name(r *http.Request) string {
 
 // set lets the browser of a call keep a token for as long as a session can
 // last; clear lets it forget.
-func (c SessionCookie) set(caller *Caller, token string) {
+func (c SessionCookie) set(caller *trpc.Caller, token string) {
 	c.write(caller, token, int(blueprint.SessionLife/time.Second))
 }
 
-func (c SessionCookie) clear(caller *Caller) { c.write(caller, "", -1) }
+func (c SessionCookie) clear(caller *trpc.Caller) { c.write(caller, "", -1) }
 
 // Keep has the browser of a request that no procedure answers keep what it does
 // once somebody has signed in: the token of the session, and by what the browser is
@@ -56,7 +57,7 @@ func (c SessionCookie) Keep(w http.ResponseWriter, r *http.Request, token, devic
 	}
 }
 
-func (c SessionCookie) write(caller *Caller, token string, seconds int) {
+func (c SessionCookie) write(caller *trpc.Caller, token string, seconds int) {
 	caller.Header.Set("Set-Cookie", c.of(caller.Request, token, seconds).String())
 }
 
@@ -77,7 +78,7 @@ func (c SessionCookie) Device(r *http.Request) string {
 }
 
 // keep lets the browser of a call keep by what it is known, besides its session.
-func (c SessionCookie) keep(caller *Caller, device string) {
+func (c SessionCookie) keep(caller *trpc.Caller, device string) {
 	caller.Header.Add("Set-Cookie", c.ofDevice(caller.Request, device).String())
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // sessionStore is what these procedures ask of the database. A session that is
@@ -29,16 +30,16 @@ type Accounts interface {
 
 // SessionProcedures is the table of what only the dashboard can call: signing
 // in and out. It stands beside Procedures under the dashboard's own root.
-func (s *Service) SessionProcedures() []Procedure {
-	return s.audited([]Procedure{
-		public(mutation("session.create", blueprint.ScopeAdmin, s.sessionCreate)),
-		public(query("session.getSetup", blueprint.ScopeRead, s.sessionGetSetup)),
-		public(mutation("session.setup", blueprint.ScopeAdmin, s.sessionSetup)),
-		query("session.get", blueprint.ScopeRead, s.sessionGet),
-		query("session.list", blueprint.ScopeRead, s.sessionList),
-		mutation("session.revoke", blueprint.ScopeAdmin, s.sessionRevoke),
-		mutation("session.delete", blueprint.ScopeAdmin, s.sessionDelete),
-		mutation("session.changePassword", blueprint.ScopeAdmin, s.sessionChangePassword),
+func (s *Service) SessionProcedures() []trpc.Procedure {
+	return s.audited([]trpc.Procedure{
+		trpc.Public(trpc.Mutation("session.create", blueprint.ScopeAdmin, s.sessionCreate)),
+		trpc.Public(trpc.Query("session.getSetup", blueprint.ScopeRead, s.sessionGetSetup)),
+		trpc.Public(trpc.Mutation("session.setup", blueprint.ScopeAdmin, s.sessionSetup)),
+		trpc.Query("session.get", blueprint.ScopeRead, s.sessionGet),
+		trpc.Query("session.list", blueprint.ScopeRead, s.sessionList),
+		trpc.Mutation("session.revoke", blueprint.ScopeAdmin, s.sessionRevoke),
+		trpc.Mutation("session.delete", blueprint.ScopeAdmin, s.sessionDelete),
+		trpc.Mutation("session.changePassword", blueprint.ScopeAdmin, s.sessionChangePassword),
 	})
 }
 

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
-func (s *Service) sessionCreate(ctx context.Context, caller *Caller, in sessionCreate) (session, error) {
+func (s *Service) sessionCreate(ctx context.Context, caller *trpc.Caller, in sessionCreate) (session, error) {
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
@@ -19,12 +20,12 @@ func (s *Service) sessionCreate(ctx context.Context, caller *Caller, in sessionC
 	return s.begun(ctx, caller, token, made)
 }
 
-func (s *Service) sessionGetSetup(ctx context.Context, _ *Caller, in setupToken) (setupLink, error) {
+func (s *Service) sessionGetSetup(ctx context.Context, _ *trpc.Caller, in setupToken) (setupLink, error) {
 	link, err := s.Accounts.Link(ctx, in.Token)
 	return setupLink{Email: link.Email, Name: link.Name, Fresh: link.Fresh}, err
 }
 
-func (s *Service) sessionSetup(ctx context.Context, caller *Caller, in sessionSetup) (session, error) {
+func (s *Service) sessionSetup(ctx context.Context, caller *trpc.Caller, in sessionSetup) (session, error) {
 	if err := takesCookie(caller); err != nil {
 		return session{}, err
 	}
@@ -36,7 +37,7 @@ func (s *Service) sessionSetup(ctx context.Context, caller *Caller, in sessionSe
 }
 
 // takesCookie refuses a call whose answer could not set a cookie any more.
-func takesCookie(caller *Caller) error {
+func takesCookie(caller *trpc.Caller) error {
 	if caller.Streams() {
 		return blueprint.Errorf(blueprint.CodeBadRequest, "this call sets a cookie and cannot be part of a streamed batch")
 	}
@@ -45,7 +46,7 @@ func takesCookie(caller *Caller) error {
 
 // begun answers who has signed in. The session that the browser had before ends:
 // nobody could sign out of it any more.
-func (s *Service) begun(ctx context.Context, caller *Caller, token string, made blueprint.Session) (session, error) {
+func (s *Service) begun(ctx context.Context, caller *trpc.Caller, token string, made blueprint.Session) (session, error) {
 	out, err := s.sessionOf(ctx, made)
 	if before := s.SessionCookie.Token(caller.Request); err == nil && before != "" {
 		err = s.Store.EndSessionOf(ctx, before)
@@ -72,7 +73,7 @@ func (s *Service) sessionOf(ctx context.Context, of blueprint.Session) (out sess
 
 // mine lists the caller's sessions, and the one of the call, which may have
 // ended meanwhile.
-func (s *Service) mine(ctx context.Context, caller *Caller) (all []blueprint.Session, own blueprint.Session, err error) {
+func (s *Service) mine(ctx context.Context, caller *trpc.Caller) (all []blueprint.Session, own blueprint.Session, err error) {
 	all, err = s.Store.Sessions(ctx, caller.Principal)
 	for _, one := range all {
 		if one.ID == caller.SessionID {
@@ -85,7 +86,7 @@ func (s *Service) mine(ctx context.Context, caller *Caller) (all []blueprint.Ses
 	return all, own, err
 }
 
-func (s *Service) sessionGet(ctx context.Context, caller *Caller, _ struct{}) (session, error) {
+func (s *Service) sessionGet(ctx context.Context, caller *trpc.Caller, _ struct{}) (session, error) {
 	_, own, err := s.mine(ctx, caller)
 	if err != nil {
 		return session{}, err
@@ -93,7 +94,7 @@ func (s *Service) sessionGet(ctx context.Context, caller *Caller, _ struct{}) (s
 	return s.sessionOf(ctx, own)
 }
 
-func (s *Service) sessionList(ctx context.Context, caller *Caller, _ struct{}) ([]sessionListed, error) {
+func (s *Service) sessionList(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]sessionListed, error) {
 	all, own, err := s.mine(ctx, caller)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (s *Service) sessionList(ctx context.Context, caller *Caller, _ struct{}) (
 	return list, nil
 }
 
-func (s *Service) sessionRevoke(ctx context.Context, caller *Caller, in sessionID) (succeeded, error) {
+func (s *Service) sessionRevoke(ctx context.Context, caller *trpc.Caller, in sessionID) (succeeded, error) {
 	if err := s.Store.EndSession(ctx, caller.Principal, in.ID); err != nil {
 		return succeeded{}, err
 	}
@@ -115,7 +116,7 @@ func (s *Service) sessionRevoke(ctx context.Context, caller *Caller, in sessionI
 	return succeeded{true}, nil
 }
 
-func (s *Service) sessionDelete(ctx context.Context, caller *Caller, in sessionDelete) (succeeded, error) {
+func (s *Service) sessionDelete(ctx context.Context, caller *trpc.Caller, in sessionDelete) (succeeded, error) {
 	var err error
 	if in.Everywhere {
 		err = s.Store.EndSessions(ctx, caller.Principal)
@@ -129,7 +130,7 @@ func (s *Service) sessionDelete(ctx context.Context, caller *Caller, in sessionD
 	return succeeded{true}, nil
 }
 
-func (s *Service) sessionChangePassword(ctx context.Context, caller *Caller, in passwordChange) (succeeded, error) {
+func (s *Service) sessionChangePassword(ctx context.Context, caller *trpc.Caller, in passwordChange) (succeeded, error) {
 	if err := s.Accounts.ChangePassword(ctx, caller.Principal, in.Current, in.Password, caller.Visitor()); err != nil {
 		return succeeded{}, err
 	}

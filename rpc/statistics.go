@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type statistics struct {
@@ -49,21 +50,21 @@ func sumsOf(s blueprint.RunSums) sums {
 // mostBuckets is how many hours or days one picture has at most.
 const mostBuckets = 1000
 
-func (s *Service) runStatistics(ctx context.Context, caller *Caller, in statistics) (picture, error) {
+func (s *Service) runStatistics(ctx context.Context, caller *trpc.Caller, in statistics) (picture, error) {
 	from, to, issues := spanOf(in.From, in.To)
 	zone, err := time.LoadLocation(in.Timezone)
 	if err != nil || in.Timezone == "Local" {
-		issues = append(issues, issueAt("is no IANA time zone such as Europe/Berlin", "timezone"))
+		issues = append(issues, trpc.IssueAt("is no IANA time zone such as Europe/Berlin", "timezone"))
 	}
 	if len(issues) > 0 {
-		return picture{}, invalidInput(issues...)
+		return picture{}, trpc.InvalidInput(issues...)
 	}
 	starts, end := bucketsOf(from, to, in.Bucket == "day", zone, s.Info().Now.Time())
 	switch {
 	case len(starts) == 0:
-		return picture{}, invalidInput(issueAt("must not be in the future", "from"))
+		return picture{}, trpc.InvalidInput(trpc.IssueAt("must not be in the future", "from"))
 	case len(starts) > mostBuckets:
-		return picture{}, invalidInput(issueAt(fmt.Sprintf("must be later: at most %d buckets are given at once", mostBuckets), "from"))
+		return picture{}, trpc.InvalidInput(trpc.IssueAt(fmt.Sprintf("must be later: at most %d buckets are given at once", mostBuckets), "from"))
 	}
 	found, err := s.Store.RunHours(ctx, caller.Principal, blueprint.HoursFilter{
 		BlueprintID: in.BlueprintID, OrganizationID: in.OrganizationID, From: hourOf(starts[0]), To: hourOf(end),

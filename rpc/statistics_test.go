@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // hours is a database with one run in each hour, that takes a second for each of
@@ -43,7 +44,7 @@ func TestStatistics(t *testing.T) {
 		{statistics{Bucket: "hour", Timezone: "Local"}, "timezone"},
 		{statistics{Bucket: "hour", From: text("2026-03-01T00:00:00Z"), To: text("2026-02-01T00:00:00Z")}, "to"},
 	} {
-		out, err := s.runStatistics(t.Context(), &Caller{}, test.in)
+		out, err := s.runStatistics(t.Context(), &trpc.Caller{}, test.in)
 		var got []string
 		if err != nil {
 			var refused *blueprint.Error
@@ -65,11 +66,11 @@ func TestStatistics(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", test.in, got, test.want)
 		}
 	}
-	out, err := s.runStatistics(t.Context(), &Caller{}, statistics{Bucket: "hour"})
+	out, err := s.runStatistics(t.Context(), &trpc.Caller{}, statistics{Bucket: "hour"})
 	if err != nil || len(out.Buckets) != 24 || out.Buckets[23].Start.String() != "2026-03-29T12:00:00.000Z" || *out.Buckets[23].MeanMs != 12000 || *out.Totals.SlowestMs != 23000 || *out.Totals.MeanMs != 11500 {
 		t.Errorf("%v %+v", err, out)
 	}
-	if out, err := s.runStatistics(t.Context(), &Caller{}, statistics{Bucket: "hour", From: text("2026-02-15T21:00:00Z")}); err != nil || len(out.Buckets) != 1000 {
+	if out, err := s.runStatistics(t.Context(), &trpc.Caller{}, statistics{Bucket: "hour", From: text("2026-02-15T21:00:00Z")}); err != nil || len(out.Buckets) != 1000 {
 		t.Errorf("%v, %d buckets", err, len(out.Buckets))
 	}
 }

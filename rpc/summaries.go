@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // listingStore is what the lists and pictures of the dashboard ask of the
@@ -20,18 +21,18 @@ type listingStore interface {
 }
 
 // listings are the procedures that show many things at once.
-func (s *Service) listings() []Procedure {
-	return []Procedure{
-		query("node.types", blueprint.ScopeRead, s.nodeTypes),
-		query("blueprint.listSummaries", blueprint.ScopeRead, s.blueprintSummaries),
-		query("blueprint.listTags", blueprint.ScopeRead, s.blueprintTags),
-		query("execution.listRuns", blueprint.ScopeRead, s.runList),
-		query("execution.getStatistics", blueprint.ScopeRead, s.runStatistics),
-		query("blueprintTriggers.listAll", blueprint.ScopeRead, s.triggerListAll),
-		query("blueprintTriggers.getDetails", blueprint.ScopeRead, s.triggerDetails),
-		query("connection.listTypes", blueprint.ScopeRead, s.connectionTypes),
-		mutation("connection.signIn", blueprint.ScopeWrite, s.connectionSignIn),
-		query("server.getInfo", blueprint.ScopeRead, s.serverInfo),
+func (s *Service) listings() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("node.types", blueprint.ScopeRead, s.nodeTypes),
+		trpc.Query("blueprint.listSummaries", blueprint.ScopeRead, s.blueprintSummaries),
+		trpc.Query("blueprint.listTags", blueprint.ScopeRead, s.blueprintTags),
+		trpc.Query("execution.listRuns", blueprint.ScopeRead, s.runList),
+		trpc.Query("execution.getStatistics", blueprint.ScopeRead, s.runStatistics),
+		trpc.Query("blueprintTriggers.listAll", blueprint.ScopeRead, s.triggerListAll),
+		trpc.Query("blueprintTriggers.getDetails", blueprint.ScopeRead, s.triggerDetails),
+		trpc.Query("connection.listTypes", blueprint.ScopeRead, s.connectionTypes),
+		trpc.Mutation("connection.signIn", blueprint.ScopeWrite, s.connectionSignIn),
+		trpc.Query("server.getInfo", blueprint.ScopeRead, s.serverInfo),
 	}
 }
 
@@ -52,7 +53,7 @@ type summaryPage struct {
 	Pagination pagination                   `json:"pagination"`
 }
 
-func (s *Service) blueprintSummaries(ctx context.Context, caller *Caller, in summaryList) (summaryPage, error) {
+func (s *Service) blueprintSummaries(ctx context.Context, caller *trpc.Caller, in summaryList) (summaryPage, error) {
 	found, total, err := s.Store.ListSummaries(ctx, caller.Principal, blueprint.SummaryFilter{
 		Scope: blueprint.Scope(in.Scope), Status: in.Status, Search: in.Search, Tag: in.Tag, CategoryID: in.CategoryID,
 		OrganizationID: in.OrganizationID, Sort: in.Sort, Page: in.Page, Limit: in.Limit,
@@ -63,6 +64,6 @@ func (s *Service) blueprintSummaries(ctx context.Context, caller *Caller, in sum
 // mostTags is how many tags are listed.
 const mostTags = 200
 
-func (s *Service) blueprintTags(ctx context.Context, caller *Caller, _ struct{}) ([]blueprint.TagCount, error) {
+func (s *Service) blueprintTags(ctx context.Context, caller *trpc.Caller, _ struct{}) ([]blueprint.TagCount, error) {
 	return s.Store.ListTags(ctx, caller.Principal, mostTags)
 }

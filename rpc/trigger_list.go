@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type triggerListAll struct {
@@ -20,7 +21,7 @@ type triggerPage struct {
 	Pagination pagination                `json:"pagination"`
 }
 
-func (s *Service) triggerListAll(ctx context.Context, caller *Caller, in triggerListAll) (triggerPage, error) {
+func (s *Service) triggerListAll(ctx context.Context, caller *trpc.Caller, in triggerListAll) (triggerPage, error) {
 	found, total, err := s.Store.ListAllTriggers(ctx, caller.Principal, blueprint.TriggerFilter{
 		OrganizationID: in.OrganizationID, Type: blueprint.TriggerType(in.Type), Active: in.Active, Search: in.Search, Page: in.Page, Limit: in.Limit,
 	})
@@ -30,7 +31,7 @@ func (s *Service) triggerListAll(ctx context.Context, caller *Caller, in trigger
 	return triggerPage{found, paginationOf(in.Page, in.Limit, total)}, err
 }
 
-func (s *Service) triggerDetails(ctx context.Context, caller *Caller, in triggerID) (blueprint.ListedTrigger, error) {
+func (s *Service) triggerDetails(ctx context.Context, caller *trpc.Caller, in triggerID) (blueprint.ListedTrigger, error) {
 	trigger, err := s.Store.TriggerDetails(ctx, caller.Principal, in.ID)
 	if err == nil {
 		s.complete(&trigger)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type triggerRotateSecret struct {
@@ -20,7 +21,7 @@ type rotatedSecret struct {
 
 // triggerRotateSecret gives a trigger another secret, and time to its senders to
 // take notice.
-func (s *Service) triggerRotateSecret(ctx context.Context, caller *Caller, in triggerRotateSecret) (out rotatedSecret, err error) {
+func (s *Service) triggerRotateSecret(ctx context.Context, caller *trpc.Caller, in triggerRotateSecret) (out rotatedSecret, err error) {
 	if in.Secret != nil {
 		out.Secret = *in.Secret
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // triggerStore is what these procedures ask of the database. Everything but
@@ -18,19 +19,19 @@ type triggerStore interface {
 	ledgerStore
 }
 
-func (s *Service) triggers() []Procedure {
-	return []Procedure{
-		query("blueprintTriggers.list", blueprint.ScopeRead, s.triggerList),
-		query("blueprintTriggers.getWebhookUrl", blueprint.ScopeRead, s.triggerWebhookURL),
-		query("blueprintTriggers.history", blueprint.ScopeRead, s.triggerHistory),
-		query("blueprintTriggers.preview", blueprint.ScopeRead, s.triggerPreview),
-		mutation("blueprintTriggers.create", blueprint.ScopeWrite, s.triggerCreate),
-		mutation("blueprintTriggers.update", blueprint.ScopeWrite, s.triggerUpdate),
-		mutation("blueprintTriggers.delete", blueprint.ScopeWrite, s.triggerDelete),
-		mutation("blueprintTriggers.fire", blueprint.ScopeRun, s.triggerFire),
-		query("blueprintTriggers.explain", blueprint.ScopeRead, s.triggerExplain),
-		mutation("blueprintTriggers.redeliver", blueprint.ScopeRun, s.triggerRedeliver),
-		mutation("blueprintTriggers.rotateSecret", blueprint.ScopeWrite, s.triggerRotateSecret),
+func (s *Service) triggers() []trpc.Procedure {
+	return []trpc.Procedure{
+		trpc.Query("blueprintTriggers.list", blueprint.ScopeRead, s.triggerList),
+		trpc.Query("blueprintTriggers.getWebhookUrl", blueprint.ScopeRead, s.triggerWebhookURL),
+		trpc.Query("blueprintTriggers.history", blueprint.ScopeRead, s.triggerHistory),
+		trpc.Query("blueprintTriggers.preview", blueprint.ScopeRead, s.triggerPreview),
+		trpc.Mutation("blueprintTriggers.create", blueprint.ScopeWrite, s.triggerCreate),
+		trpc.Mutation("blueprintTriggers.update", blueprint.ScopeWrite, s.triggerUpdate),
+		trpc.Mutation("blueprintTriggers.delete", blueprint.ScopeWrite, s.triggerDelete),
+		trpc.Mutation("blueprintTriggers.fire", blueprint.ScopeRun, s.triggerFire),
+		trpc.Query("blueprintTriggers.explain", blueprint.ScopeRead, s.triggerExplain),
+		trpc.Mutation("blueprintTriggers.redeliver", blueprint.ScopeRun, s.triggerRedeliver),
+		trpc.Mutation("blueprintTriggers.rotateSecret", blueprint.ScopeWrite, s.triggerRotateSecret),
 	}
 }
 
@@ -38,7 +39,7 @@ type ofBlueprint struct {
 	BlueprintID string `json:"blueprintId" check:"required,uuid"`
 }
 
-func (s *Service) triggerList(ctx context.Context, caller *Caller, in ofBlueprint) ([]blueprint.Trigger, error) {
+func (s *Service) triggerList(ctx context.Context, caller *trpc.Caller, in ofBlueprint) ([]blueprint.Trigger, error) {
 	found, err := s.Store.ListTriggers(ctx, caller.Principal, in.BlueprintID)
 	if found == nil {
 		found = []blueprint.Trigger{}
@@ -53,10 +54,10 @@ type triggerCreate struct {
 	IsActive    *bool          `json:"isActive"` // nil = true
 }
 
-func (s *Service) triggerCreate(ctx context.Context, caller *Caller, in triggerCreate) (blueprint.Trigger, error) {
+func (s *Service) triggerCreate(ctx context.Context, caller *trpc.Caller, in triggerCreate) (blueprint.Trigger, error) {
 	config, issues := s.Triggers.Settle(blueprint.TriggerType(in.Type), nil, in.Config)
 	if len(issues) > 0 {
-		return blueprint.Trigger{}, invalidInput(under(issues, "config")...)
+		return blueprint.Trigger{}, trpc.InvalidInput(under(issues, "config")...)
 	}
 	active := in.IsActive == nil || *in.IsActive
 	trigger, err := s.Store.AddTrigger(ctx, caller.Principal, in.BlueprintID, blueprint.TriggerType(in.Type), config, active)
@@ -86,7 +87,7 @@ type webhookURL struct {
 	Secret any    `json:"secret"` // text, or null
 }
 
-func (s *Service) triggerWebhookURL(ctx context.Context, caller *Caller, in triggerID) (webhookURL, error) {
+func (s *Service) triggerWebhookURL(ctx context.Context, caller *trpc.Caller, in triggerID) (webhookURL, error) {
 	trigger, err := s.Store.GetTrigger(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return webhookURL{}, err
@@ -106,7 +107,7 @@ type triggerUpdate struct {
 	IsActive *bool          `json:"isActive"`
 }
 
-func (s *Service) triggerUpdate(ctx context.Context, caller *Caller, in triggerUpdate) (blueprint.Trigger, error) {
+func (s *Service) triggerUpdate(ctx context.Context, caller *trpc.Caller, in triggerUpdate) (blueprint.Trigger, error) {
 	var merge func(present blueprint.Trigger) (map[string]any, error)
 	if in.Config != nil {
 		merge = func(present blueprint.Trigger) (map[string]any, error) {
@@ -116,7 +117,7 @@ func (s *Service) triggerUpdate(ctx context.Context, caller *Caller, in triggerU
 			}
 			config, issues := s.Triggers.Settle(present.Type, before, in.Config)
 			if len(issues) > 0 {
-				return nil, invalidInput(under(issues, "config")...)
+				return nil, trpc.InvalidInput(under(issues, "config")...)
 			}
 			return config, nil
 		}
@@ -129,7 +130,7 @@ func (s *Service) triggerUpdate(ctx context.Context, caller *Caller, in triggerU
 	return trigger, err
 }
 
-func (s *Service) triggerDelete(ctx context.Context, caller *Caller, in triggerID) (succeeded, error) {
+func (s *Service) triggerDelete(ctx context.Context, caller *trpc.Caller, in triggerID) (succeeded, error) {
 	if err := s.Store.DeleteTrigger(ctx, caller.Principal, in.ID); err != nil {
 		return succeeded{}, err
 	}
@@ -149,7 +150,7 @@ type fired struct {
 	FiringID    string `json:"firingId"`
 }
 
-func (s *Service) triggerFire(ctx context.Context, caller *Caller, in triggerFire) (fired, error) {
+func (s *Service) triggerFire(ctx context.Context, caller *trpc.Caller, in triggerFire) (fired, error) {
 	if in.InputData == nil {
 		in.InputData = map[string]any{}
 	}
@@ -167,7 +168,7 @@ type triggerPreview struct {
 	Count    int    `json:"count" check:"min=1,max=100,default=5"`
 }
 
-func (s *Service) triggerPreview(_ context.Context, _ *Caller, in triggerPreview) ([]string, error) {
+func (s *Service) triggerPreview(_ context.Context, _ *trpc.Caller, in triggerPreview) ([]string, error) {
 	ticks, err := s.Triggers.Preview(in.Cron, in.Timezone, in.Count)
 	if ticks == nil {
 		ticks = []string{}

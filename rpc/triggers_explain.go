@@ -4,13 +4,14 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 type firingID struct {
 	ID string `json:"firingId" check:"required"`
 }
 
-func (s *Service) triggerExplain(ctx context.Context, caller *Caller, in firingID) (*blueprint.Explanation, error) {
+func (s *Service) triggerExplain(ctx context.Context, caller *trpc.Caller, in firingID) (*blueprint.Explanation, error) {
 	story, err := s.Store.FiringStory(ctx, caller.Principal, in.ID)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // ledgerStore is what these procedures ask of the ledger. A firing that is not
@@ -17,15 +18,15 @@ type ledgerStore interface {
 }
 
 type triggerHistory struct {
-	ID              string        `json:"triggerId" check:"required,uuid"`
-	Limit           int           `json:"limit" check:"min=1,max=100,default=20"`
-	Offset          int           `json:"offset" check:"min=0,default=0"`
-	Decision        Optional[any] `json:"decision"` // one, or a list
-	Source          Optional[any] `json:"source"`   // one, or a list
-	From            Optional[any] `json:"from"`
-	To              Optional[any] `json:"to"`
-	ExecutionStatus string        `json:"executionStatus" check:"enum=running|paused|completed|failed"`
-	Key             *string       `json:"key" check:"min=1"`
+	ID              string             `json:"triggerId" check:"required,uuid"`
+	Limit           int                `json:"limit" check:"min=1,max=100,default=20"`
+	Offset          int                `json:"offset" check:"min=0,default=0"`
+	Decision        trpc.Optional[any] `json:"decision"` // one, or a list
+	Source          trpc.Optional[any] `json:"source"`   // one, or a list
+	From            trpc.Optional[any] `json:"from"`
+	To              trpc.Optional[any] `json:"to"`
+	ExecutionStatus string             `json:"executionStatus" check:"enum=running|paused|completed|failed"`
+	Key             *string            `json:"key" check:"min=1"`
 }
 
 type firingPage struct {
@@ -33,7 +34,7 @@ type firingPage struct {
 	Total   int                `json:"total"` // of all pages
 }
 
-func (s *Service) triggerHistory(ctx context.Context, caller *Caller, in triggerHistory) (firingPage, error) {
+func (s *Service) triggerHistory(ctx context.Context, caller *trpc.Caller, in triggerHistory) (firingPage, error) {
 	r := filterReading{filter: blueprint.FiringFilter{Status: blueprint.Status(in.ExecutionStatus)}}
 	if in.Key != nil {
 		r.filter.Key = *in.Key
@@ -42,7 +43,7 @@ func (s *Service) triggerHistory(ctx context.Context, caller *Caller, in trigger
 	r.filter.Sources = oneOrSeveral(&r, "source", in.Source, sources)
 	r.span(in.From, in.To)
 	if len(r.issues) > 0 {
-		return firingPage{}, invalidInput(r.issues...)
+		return firingPage{}, trpc.InvalidInput(r.issues...)
 	}
 	found, total, err := s.Store.FindFirings(ctx, caller.Principal, in.ID, r.filter, in.Limit, in.Offset)
 	if found == nil {
@@ -68,11 +69,11 @@ type filterReading struct {
 }
 
 func (r *filterReading) refuse(message string, path ...any) {
-	r.issues = append(r.issues, issueAt(message, path...))
+	r.issues = append(r.issues, trpc.IssueAt(message, path...))
 }
 
 // oneOrSeveral reads a word of a list of known ones, or a list of them.
-func oneOrSeveral[T ~string](r *filterReading, field string, given Optional[any], known []T) []T {
+func oneOrSeveral[T ~string](r *filterReading, field string, given trpc.Optional[any], known []T) []T {
 	if !given.Set {
 		return nil
 	}
@@ -107,7 +108,7 @@ func oneOrSeveral[T ~string](r *filterReading, field string, given Optional[any]
 }
 
 // span reads from and to.
-func (r *filterReading) span(from, to Optional[any]) {
+func (r *filterReading) span(from, to trpc.Optional[any]) {
 	r.filter.From, r.filter.To = r.instant("from", from), r.instant("to", to)
 	if r.filter.From != 0 && r.filter.To != 0 && r.filter.To <= r.filter.From {
 		r.refuse("must be later than from", "to")
@@ -116,7 +117,7 @@ func (r *filterReading) span(from, to Optional[any]) {
 
 // instant reads an RFC 3339 time; what is between two milliseconds counts as the
 // later one, so that a bound means the same as in what is stored.
-func (r *filterReading) instant(field string, given Optional[any]) blueprint.Time {
+func (r *filterReading) instant(field string, given trpc.Optional[any]) blueprint.Time {
 	if !given.Set {
 		return 0
 	}

@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/rpc/trpc"
 )
 
 // triggerRedeliver names one firing, or what several of a trigger have in
 // common.
 type triggerRedeliver struct {
-	FiringID        *string       `json:"firingId" check:"min=1"`
-	TriggerID       *string       `json:"triggerId" check:"uuid"`
-	Decision        string        `json:"decision" check:"enum=started|duplicate|skipped|refused|coalesced"`
-	ExecutionStatus string        `json:"executionStatus" check:"enum=failed"`
-	From            Optional[any] `json:"from"`
-	To              Optional[any] `json:"to"`
-	After           string        `json:"after"` // next of the answer before
-	Limit           int           `json:"limit" check:"min=1,max=1000,default=100"`
-	DryRun          bool          `json:"dryRun"`
-	Again           bool          `json:"again"`
+	FiringID        *string            `json:"firingId" check:"min=1"`
+	TriggerID       *string            `json:"triggerId" check:"uuid"`
+	Decision        string             `json:"decision" check:"enum=started|duplicate|skipped|refused|coalesced"`
+	ExecutionStatus string             `json:"executionStatus" check:"enum=failed"`
+	From            trpc.Optional[any] `json:"from"`
+	To              trpc.Optional[any] `json:"to"`
+	After           string             `json:"after"` // next of the answer before
+	Limit           int                `json:"limit" check:"min=1,max=1000,default=100"`
+	DryRun          bool               `json:"dryRun"`
+	Again           bool               `json:"again"`
 }
 
 // redelivered is the answer: the first two about one firing, the others about
@@ -35,7 +36,7 @@ type redelivered struct {
 	Stopped     string                    `json:"stopped,omitempty"`
 }
 
-func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in triggerRedeliver) (redelivered, error) {
+func (s *Service) triggerRedeliver(ctx context.Context, caller *trpc.Caller, in triggerRedeliver) (redelivered, error) {
 	if in.FiringID != nil && in.TriggerID == nil {
 		executionID, firingID, err := s.Triggers.Redeliver(ctx, caller.Principal, *in.FiringID)
 		if err != nil {
@@ -63,7 +64,7 @@ func (s *Service) triggerRedeliver(ctx context.Context, caller *Caller, in trigg
 		}
 	}
 	if len(r.issues) > 0 {
-		return redelivered{}, invalidInput(r.issues...)
+		return redelivered{}, trpc.InvalidInput(r.issues...)
 	}
 	if in.Decision != "" {
 		r.filter.Decisions = []blueprint.Decision{blueprint.Decision(in.Decision)}

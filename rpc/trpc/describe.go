@@ -1,0 +1,118 @@
+package trpc
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Describe lists procedures with the shapes of their inputs and outputs, one
+// to a line. A golden file of it shows every change of the interface in review.
+func Describe(procedures []Procedure) string {
+	var text strings.Builder
+	for _, procedure := range procedures {
+		text.WriteString(procedure.String() + "\n")
+	}
+	return text.String()
+}
+
+// String describes a procedure in one line.
+func (p Procedure) String() string {
+	who := ""
+	if p.Public {
+		who = "public "
+	}
+	line := fmt.Sprintf("%s%s %s %s", who, p.Kind, p.Name, describeType(p.Input, true, nil))
+	if p.Kind != KindSubscription {
+		line += " -> " + describeType(p.Output, false, nil)
+	}
+	return line
+}
+
+// describeType writes a type as the JSON that it reads or writes. open holds
+// the structs around it, to name a recursive one instead of unfolding it.
+func describeType(t reflect.Type, input bool, open []reflect.Type) string {
+	switch {
+	case t == numberType:
+		return "number"
+	case t.Implements(optionalType):
+		return describeType(t.Field(0).Type, input, open)
+	case t.Implements(reflect.TypeFor[json.Marshaler]()):
+		return t.String()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return describeType(t.Elem(), input, open)
+	case reflect.Slice, reflect.Array:
+		return "[" + describeType(t.Elem(), input, open) + "]"
+	case reflect.Map:
+		return "{*: " + describeType(t.Elem(), input, open) + "}"
+	case reflect.Interface:
+		return "any"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "string"
+	case reflect.Struct:
+		if slices.Contains(open, t) {
+			return t.String()
+		}
+		return "{" + strings.Join(describeFields(t, input, append(open, t)), ", ") + "}"
+	}
+	return t.Kind().String()
+}
+
+// describeFields writes the fields of a struct. A question mark stands for
+// what may be absent.
+func describeFields(t reflect.Type, input bool, open []reflect.Type) []string {
+	var fields []string
+	eachField(t, func(declared reflect.StructField, name, options string) {
+		check, each := declared.Tag.Get("check"), declared.Tag.Get("each")
+		words := slices.DeleteFunc(strings.Split(check, ","), func(word string) bool { return word == "" || word == "required" })
+		switch {
+		case input && strings.Contains(","+check+",", ",required,"):
+		case input, strings.Contains(options, "omit"):
+			name += "?"
+		case declared.Type.Kind() == reflect.Pointer:
+			words = append(words, "or null")
+		}
+		if each != "" {
+			words = append(words, "each "+each)
+		}
+		text := name + ": " + describeType(declared.Type, input, open)
+		if len(words) > 0 {
+			text += "(" + strings.Join(words, " ") + ")"
+		}
+		fields = append(fields, text)
+	})
+	return fields
+}
+
+// eachField goes through the fields of a struct as JSON has them, those of
+// embedded structs in place, with their names and the options of their tags.
+func eachField(t reflect.Type, see func(declared reflect.StructField, name, options string)) {
+	for i := range t.NumField() {
+		declared := t.Field(i)
+		tag, tagged := declared.Tag.Lookup("json")
+		name, options, _ := strings.Cut(tag, ",")
+		if !tagged && declared.Anonymous {
+			embedded := declared.Type
+			if embedded.Kind() == reflect.Pointer {
+				embedded = embedded.Elem()
+			}
+			if embedded.Kind() == reflect.Struct {
+				eachField(embedded, see)
+				continue
+			}
+		}
+		if name == "-" || !declared.IsExported() {
+			continue
+		}
+		if name == "" {
+			name = declared.Name
+		}
+		see(declared, name, options)
+	}
+}

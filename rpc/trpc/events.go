@@ -1,0 +1,180 @@
+package trpc
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+// silence is how many missed pings make a client connect anew.
+const silence = 4
+
+// errDraining ends the subscriptions of a server that is shutting down. Its
+// number is one at which clients come back by themselves.
+var errDraining = &blueprint.Error{Code: blueprint.CodeUnavailable, Message: "the server is shutting down", RetryAfter: time.Second}
+
+// events writes server-sent events, from the procedure and from the pinger.
+type events struct {
+	mutex  sync.Mutex
+	out    *pieces
+	lastID string             // the id that the client knows of
+	cancel context.CancelFunc // ends the subscription when its client is gone
+}
+
+// write sends one event. Fields that do not apply are left out.
+func (e *events) write(event, data, id string) error {
+	var text strings.Builder
+	if event != "" {
+		text.WriteString("event: " + event + "\n")
+	}
+	text.WriteString("data: " + data + "\n" + id + "\n\n")
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	err := e.out.send([]byte(text.String()))
+	if err != nil {
+		e.cancel()
+	}
+	return err
+}
+
+// value sends what a procedure emits. A client that came with an id gets it
+// back after each value, as values here have none of their own.
+func (e *events) value(value any) error {
+	payload, err := blueprint.Encode(value)
+	if err != nil {
+		return err
+	}
+	data := `{"json":` + string(payload) + `}`
+	if e.lastID == "" {
+		return e.write("", data, "")
+	}
+	if err := e.write("", data, "id: \n"); err != nil {
+		return err
+	}
+	return e.write("restore-id", "", "id: "+e.lastID+"\n")
+}
+
+// serveEvents answers a subscription. Whatever happens, the status is 200 and
+// the last event tells how it ended.
+func (h *Handler) serveEvents(w http.ResponseWriter, r *request) {
+	c := r.calls[0]
+	ctx, cancel := context.WithCancelCause(r.Context())
+	defer cancel(nil)
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-cache, no-transform")
+	header.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+
+	out := &events{out: newPieces(w), lastID: lastEventID(r), cancel: func() { cancel(context.Canceled) }}
+	if out.write("connected", h.clientOptions(), "") != nil {
+		return
+	}
+	c.wait(r.Context())
+	if c.failure == nil && !c.answered() {
+		c.failure = h.subscribe(ctx, cancel, r, c, out)
+	}
+	switch {
+	case ctx.Err() != nil && c.failure == nil:
+	case c.failure != nil:
+		_ = out.write("serialized-error", `{"json":`+string(encodeError(c.failure, &c.path))+`}`, "")
+	default:
+		_ = out.write("return", "", "")
+	}
+}
+
+// subscribe runs a subscription to its end, with pings meanwhile.
+func (h *Handler) subscribe(ctx context.Context, cancel context.CancelCauseFunc, r *request, c *call, out *events) *blueprint.Error {
+	ended := make(chan struct{})
+	var company sync.WaitGroup
+	token := h.token(r)
+	admitted := func() error { // a key that is revoked meanwhile opens nothing any more
+		if c.procedure.Public {
+			return nil
+		}
+		_, err := h.options.Authenticator.Authenticate(ctx, token)
+		return err
+	}
+	company.Go(func() { h.accompany(out, cancel, admitted, ended) })
+	err := protect(func() error {
+		return c.procedure.stream(ctx, c.caller, withLastEventID(c.input, out.lastID), func(value any) error {
+			if err := admitted(); err != nil {
+				return err
+			}
+			return out.value(value)
+		})
+	})
+	close(ended)
+	company.Wait()
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errDraining):
+		return errDraining
+	case blueprint.CodeOf(cause) == blueprint.CodeUnauthorized:
+		return h.failure(r, c.path, cause)
+	case err == nil || ctx.Err() != nil:
+		return nil
+	}
+	return h.failure(r, c.path, err)
+}
+
+// accompany sends pings, on real time, and ends the subscription when the
+// server drains, or when who subscribed is no longer admitted.
+func (h *Handler) accompany(out *events, cancel context.CancelCauseFunc, admitted func() error, ended <-chan struct{}) {
+	ticker := time.NewTicker(h.options.Ping)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-h.options.Draining:
+			cancel(errDraining)
+			return
+		case <-ticker.C:
+			if err := admitted(); blueprint.CodeOf(err) == blueprint.CodeUnauthorized {
+				cancel(err)
+				return
+			}
+			if out.write("ping", "", "") != nil {
+				return
+			}
+		}
+	}
+}
+
+// clientOptions tells the client after how much silence to connect anew.
+func (h *Handler) clientOptions() string {
+	return `{"reconnectAfterInactivityMs":` + strconv.FormatInt(silence*h.options.Ping.Milliseconds(), 10) + `}`
+}
+
+// lastEventID is the last event that the client saw before it connected anew.
+func lastEventID(r *request) string {
+	id := r.Header.Get("Last-Event-Id")
+	if id == "" {
+		id, _ = parameter(r.URL.RawQuery, "lastEventId")
+	}
+	if strings.ContainsAny(id, "\x00\r\n") {
+		return ""
+	}
+	return strings.ToValidUTF8(id, "\uFFFD")
+}
+
+// withLastEventID adds the id to the input, as the field lastEventId.
+func withLastEventID(in rawInput, id string) rawInput {
+	object, isObject := in.value.(map[string]any)
+	if id == "" || !isObject && in.value != nil {
+		return in
+	}
+	merged := maps.Clone(object)
+	if merged == nil {
+		merged = map[string]any{}
+	}
+	merged["lastEventId"] = id
+	return rawInput{value: merged, present: true, marked: in.marked}
+}

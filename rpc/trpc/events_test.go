@@ -1,0 +1,155 @@
+package trpc
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"blueprintd/blueprint"
+)
+
+const (
+	connected = "event: connected\ndata: {\"reconnectAfterInactivityMs\":60000}\n\n\n"
+	returned  = "event: return\ndata: \n\n\n"
+)
+
+func failedEvent(message string, code blueprint.Code, path string) string {
+	return "event: serialized-error\ndata: {\"json\":" + bareError(message, code, path) + "}\n\n\n"
+}
+
+func TestSubscriptions(t *testing.T) {
+	s := newTestServer(t, nil)
+	first := "data: {\"json\":{\"n\":1,\"since\":null}}\n\n\n"
+	noKey := failedEvent("API key missing: send the header Authorization: Bearer KEY", blueprint.CodeUnauthorized, "test.watch")
+	resumed := func(id string) string {
+		restore := "event: restore-id\ndata: \nid: " + id + "\n\n\n"
+		return connected + "data: {\"json\":{\"n\":1,\"since\":\"" + id + "\"}}\nid: \n\n\n" + restore + "data: {\"json\":\"<last>\"}\nid: \n\n\n" + restore + returned
+	}
+	input := func(text string) string { return "input=" + url.QueryEscape(text) }
+	connection := func(text string) string { return "connectionParams=" + url.QueryEscape(text) }
+	whole := connected + first + "data: {\"json\":\"<last>\"}\n\n\n" + returned
+	for _, test := range []struct{ name, head, want string }{
+		{"to its end", "GET /api/trpc/test.watch" + withKey, whole},
+		{"key among the parameters", "GET /api/trpc/test.watch?" + connection(`{"authorization":"Bearer good"}`), whole},
+		{"the header wins", "GET /api/trpc/test.watch?" + connection(`{"authorization":"Bearer bad"}`) + withKey, whole},
+		{"no key", "GET /api/trpc/test.watch", connected + noKey},
+		{"a key without its scheme", "GET /api/trpc/test.watch?" + connection(`{"authorization":"good"}`), connected + noKey},
+		{"parameters null", "GET /api/trpc/test.watch?" + connection(`null`), connected + noKey},
+		{"by POST", "POST /api/trpc/test.watch" + withKey + withJSON, connected +
+			failedEvent(`Unsupported POST-request to subscription procedure at path "test.watch"`, blueprint.CodeMethodNotSupported, "test.watch")},
+		{"input cut short", "GET /api/trpc/test.watch?input=%7B" + withKey, connected + failedEvent("JSON ends unexpectedly", blueprint.CodeBadRequest, "test.watch")},
+		{"input wrong", "GET /api/trpc/test.watch?" + input(`{"json":{"fail":1}}`) + withKey, connected +
+			strings.Replace(failedEvent("fail: must be a string", blueprint.CodeBadRequest, "test.watch"), `"test.watch"}`, `"test.watch","issues":[{"path":["fail"],"message":"must be a string"}]}`, 1)},
+		{"refused later", "GET /api/trpc/test.watch?" + input(`{"json":{"fail":"refuse"}}`) + withKey, connected + first + failedEvent("not yours any more", blueprint.CodeForbidden, "test.watch")},
+		{"broken later", "GET /api/trpc/test.watch?" + input(`{"json":{"fail":"break"}}`) + withKey, connected + first + failedEvent("internal error", blueprint.CodeInternal, "test.watch")},
+		{"panic later", "GET /api/trpc/test.watch?" + input(`{"json":{"fail":"panic"}}`) + withKey, connected + first + failedEvent("internal error", blueprint.CodeInternal, "test.watch")},
+		{"no JSON later", "GET /api/trpc/test.watch?" + input(`{"json":{"fail":"unencodable"}}`) + withKey, connected + first + failedEvent("internal error", blueprint.CodeInternal, "test.watch")},
+		{"resumed by header", "GET /api/trpc/test.watch" + withKey + "\nLast-Event-ID: 7", resumed("7")},
+		{"resumed by parameter", "GET /api/trpc/test.watch?lastEventId=8&" + input(`{"json":{"lastEventId":"x"}}`) + withKey, resumed("8")},
+		{"resumed with a bad id", "GET /api/trpc/test.watch?lastEventId=8%0A" + withKey, whole},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := s.raw(t, test.head, "")
+			if got.status != 200 || got.body != test.want {
+				t.Errorf("got  %d %q\nwant 200 %q", got.status, got.body, test.want)
+			}
+			for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
+				if value := got.header.Get(name); value != want {
+					t.Errorf("%s is %q", name, value)
+				}
+			}
+		})
+	}
+	for _, test := range []struct {
+		name, head string
+		status     int
+		want       string
+	}{
+		{"unknown", "GET /api/trpc/test.nope\nAccept: text/event-stream", 404, wireError(`No procedure found on path "test.nope"`, blueprint.CodeNotFound, "test.nope")},
+		{"parameters no JSON", "GET /api/trpc/test.watch?connectionParams=zz" + withKey, 400, wireError("Not JSON-parsable query params", blueprint.CodeParse, "")},
+		{"no content type", "POST /api/trpc/test.watch" + withKey, 415, wireError("Missing content-type header", blueprint.CodeUnsupportedMedia, "")},
+	} {
+		if got := s.raw(t, test.head, ""); got.status != test.status || got.body != test.want {
+			t.Errorf("%s: got %d %s", test.name, got.status, got.body)
+		}
+	}
+}
+
+func TestSubscriptionPings(t *testing.T) {
+	s := newTestServer(t, func(o *Options) { o.Ping = time.Millisecond })
+	ctx, leave := context.WithCancel(t.Context())
+	_, line := s.open(t, ctx, "/api/trpc/test.hang", keyHeader())
+	for _, want := range []string{"event: connected\n", "data: {\"reconnectAfterInactivityMs\":4}\n", "\n", "\n", "event: ping\n", "data: \n", "\n", "\n", "event: ping\n"} {
+		if got := line(); got != want {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+	leave()
+	if err := <-s.left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the procedure ended with %v", err)
+	}
+	s.Close()
+	if strings.Contains(s.logs.String(), "level=ERROR") {
+		t.Errorf("logged %s", s.logs)
+	}
+}
+
+func TestSubscriptionsEndWhenDraining(t *testing.T) {
+	draining := make(chan struct{})
+	s := newTestServer(t, func(o *Options) { o.Draining = draining })
+	_, line := s.open(t, t.Context(), "/api/trpc/test.hang", keyHeader())
+	<-s.entered
+	close(draining)
+	var text strings.Builder
+	for next := line(); next != ""; next = line() {
+		text.WriteString(next)
+	}
+	if want := connected + failedEvent("the server is shutting down", blueprint.CodeUnavailable, "test.hang"); text.String() != want {
+		t.Errorf("got  %q\nwant %q", text.String(), want)
+	}
+	if err := <-s.left; !errors.Is(err, errDraining) {
+		t.Errorf("the procedure ended with %v", err)
+	}
+}
+
+// revocable is a key that somebody revokes.
+type revocable struct {
+	testKeys
+	revoked atomic.Bool
+}
+
+func (k *revocable) Authenticate(ctx context.Context, token string) (blueprint.Admission, error) {
+	if k.revoked.Load() {
+		token = "revoked"
+	}
+	return k.testKeys.Authenticate(ctx, token)
+}
+
+func TestSubscriptionsEndWithTheirKey(t *testing.T) {
+	for _, path := range []string{"test.hang", "test.twice"} { // found by the ping, and by the next value
+		key := &revocable{}
+		s := newTestServer(t, func(o *Options) {
+			if o.Authenticator = key; path == "test.hang" {
+				o.Ping = time.Millisecond
+			}
+		})
+		_, line := s.open(t, t.Context(), "/api/trpc/"+path, keyHeader())
+		<-s.entered
+		key.revoked.Store(true)
+		if path == "test.twice" {
+			close(s.gates["a"])
+		}
+		var text strings.Builder
+		for next := line(); next != ""; next = line() {
+			text.WriteString(next)
+		}
+		if want := failedEvent("API key unknown or revoked", blueprint.CodeUnauthorized, path); !strings.HasSuffix(text.String(), want) || strings.Contains(text.String(), "second") {
+			t.Errorf("%s: got %q", path, text.String())
+		}
+		<-s.left
+	}
+}

@@ -1,0 +1,173 @@
+package trpc
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options are what a Handler is built from. Only Authenticator is required.
+type Options struct {
+	Root          string                     // where the procedures are; "/api/trpc" when empty
+	Authenticator Authenticator              // who a token belongs to
+	Token         func(*http.Request) string // where a request carries its token; when nil BearerToken, and connection parameters
+	NoToken       string                     // what who has no token is told; "" speaks of API keys
+	Admit         func(*http.Request) error  // refuses a request before anything of it is read; nil refuses none
+	Via           string                     // Caller.Via; "api" when empty
+	Limiter       *Limiter                   // of each key or user; nil limits nothing
+	Proxies       Proxies                    // who is believed about where a request comes from; none when empty
+	PublicLimiter *Limiter                   // of each address or known device, for public procedures; nil limits nothing
+	Device        func(*http.Request) string // names the known device of a request, "" for none; nil knows none
+	MaxBody       int64                      // bytes; 5 MiB when zero
+	MaxBatch      int                        // calls of one batch; 100 when zero
+	Origins       []string                   // browser origins that may call, "*" for all; none turns CORS off
+	Ping          time.Duration              // real time between signs of life in a subscription; 15 seconds when zero
+	Draining      <-chan struct{}            // when it closes, subscriptions end and tell their clients to come back
+	Logger        *slog.Logger               // nil logs nothing
+	Fault         Misbehaviour               // of calls that may be made; nil is none
+	CountWith     *Handler                   // whose Stats tell of this one too, and which has all its procedures; nil is none
+}
+
+// Handler answers the procedures of one table under one root. It starts no
+// goroutine that outlives its request.
+type Handler struct {
+	procedures map[string]*Procedure
+	options    Options
+	bearer     bool          // connection parameters may hold a token too
+	requests   atomic.Uint64 // counts requests, to name them
+	counts     counts
+	silent     sync.Once // tells of a proxy that does not say for whom it speaks
+}
+
+// NewHandler makes a handler. It panics when two procedures share a name or
+// the options lack an authenticator.
+func NewHandler(procedures []Procedure, options Options) *Handler {
+	if options.Authenticator == nil {
+		panic("trpc: Options.Authenticator is missing")
+	}
+	if options.Root == "" {
+		options.Root = "/api/trpc"
+	}
+	bearer := options.Token == nil
+	if bearer {
+		options.Token = BearerToken
+	}
+	if options.NoToken == "" {
+		options.NoToken = "API key missing: send the header Authorization: Bearer KEY"
+	}
+	if options.Via == "" {
+		options.Via = "api"
+	}
+	if options.MaxBody == 0 {
+		options.MaxBody = 5 << 20
+	}
+	if options.MaxBatch == 0 {
+		options.MaxBatch = 100
+	}
+	if options.Ping == 0 {
+		options.Ping = 15 * time.Second
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	h := &Handler{procedures: make(map[string]*Procedure, len(procedures)), options: options, bearer: bearer}
+	for _, procedure := range procedures {
+		if h.procedures[procedure.Name] != nil {
+			panic(fmt.Sprintf("trpc: two procedures named %q", procedure.Name))
+		}
+		h.procedures[procedure.Name] = &procedure
+	}
+	if h.counts = newCounts(h.Names()); options.CountWith != nil {
+		h.counts = options.CountWith.counts
+	}
+	return h
+}
+
+// Procedures lists the table by name.
+func (h *Handler) Procedures() []Procedure {
+	list := make([]Procedure, 0, len(h.procedures))
+	for _, procedure := range h.procedures {
+		list = append(list, *procedure)
+	}
+	slices.SortFunc(list, func(a, b Procedure) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Names lists the names of the procedures in order.
+func (h *Handler) Names() []string { return sortedKeys(h.procedures) }
+
+// Serves tells whether a request belongs to this handler. It has to be asked
+// before any http.ServeMux, which would redirect paths that tRPC answers.
+func (h *Handler) Serves(r *http.Request) bool {
+	path := r.URL.EscapedPath()
+	return path == h.options.Root || strings.HasPrefix(path, h.options.Root+"/")
+}
+
+// ServeHTTP answers one request, be it a call, a batch, or a subscription.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tracked := &answerTracker{ResponseWriter: w}
+	id := h.requestID()
+	err := protect(func() error { h.serve(tracked, r, id); return nil })
+	if err == nil {
+		return
+	}
+	if aborts(err) {
+		panic(http.ErrAbortHandler)
+	}
+	unwanted := h.failure(&request{Request: r, id: id}, "", err)
+	tracked.abort(err)
+	writeJSON(tracked, unwanted.Code.HTTPStatus(), errorEnvelope(unwanted, nil))
+}
+
+// refusal tells why nothing of a request is to be read.
+func (h *Handler) refusal(r *http.Request) error {
+	if h.options.Admit == nil {
+		return nil
+	}
+	return h.options.Admit(r)
+}
+
+func (h *Handler) requestID() string {
+	return "r" + strconv.FormatUint(h.requests.Add(1), 10)
+}
+
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request, id string) {
+	if h.allowOrigin(w, r) {
+		return
+	}
+	if err := h.refusal(r); err != nil {
+		h.refuse(w, &request{Request: r, id: id}, err)
+		return
+	}
+	if r.Method == http.MethodHead {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Add("Vary", "trpc-accept, accept")
+	parsed, err := h.parseRequest(r, id)
+	if err != nil {
+		h.refuse(w, &request{Request: r, id: id}, err)
+		return
+	}
+	h.prepare(w, parsed)
+	defer h.counts.ended(parsed)
+	h.cut(w, parsed)
+	switch {
+	case parsed.stream:
+		h.serveLines(w, parsed)
+	case parsed.isSubscription():
+		h.serveEvents(w, parsed)
+	case parsed.batch && parsed.refused != nil:
+		h.refuse(w, parsed, parsed.refused)
+	case parsed.batch:
+		h.serveBatch(w, parsed)
+	default:
+		h.serveSingle(w, parsed)
+	}
+}

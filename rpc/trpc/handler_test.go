@@ -1,0 +1,209 @@
+package trpc
+
+import (
+	"context"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"blueprintd/blueprint"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files of testdata")
+
+// checkGolden compares a text with a file of testdata.
+func checkGolden(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s differs; look at it and run go test -update ./rpc/trpc\n%s", path, text)
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	type testNode struct {
+		Name     string   `json:"name" check:"required"`
+		Children []string `json:"children"`
+	}
+	type tree struct {
+		Left  *tree          `json:"left,omitempty"`
+		Value map[string]int `json:"value"`
+		At    blueprint.Time `json:"at"`
+		Note  *string        `json:"note"`
+		Inner struct{ Plain bool }
+		skip  int
+		blueprint.Label
+	}
+	s := &testServer{}
+	procedures := append(s.procedures(), Mutation("shape.all", blueprint.ScopeRead, func(context.Context, *Caller, struct {
+		testListInput
+		Node  testNode       `json:"node" check:"required"`
+		Ids   []string       `json:"ids" check:"max=3" each:"uuid"`
+		Maybe Optional[bool] `json:"maybe" check:"nullable"`
+		Out   int            `json:"-"`
+	}) (tree, error) {
+		return tree{skip: 1}, nil
+	}))
+	checkGolden(t, "describe.golden", Describe(NewHandler(procedures, Options{Authenticator: testKeys{}}).Procedures()))
+}
+
+func TestNewHandler(t *testing.T) {
+	s := &testServer{}
+	handler := NewHandler(s.procedures(), Options{Authenticator: testKeys{}})
+	names := handler.Names()
+	if !slices.IsSorted(names) || len(names) != len(s.procedures()) || names[0] != "test.abort" {
+		t.Errorf("names: %q", names)
+	}
+	for i, procedure := range handler.Procedures() {
+		if procedure.Name != names[i] || procedure.Input == nil || procedure.Output == nil {
+			t.Errorf("listed as %+v", procedure)
+		}
+	}
+	mustPanic(t, "two procedures named", func() {
+		NewHandler(append(s.procedures(), s.procedures()[0]), Options{Authenticator: testKeys{}})
+	})
+	mustPanic(t, "Authenticator is missing", func() { NewHandler(nil, Options{}) })
+}
+
+func mustPanic(t *testing.T, with string, f func()) {
+	t.Helper()
+	defer func() {
+		t.Helper()
+		if value, _ := recover().(string); !strings.Contains(value, with) {
+			t.Errorf("panicked with %q, want %q", value, with)
+		}
+	}()
+	f()
+}
+
+func TestServes(t *testing.T) {
+	handler := NewHandler(nil, Options{Authenticator: testKeys{}, Root: "/app/trpc"})
+	for path, want := range map[string]bool{
+		"/app/trpc": true, "/app/trpc/": true, "/app/trpc/a.b": true, "/app/trpc//x": true, "/app/trpc/%2e%2E": true,
+		"/app/trpcx": false, "/app": false, "/": false, "/app%2Ftrpc/x": false,
+	} {
+		if got := handler.Serves(httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
+func TestAnotherRootAndToken(t *testing.T) {
+	s := newTestServer(t, func(o *Options) {
+		o.Root, o.Via = "/app/trpc", "dashboard"
+		o.Token = func(r *http.Request) string {
+			cookie, err := r.Cookie("session")
+			if err != nil {
+				return ""
+			}
+			return cookie.Value
+		}
+	})
+	got := s.raw(t, "GET /app/trpc/test.whoami\nCookie: session=good", "")
+	if want := wireData(`{"key":"key-1","user":"user-1","via":"dashboard"}`); got.body != want {
+		t.Errorf("got %s", got.body)
+	}
+	if got := s.raw(t, "GET /app/trpc/test.whoami"+withKey, ""); got.status != 401 {
+		t.Errorf("a key where a cookie is wanted: %d", got.status)
+	}
+}
+
+// A panic outside of a procedure is answered in the protocol too.
+func TestPanicOutsideProcedures(t *testing.T) {
+	s := newTestServer(t, func(o *Options) { o.Token = func(*http.Request) string { panic("no token") } })
+	got := s.raw(t, "GET /api/trpc/test.list", "")
+	if got.status != 500 || got.body != wireError("internal error", blueprint.CodeInternal, "") {
+		t.Errorf("got %d %s", got.status, got.body)
+	}
+}
+
+// A client that waits for leave to send a body is refused without asking for
+// it; one that sends anyway gets its answer after a while of reading.
+func TestRefusedBodies(t *testing.T) {
+	s := newTestServer(t, func(o *Options) { o.MaxBody = 1 << 20 })
+	got := s.raw(t, "POST /api/trpc/test.store\nExpect: 100-continue\nContent-Length: 9999999\nContent-Type: application/json", "")
+	if got.status != 401 {
+		t.Errorf("without a key: %d", got.status)
+	}
+	large := strings.Repeat(" ", 2<<20)
+	for _, test := range []struct {
+		key    string
+		status int
+	}{{"", 401}, {withKey, 413}} {
+		if got := s.raw(t, "POST /api/trpc/test.store"+test.key+withJSON, large); got.status != test.status {
+			t.Errorf("%q: %d", test.key, got.status)
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/api/trpc/test.store", io.MultiReader(strings.NewReader(large)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = keyHeader("Content-Type", "application/json")
+	response, err := s.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 413 {
+		t.Errorf("of unknown length: %d", response.StatusCode)
+	}
+}
+
+// brokenBody fails as a connection does.
+type brokenBody struct{ err error }
+
+func (b brokenBody) Read([]byte) (int, error) { return 0, b.err }
+
+func TestBodiesThatNeverArrive(t *testing.T) {
+	s := newTestServer(t, nil)
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{os.ErrDeadlineExceeded, wireError("the body took too long to arrive", blueprint.CodeTimeout, "test.store")},
+		{io.ErrUnexpectedEOF, wireError("the body ended early", blueprint.CodeClientClosed, "test.store")},
+	} {
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/trpc/test.store", brokenBody{test.err})
+		request.Header = keyHeader("Content-Type", "application/json")
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, request)
+		if recorder.Body.String() != test.want {
+			t.Errorf("%v: got %s", test.err, recorder.Body)
+		}
+	}
+	if s.logs.String() != "" {
+		t.Errorf("logged %s", s.logs)
+	}
+}
+
+// A caller that left is no error of ours, whatever the procedure makes of it.
+func TestCallersThatLeave(t *testing.T) {
+	s := newTestServer(t, nil)
+	ctx, leave := context.WithCancel(t.Context())
+	leave()
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/trpc/test.break", nil)
+	request.Header = keyHeader()
+	recorder := httptest.NewRecorder()
+	s.handler.ServeHTTP(recorder, request)
+	if want := wireError("the client went away", blueprint.CodeClientClosed, "test.break"); recorder.Body.String() != want || strings.Contains(s.logs.String(), "level=ERROR") {
+		t.Errorf("got %d %s, logged %s", recorder.Code, recorder.Body, s.logs)
+	}
+}

@@ -1,0 +1,137 @@
+package trpc
+
+import (
+	"context"
+	"net/http"
+	"reflect"
+
+	"blueprintd/blueprint"
+)
+
+// Kind is what a procedure does to the world, and so how it is called.
+type Kind string
+
+// The kinds, by the names that appear in messages.
+const (
+	KindQuery        Kind = "query"        // GET; changes nothing
+	KindMutation     Kind = "mutation"     // POST
+	KindSubscription Kind = "subscription" // GET, answered as server-sent events
+)
+
+// method is the one HTTP method that calls a procedure of this kind.
+func (k Kind) method() string {
+	if k == KindMutation {
+		return http.MethodPost
+	}
+	return http.MethodGet
+}
+
+// Procedure is one callable operation. Tables of procedures are made with
+// query, mutation and subscription.
+type Procedure struct {
+	Name   string       // "blueprint.list"
+	Kind   Kind         //
+	Input  reflect.Type // the struct that the input is decoded into
+	Output reflect.Type // of a subscription: each value that it sends
+	Public bool         // callable without a key
+	// Scope is what a key needs to call it. Public procedures ask for no key.
+	Scope blueprint.KeyScope
+
+	// Summary and Example are for the description of the interface. Example is an
+	// input that works, as JSON, "" for procedures without input.
+	Summary, Example string
+
+	// call runs a query or a mutation, stream a subscription. Both decode
+	// the input first.
+	call   func(ctx context.Context, caller *Caller, in rawInput) (any, error)
+	stream func(ctx context.Context, caller *Caller, in rawInput, emit func(value any) error) error
+}
+
+// Caller is who calls, carried to every procedure. Each call of a batch has
+// its own.
+type Caller struct {
+	blueprint.Admission
+	RequestID string // names the request in the log
+	Via       string // "api" or "dashboard", for the audit log
+
+	// Header takes headers for the answer, such as Set-Cookie. Streams and
+	// subscriptions have sent theirs already and ignore it.
+	Header http.Header
+
+	// Request is for procedures that deal in cookies and addresses.
+	Request *http.Request
+	from    origin
+	// Noted is what Note and NoteNothing said.
+	Noted Note
+}
+
+// Streams tells whether the call is part of a streamed batch, which ignores Header.
+func (c *Caller) Streams() bool { return asksForLines(c.Request.Header) }
+
+// Query makes a procedure that changes nothing.
+func Query[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
+	return procedureOf(name, KindQuery, scope, run)
+}
+
+// Mutation makes a procedure that changes something.
+func Mutation[In, Out any](name string, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
+	return procedureOf(name, KindMutation, scope, run)
+}
+
+// procedureOf erases the types of a query or a mutation.
+func procedureOf[In, Out any](name string, kind Kind, scope blueprint.KeyScope, run func(context.Context, *Caller, In) (Out, error)) Procedure {
+	decode := inputDecoder[In](name)
+	return Procedure{
+		Name: name, Kind: kind, Scope: scope, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
+		call: func(ctx context.Context, caller *Caller, raw rawInput) (any, error) {
+			in, err := decode(raw)
+			if err != nil {
+				return nil, err
+			}
+			return run(ctx, caller, in)
+		},
+	}
+}
+
+// Subscription makes a procedure that sends values until it returns. emit
+// fails once the subscriber is gone; it is safe for concurrent use.
+func Subscription[In, Out any](name string, scope blueprint.KeyScope, run func(ctx context.Context, caller *Caller, in In, emit func(value Out) error) error) Procedure {
+	decode := inputDecoder[In](name)
+	return Procedure{
+		Name: name, Kind: KindSubscription, Scope: scope, Input: reflect.TypeFor[In](), Output: reflect.TypeFor[Out](),
+		stream: func(ctx context.Context, caller *Caller, raw rawInput, emit func(value any) error) error {
+			in, err := decode(raw)
+			if err != nil {
+				return err
+			}
+			return run(ctx, caller, in, func(value Out) error { return emit(value) })
+		},
+	}
+}
+
+// Around puts a function around the calls of a query or a mutation, which decides
+// whether the call is made. The input is decoded in the call.
+func (p *Procedure) Around(run func(ctx context.Context, caller *Caller, call func(context.Context) (any, error)) (any, error)) {
+	inner := p.call
+	p.call = func(ctx context.Context, caller *Caller, in rawInput) (any, error) {
+		return run(ctx, caller, func(ctx context.Context) (any, error) { return inner(ctx, caller, in) })
+	}
+}
+
+// Public opens a procedure to callers without a key. Its Caller has no
+// principal, and no rate limit holds for it.
+func Public(procedure Procedure) Procedure {
+	procedure.Public = true
+	return procedure
+}
+
+// inputDecoder compiles the decoder of one input type, once, at start. It
+// panics when the type cannot be an input.
+func inputDecoder[In any](name string) func(rawInput) (In, error) {
+	plan := compileInput(name, reflect.TypeFor[In]())
+	return func(raw rawInput) (In, error) {
+		var in In
+		err := plan.decode(raw, reflect.ValueOf(&in).Elem())
+		return in, err
+	}
+}

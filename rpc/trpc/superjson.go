@@ -1,0 +1,238 @@
+package trpc
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"blueprintd/blueprint"
+)
+
+// rawInput is the input of one call as it came off the wire: a plain JSON
+// value that may hold the marks below.
+type rawInput struct {
+	value   any
+	present bool // false: JavaScript's undefined, no input at all
+	marked  bool // value holds a mark
+}
+
+// superjson writes what JSON cannot say as plain JSON beside annotations,
+// which lead to a value and name its kind. Reading leaves two marks behind:
+
+// undefinedElement stands in an array for an element that is undefined. An
+// undefined field is simply taken out of its object.
+type undefinedElement struct{}
+
+// foreign is the plain image of a value of a JavaScript type that JSON lacks.
+// It is no string, number, list or object to a typed field, and the plain
+// value where any JSON is welcome.
+type foreign struct {
+	kind  string
+	value any
+}
+
+// foreignKinds are the annotations known besides "undefined" and the
+// typed-array pair.
+var foreignKinds = []string{"Date", "bigint", "Error", "regexp", "set", "map", "number", "URL"}
+
+// readEnvelope takes {"json": ..., "meta": ...} apart and applies the
+// annotations. Anything but null that has no key json is no input.
+func readEnvelope(envelope any) (rawInput, error) {
+	if envelope == nil {
+		return rawInput{}, blueprint.Errorf(blueprint.CodeBadRequest, `input: must be an object with the key "json", not null`)
+	}
+	object, _ := envelope.(map[string]any)
+	value, present := object["json"]
+	if !present {
+		return rawInput{}, nil
+	}
+	meta, _ := object["meta"].(map[string]any)
+	annotations, annotated := meta["values"]
+	if !annotated {
+		return rawInput{value: value, present: true}, nil
+	}
+	reading := &annotationReading{root: value, escaped: escapedPaths(meta["v"])}
+	if err := reading.apply(annotations, place{root: &reading.root}); err != nil {
+		return rawInput{}, err
+	}
+	_, gone := reading.root.(undefinedElement)
+	if gone {
+		return rawInput{}, nil
+	}
+	return rawInput{value: reading.root, present: true, marked: reading.marked}, nil
+}
+
+// escapedPaths tells whether dots and backslashes within the keys of a path
+// are escaped, as superjson 2 does and says with version 1.
+func escapedPaths(version any) bool {
+	number, ok := version.(json.Number)
+	if !ok {
+		return version != nil
+	}
+	value, err := number.Float64()
+	return err != nil || value >= 1
+}
+
+// annotationReading applies one tree of annotations to one value.
+type annotationReading struct {
+	root    any
+	escaped bool
+	marked  bool
+}
+
+// apply reads a tree of annotations: an object from paths to trees, or
+// [kind] or [kind, object]. Paths that lead nowhere are ignored.
+func (r *annotationReading) apply(tree any, at place) error {
+	switch tree := tree.(type) {
+	case map[string]any:
+		return r.applyChildren(tree, at)
+	case []any:
+		if len(tree) > 1 {
+			if err := r.apply(tree[1], at); err != nil {
+				return err
+			}
+		}
+		if len(tree) == 0 {
+			return badAnnotation("an empty annotation")
+		}
+		return r.mark(tree[0], at)
+	case string:
+		return badAnnotation("a string where a list is expected")
+	}
+	return nil
+}
+
+func (r *annotationReading) applyChildren(tree map[string]any, at place) error {
+	for _, key := range sortedKeys(tree) { // so that the same input always meets the same fault first
+		below, reached, err := r.follow(at, key)
+		if err != nil {
+			return err
+		}
+		if reached {
+			if err := r.apply(tree[key], below); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bigIntegerForm is how JavaScript writes a bigint.
+var bigIntegerForm = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,999})$`)
+
+// mark gives the value at a place the kind that an annotation names.
+func (r *annotationReading) mark(kind any, at place) error {
+	name, err := annotationKind(kind)
+	if err != nil {
+		return err
+	}
+	value, found := at.get()
+	if !found {
+		return nil
+	}
+	text, _ := value.(string)
+	switch {
+	case name == "undefined":
+		r.marked = true
+		at.remove()
+	case name == "number" && text == "-0":
+		at.set(json.Number("0"))
+	case name == "bigint" && !bigIntegerForm.MatchString(text):
+		return badAnnotation("a bigint that is not a string of digits")
+	case name == "bigint":
+		r.marked = true
+		at.set(foreign{name, json.Number(text)})
+	default:
+		r.marked = true
+		at.set(foreign{name, value})
+	}
+	return nil
+}
+
+// annotationKind names the kind of an annotation, which is a string, or a
+// pair for typed arrays.
+func annotationKind(kind any) (string, error) {
+	switch kind := kind.(type) {
+	case string:
+		if kind == "undefined" || slices.Contains(foreignKinds, kind) {
+			return kind, nil
+		}
+	case []any:
+		if len(kind) == 2 && kind[0] == "typed-array" {
+			return "typed-array", nil
+		}
+	}
+	return "", badAnnotation("an unknown kind of value")
+}
+
+func badAnnotation(what string) error {
+	return blueprint.Errorf(blueprint.CodeBadRequest, "input: meta holds %s; send plain JSON, or superjson's own kinds", what)
+}
+
+// place is somewhere a value may stand: the root, a key of an object, or an
+// element of a list. None of the three set is nowhere.
+type place struct {
+	root   *any
+	object map[string]any
+	key    string
+	list   []any
+	index  int
+}
+
+func (p place) get() (any, bool) {
+	switch {
+	case p.root != nil:
+		return *p.root, true
+	case p.object != nil:
+		value, found := p.object[p.key]
+		return value, found
+	case p.list != nil:
+		return p.list[p.index], true
+	}
+	return nil, false
+}
+
+func (p place) set(value any) {
+	switch {
+	case p.root != nil:
+		*p.root = value
+	case p.object != nil:
+		p.object[p.key] = value
+	default:
+		p.list[p.index] = value
+	}
+}
+
+// remove makes the value at a place undefined.
+func (p place) remove() {
+	if p.object != nil {
+		delete(p.object, p.key)
+		return
+	}
+	p.set(undefinedElement{})
+}
+
+// step goes one key or position down from a place. inside tells whether an
+// object or a list stands there, even if it lacks what was asked for.
+func (p place) step(segment string) (below place, inside bool) {
+	value, _ := p.get()
+	for {
+		wrapped, ok := value.(foreign)
+		if !ok {
+			break
+		}
+		value = wrapped.value
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		return place{object: value, key: segment}, true
+	case []any:
+		index, err := strconv.Atoi(segment)
+		if err != nil || index < 0 || index >= len(value) {
+			return place{}, true
+		}
+		return place{list: value, index: index}, true
+	}
+	return place{}, false
+}
