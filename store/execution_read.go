@@ -22,9 +22,8 @@ func scanExecution(scan func(...any) error, r *blueprint.ExecutionRow, more ...a
 	return scan(append(into, more...)...)
 }
 
-// Load returns all that is stored of a run: the journal of one that has not
-// ended, the record and state of one that has. CodeNotFound when there is
-// none. It takes no principal: it is for the engine.
+// Load returns a stored run: the journal of one that has not ended, the record and
+// state of one that has. CodeNotFound if there is no such run. It takes no principal: it is for the engine.
 func (s *Store) Load(ctx context.Context, id string) (stored *blueprint.StoredExecution, err error) {
 	defer wrap(&err, "load execution %s", id)
 	stored = &blueprint.StoredExecution{}
@@ -85,10 +84,10 @@ func (s *Store) Unfinished(ctx context.Context) (rows []blueprint.ExecutionRow, 
 	return rows, err
 }
 
-// Execution returns the row of a run and, when it has ended, its record, to the
-// user who triggered it and to a user who can manage its blueprint; canManage tells
-// which. For any other user, and for an id that no run has, it is CodeNotFound.
-// Of a deleted blueprint only the first remains.
+// Execution returns the row of a run and, when it has ended, its record, to the user
+// who triggered it and to users who can manage its blueprint; canManage reports which.
+// For other users, and for an unknown id, it is CodeNotFound. If the blueprint is
+// deleted, only the first may read it.
 func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id string) (stored *blueprint.StoredExecution, canManage bool, err error) {
 	defer wrap(&err, "execution %s for user %s", id, principal.UserID)
 	const query = "SELECT " + executionColumns + ", e.record, b.deleted_at IS NULL AND " + mayManage + `
@@ -114,13 +113,13 @@ func (s *Store) Execution(ctx context.Context, principal blueprint.Principal, id
 
 const newestFirst = " ORDER BY e.created_at DESC, e.id DESC"
 
-// pageWithRecords returns a page of runs with their records. Which they are is found
-// without these: those of the runs before it would be read, sorted and thrown away.
+// pageWithRecords returns the query of a page of runs with their records. The runs are
+// selected without records: those before the page would be read and sorted in vain.
 func pageWithRecords(where string) string {
 	return "SELECT " + executionColumns + ", e.record FROM executions e WHERE e.seq IN (" + onPage(where) + ")" + newestFirst
 }
 
-// onPage returns the runs of a page of ?2 after ?3.
+// onPage returns the query of the ?2 runs after the first ?3.
 func onPage(where string) string {
 	return "SELECT e.seq FROM executions e " + where + newestFirst + " LIMIT ?2 OFFSET ?3"
 }
@@ -146,9 +145,9 @@ func (s *Store) ExecutionLogs(ctx context.Context, principal blueprint.Principal
 }
 
 // RecentExecutions lists, newest first, the principal's own runs and those of
-// blueprints that the principal can manage, each with its record when it has
-// ended. With an organization it lists those of its runs, and is CodeForbidden
-// for who is not a member of it, known or not.
+// blueprints that the principal can manage, each with its record when it has ended.
+// With an organization it lists only runs of it, and is CodeForbidden if the principal
+// is not a member, whether the organization exists or not.
 func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Principal, organizationID *string, limit, offset int) (list []*blueprint.StoredExecution, err error) {
 	defer wrap(&err, "recent executions for user %s", principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -171,11 +170,10 @@ func (s *Store) RecentExecutions(ctx context.Context, principal blueprint.Princi
 	return list, err
 }
 
-// mine are the runs that user ?1 may see, as far as a page of them needs: the
-// newest of their own, of each of their organizations, and of each blueprint
-// elsewhere that they collaborate on. Every part is read from the end of an index
-// and none further than the page goes, so that the cost does not grow with the
-// number of runs.
+// mine selects the runs that user ?1 may see, as far as a page needs them: the newest
+// of the user's own, of each organization of the user, and of each blueprint elsewhere
+// that is shared with the user. Each part is read from the end of an index and no
+// further than the page, so that the cost does not grow with the number of runs.
 const mine = `WHERE e.seq IN (
 	SELECT seq FROM (
 		SELECT x.seq FROM executions x WHERE x.user_id = ?1 ORDER BY x.created_at DESC, x.id DESC LIMIT ?2 + ?3)
@@ -199,7 +197,7 @@ func listExecutions(q *session, query string, args []any) ([]*blueprint.StoredEx
 		list = append(list, stored)
 		err := scanExecution(scan, &stored.Row, &stored.Record)
 		if err == nil && checked(&stored.Record, recordPlace(stored.Row.ID)) != nil {
-			return nil // one damaged run must not hide all the others: it comes without its record
+			return nil // one damaged run must not hide the others: it is listed without its record
 		}
 		return err
 	})

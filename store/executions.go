@@ -8,17 +8,17 @@ import (
 	"blueprintd/blueprint"
 )
 
-// insertExecution begins a run of a blueprint that is not deleted: the same
-// statement looks, so that none begins after the deletion.
+// insertExecution inserts a run of a blueprint that is not deleted. The same statement
+// checks that, so that none begins after the deletion.
 const insertExecution = `INSERT INTO executions (id, log_id, blueprint_id, blueprint_version, organization_id, user_id,
 	trigger_id, firing_id, parent_execution_id, status, created_at, updated_at, start_time, end_time, record, state)
 	SELECT ?1, ?2, b.id, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16
 	FROM blueprints b WHERE b.id = ?3 AND b.deleted_at IS NULL`
 
-// Commit makes one step of a run durable: its row, its firing with what
-// belongs to that when it is new, and its journal entries, or instead of them, when it
-// has ended, its record; and what follows from it for the outbox and for the
-// trigger that started it. Errors: *blueprint.DuplicateFiringError when the
+// Commit makes one step of a run durable: its row, the firing of a new run with its
+// delivery, its journal entries, or its record instead when it has ended; and what
+// follows for the outbox and for the trigger that started it. Errors:
+// *blueprint.DuplicateFiringError when the
 // firing's key has started a run, CodeConflict when the run is not New and has
 // ended, or is New and exists, CodeNotFound when it is not New and does not
 // exist, or its blueprint is deleted, CodeUnavailable when it is New and the
@@ -47,7 +47,7 @@ func (s *Store) Commit(ctx context.Context, c *blueprint.JournalCommit) (err err
 	return s.submit(ctx, j)
 }
 
-// commitJob is the work of Commit.
+// commitJob returns the job of Commit.
 func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 	j := &job{size: 512 + len(c.Record) + len(c.State), events: c.Events}
 	if c.Firing != nil {
@@ -74,9 +74,9 @@ func (s *Store) commitJob(c *blueprint.JournalCommit) *job {
 	return j
 }
 
-// concluded is a step of a run with what follows from it: what its end says of
-// its trigger, and its events. A run without a trigger to whose events nobody
-// listens needs no statement for either.
+// concluded adds to a step of a run what follows from it: the consequences of its end
+// for its trigger, and its events. A run without a trigger, and without listeners to
+// its events, needs no statement for either.
 func (s *Store) concluded(c *blueprint.JournalCommit, step func(*transaction, *blueprint.JournalCommit) error) func(*transaction) error {
 	return func(t *transaction) error {
 		if err := step(t, c); err != nil {
@@ -186,13 +186,13 @@ func timeOrNull(t blueprint.Time) any {
 	return int64(t)
 }
 
-// mostUnfinished is how many unfinished runs, of whatever trigger, are looked at
-// for those of one.
+// mostUnfinished is how many unfinished runs of all triggers are searched for those
+// of one.
 const mostUnfinished = 200_000
 
 // unfinished lists the runs of a trigger that have not ended, the oldest first,
-// at most blueprint.MaxUnfinished; none for a trigger without a limit, of which
-// nobody has to know.
+// at most blueprint.MaxUnfinished; none for a trigger without a limit, which needs no
+// list.
 func unfinished(q *session, trigger *blueprint.Trigger) (list []blueprint.UnfinishedRun, err error) {
 	if trigger.Config["concurrency"] == nil {
 		return nil, nil

@@ -126,7 +126,7 @@ func (s *Store) notify(done outcome) {
 
 const outboxColumns = "seq, key, name, organization_id, blueprint_id, execution_id, depth, root, at, sealed_data"
 
-// Events lists what is in the outbox behind a place, the oldest first. It takes
+// Events lists the events in the outbox after a position, the oldest first. It takes
 // no principal: it is for the trigger service.
 func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "events after %d", after)
@@ -141,11 +141,11 @@ func (s *Store) Events(ctx context.Context, after int64, limit int) (list []blue
 	return list, err
 }
 
-// NextEvents lists what is in the outbox so that no organization has to wait for
-// another one's: at most limit events, shared out among those organizations that
-// have some, each one's oldest first. After names the places of organizations
-// behind which theirs are; 0 for those that it does not name. When there are more
-// organizations than limit, those come first whose events are the oldest. It takes
+// NextEvents lists events of the outbox such that no organization waits for those of
+// another: at most limit events, shared among the organizations that have some, the
+// oldest of each first. after holds the positions of organizations after which their
+// events begin; 0 for others. If there are more organizations than limit, those with
+// the oldest events come first. It takes
 // no principal: it is for the trigger service.
 func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit int) (list []blueprint.OutboxEvent, err error) {
 	defer wrap(&err, "next events")
@@ -177,7 +177,7 @@ func (s *Store) NextEvents(ctx context.Context, after map[string]int64, limit in
 		}
 		slices.SortFunc(lines, func(a, b line) int { return cmp.Compare(a.first, b.first) })
 		lines = lines[:min(len(lines), limit)]
-		for i, one := range lines { // what one does not need is for those behind it
+		for i, one := range lines { // what one does not need is left for the next ones
 			page, err := s.eventsOf(q, query, one.organizationID, one.first, (limit-len(list))/(len(lines)-i))
 			if err != nil {
 				return err
@@ -204,7 +204,7 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 		if err == nil {
 			e.Data, err = readData(data)
 		}
-		if err != nil { // the ones behind it must not wait indefinitely
+		if err != nil { // later events must not wait indefinitely
 			s.options.Logger.Error("an event is told without its data, which is unreadable", "event", e.Name, "key", e.Key, "error", err)
 		}
 		list = append(list, e)
@@ -213,10 +213,10 @@ func (s *Store) eventsOf(q *session, query string, parameters ...any) (list []bl
 	return list, err
 }
 
-// EventsTold takes events out of the outbox, by their keys, and writes in the
-// same transaction rows of the ledger for firings that start no run, of any
-// trigger. CodeUnavailable when there are rows and the disk is nearly full, or
-// the database is at its size limit. It takes no principal: it is for the
+// EventsTold removes events from the outbox, by their keys, and writes rows of the
+// ledger for firings that start no run, of any trigger, in the same transaction.
+// CodeUnavailable if there are rows and the disk is nearly full or the database is at
+// its size limit. It takes no principal: it is for the
 // trigger service.
 func (s *Store) EventsTold(ctx context.Context, keys []string, firings ...blueprint.Firing) (err error) {
 	defer wrap(&err, "delete %d events and record %d firings", len(keys), len(firings))
@@ -257,8 +257,8 @@ func (s *Store) Listeners(ctx context.Context, organizationID, event string) (_ 
 	})
 }
 
-// readData reads the data of an event, which may be nested more deeply than what
-// comes from outside.
+// readData decodes the data of an event, which may be nested more deeply than data
+// from outside.
 func readData(data []byte) (value any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()

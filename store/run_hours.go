@@ -6,18 +6,18 @@ import (
 	"blueprintd/blueprint"
 )
 
-// hourMs is how many milliseconds an hour has.
+// hourMs is one hour in milliseconds.
 const hourMs = 3_600_000
 
-// hourOf returns the hour that an instant is in, counted since 1970.
+// hourOf returns the hour of an instant, counted from 1970.
 func hourOf(at blueprint.Time) int64 { return int64(at) / hourMs }
 
-// hourCounts count what ends in one transaction of the writer, so that it is
-// written once for each blueprint and organization however many runs share the
-// transaction. A job that is undone alone is not counted.
+// hourCounts counts the runs that end in one transaction of the writer, so that each
+// blueprint and organization is written once however many runs share the transaction.
+// A job that is undone alone is not counted.
 type hourCounts struct {
 	sums  map[runHour]blueprint.RunSums
-	order []runHour // as they came: what is written does not depend on the map
+	order []runHour // of arrival, so that the writes do not depend on the order of the map
 }
 
 // runHour is the key of a row of run_hours.
@@ -31,7 +31,7 @@ func (e *hourCounts) forget() {
 	e.order = e.order[:0]
 }
 
-// add counts a run that has ended; nil is none.
+// add counts a run that has ended, if row is not nil.
 func (e *hourCounts) add(row *blueprint.ExecutionRow) {
 	if row == nil {
 		return
@@ -59,7 +59,7 @@ const addRunHour = `INSERT INTO run_hours (scope, hour, completed, failed, durat
 	ON CONFLICT DO UPDATE SET completed = completed + excluded.completed, failed = failed + excluded.failed,
 	duration_ms = duration_ms + excluded.duration_ms, slowest_ms = max(slowest_ms, excluded.slowest_ms)`
 
-// write adds what was counted to run_hours.
+// write adds the counts to run_hours.
 func (e *hourCounts) write(q *session) error {
 	for _, key := range e.order {
 		sums := e.sums[key]
@@ -76,11 +76,10 @@ const (
 	ownScopes = "SELECT organization_id FROM memberships WHERE user_id = ?1"
 )
 
-// mostUnderWay is how many runs are looked at for those that have not ended.
+// mostUnderWay is how many runs are searched for those that have not ended.
 const mostUnderWay = 5000
 
-// underWay counts those of the newest runs that have not ended, ?4 of them, that
-// user ?1 may see, by status: of a blueprint ?2, of an organization ?3, or with
+// underWay counts those of the newest ?4 unfinished runs that user ?1 may see, by status: of a blueprint ?2, of an organization ?3, or with
 // neither of all organizations of the user.
 const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions INDEXED BY executions_unfinished WHERE end_time IS NULL ORDER BY created_at DESC LIMIT ?4) newest
 	CROSS JOIN executions e ON e.seq = newest.seq JOIN blueprints b ON b.id = e.blueprint_id
@@ -88,8 +87,8 @@ const underWay = `SELECT e.status, count(*) FROM (SELECT seq FROM executions IND
 		ELSE e.organization_id IN (SELECT organization_id FROM memberships WHERE user_id = ?1) END
 	AND (e.user_id = ?1 OR b.deleted_at IS NULL AND ` + mayManage + `) GROUP BY e.status`
 
-// RunHours returns what ended in each hour of a time, and how many runs there are
-// now that have not ended: of a blueprint to a user who can manage it (CodeNotFound, or
+// RunHours returns how many runs ended in each hour of a period, and how many have not
+// ended now: of a blueprint to a user who can manage it (CodeNotFound, or
 // CodeForbidden), of an organization to its members (CodeForbidden), or of all
 // organizations of the principal.
 func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, filter blueprint.HoursFilter) (found blueprint.RunHours, err error) {
@@ -132,7 +131,8 @@ func (s *Store) RunHours(ctx context.Context, principal blueprint.Principal, fil
 	return found, err
 }
 
-// endedIn sums up the hours from ?2 to before ?3 of some scopes.
+// endedIn returns the query of the sums of the hours from ?2 to before ?3 of some
+// scopes.
 func endedIn(scopes string) string {
 	return `SELECT hour, sum(completed), sum(failed), sum(duration_ms), max(slowest_ms) FROM run_hours
 		WHERE scope IN (` + scopes + `) AND hour >= ?2 AND hour < ?3 GROUP BY hour ORDER BY hour`

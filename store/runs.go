@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// mostLooked is how many runs are looked at for one page.
+	// mostLooked is how many runs are searched for one page.
 	mostLooked = 5000
-	// runChunk is how many are looked at together.
+	// runChunk is how many are searched at a time.
 	runChunk = 500
-	// largestListed is how large a record may be that a list shows something of,
-	// and listedRecords how large all of a page may be, in bytes.
+	// largestListed is the size up to which a record is read for a list, listedRecords
+	// the size of all records of a page, in bytes.
 	largestListed = 1 << 20
 	listedRecords = 8 << 20
 )
 
 // ListRuns returns a page of the runs that the principal may see and a filter lets
 // through, newest first: their own, and those of blueprints that they can manage.
-// It looks at a bounded number of runs: a page may be short, or empty, though
-// there are more. CodeNotFound or CodeForbidden for a blueprint or a trigger,
-// CodeForbidden for an organization, that is not the principal's to see.
+// It searches a bounded number of runs: a page may be short, or empty, though there
+// are more. CodeNotFound or CodeForbidden for a blueprint or a trigger, CodeForbidden
+// for an organization, that the principal may not see.
 func (s *Store) ListRuns(ctx context.Context, principal blueprint.Principal, filter blueprint.RunFilter) (page blueprint.RunPage, err error) {
 	defer wrap(&err, "runs for user %s", principal.UserID)
 	page.Runs = []blueprint.ListedRun{}
@@ -43,18 +43,18 @@ func (s *Store) ListRuns(ctx context.Context, principal blueprint.Principal, fil
 	return page, err
 }
 
-// runSearch is the making of one page.
+// runSearch collects one page.
 type runSearch struct {
 	*session
 	principal blueprint.Principal
 	filter    *blueprint.RunFilter
-	begin     blueprint.Time        // of the time that is looked through
-	at        blueprint.RunPosition // how far it is
+	begin     blueprint.Time        // of the period that is searched
+	at        blueprint.RunPosition // how far the search has come
 	sources   []*runSource
-	scoped    bool // all that the sources give, but for deleted blueprints, may be seen
+	scoped    bool // the user may see all runs of the sources, except of deleted blueprints
 }
 
-// prepare finds out what the principal may look for, and where that is.
+// prepare finds out what the principal may search, and its sources.
 func (l *runSearch) prepare() error {
 	f, user := l.filter, l.principal.UserID
 	if f.TriggerID != "" {
@@ -115,10 +115,10 @@ func (l *runSearch) ofTrigger() error {
 	return err
 }
 
-// fill looks for the runs of a page.
+// fill searches the runs of a page.
 func (l *runSearch) fill(page *blueprint.RunPage) error {
 	want, looked := l.filter.Limit, 0
-	var last blueprint.RunPosition // of the page
+	var last blueprint.RunPosition // on the page
 	for size := want + 1; ; size = runChunk {
 		chunk, err := l.next(min(size, mostLooked-looked))
 		if err != nil || len(chunk) == 0 {
@@ -129,7 +129,7 @@ func (l *runSearch) fill(page *blueprint.RunPage) error {
 			return err
 		}
 		for i := range found {
-			if len(page.Runs) == want { // there is one that has no room
+			if len(page.Runs) == want { // there is one more
 				page.Next = last
 				return nil
 			}
@@ -145,8 +145,8 @@ func (l *runSearch) fill(page *blueprint.RunPage) error {
 	}
 }
 
-// Each of these gives the places of runs, newest first: of those with key ?1,
-// created from ?2 on, that come after the place ?3, ?4, the next ?5.
+// Each of these selects positions of runs, newest first: of the runs with key ?1,
+// created from ?2 on, the next ?5 after the position ?3, ?4.
 const (
 	runsOfUser = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_user WHERE x.user_id = ?1
 		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
@@ -154,23 +154,23 @@ const (
 		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
 	runsOfBlueprint = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_blueprint WHERE x.blueprint_id = ?1
 		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
-	// unfinishedRuns and runsByID are not of one key; the key of runsByID is the
-	// beginning of an id as far as the millisecond, of which there are few runs.
+	// unfinishedRuns has no key; the key of runsByID is the beginning of an id up to
+	// the millisecond, which few runs share.
 	unfinishedRuns = `SELECT x.created_at, x.seq FROM executions x INDEXED BY executions_unfinished WHERE x.end_time IS NULL AND ?1 = ''
 		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
 	runsByID = `SELECT x.created_at, x.seq FROM executions x WHERE x.id >= ?1 AND x.id < ?1 || '~'
 		AND x.created_at BETWEEN ?2 AND ?3 AND (x.created_at < ?3 OR x.seq < ?4) ORDER BY x.created_at DESC, x.seq DESC LIMIT ?5`
 )
 
-// runSource is a list of runs of which a part has been read.
+// runSource is a list of runs that is read in parts.
 type runSource struct {
 	query, key string
-	ahead      []blueprint.RunPosition // read, and not taken yet
+	ahead      []blueprint.RunPosition // read but not used yet
 	read       bool                    // to the end
 }
 
-// everywhere looks through the principal's own runs, those of each of their
-// organizations, and those of blueprints elsewhere that they can manage.
+// everywhere searches the principal's own runs, those of each of their organizations,
+// and those of blueprints elsewhere that they can manage.
 func (l *runSearch) everywhere() error {
 	user := l.principal.UserID
 	l.sources = []*runSource{{query: runsOfUser, key: user}}
@@ -190,7 +190,7 @@ func (l *runSearch) everywhere() error {
 	return nil
 }
 
-// next returns the places of the next runs of all sources together, at most n.
+// next returns the positions of the next runs of all sources together, at most n.
 func (l *runSearch) next(n int) (chunk []blueprint.RunPosition, err error) {
 	for len(chunk) < n {
 		var newest *runSource
@@ -217,8 +217,7 @@ func (l *runSearch) next(n int) (chunk []blueprint.RunPosition, err error) {
 	return chunk, nil
 }
 
-// read reads the next part of a source: what comes after the place where the
-// search is.
+// read reads the next part of a source, from the position of the search.
 func (l *runSearch) read(source *runSource, n int) error {
 	source.ahead = source.ahead[:0]
 	err := l.each(source.query, []any{source.key, int64(l.begin), int64(l.at.At), l.at.Seq, n}, func(scan func(...any) error) error {
@@ -231,16 +230,16 @@ func (l *runSearch) read(source *runSource, n int) error {
 	return err
 }
 
-// The beginning of the id of a run is the millisecond at which it was made.
+// The id of a run begins with the millisecond at which it was created.
 const (
 	idBegin = "exec_"
-	// idLag is how much later than that a run may be created, in milliseconds.
+	// idLag is how much later the run may be created, in milliseconds.
 	idLag = 2000
 )
 
-// search narrows the search to ids with a beginning: the source gives them when
-// that goes as far as the millisecond; when not, it says how far the time is
-// bounded by it. some is false when no run has such an id.
+// search narrows the search to ids with a prefix. A prefix up to the millisecond gives
+// a source; a shorter one limits the period. some is false if no run can have such an
+// id.
 func (l *runSearch) search() (source *runSource, some bool) {
 	begin := l.filter.Search
 	rest, named := strings.CutPrefix(begin, idBegin)
@@ -259,7 +258,7 @@ func (l *runSearch) search() (source *runSource, some bool) {
 		return &runSource{query: runsByID, key: begin}, true
 	}
 	first, last := number, number
-	for power, length := int64(1), len(digits); length <= 13; length++ { // as many digits as the milliseconds of 2001 to 2286 have
+	for power, length := int64(1), len(digits); length <= 13; length++ { // the milliseconds of 2001 to 2286 have 13 digits
 		last, power = (number+1)*power-1, power*10
 	}
 	l.begin, l.at.At = max(l.begin, blueprint.Time(first)), min(l.at.At, blueprint.Time(last+idLag))
@@ -281,7 +280,8 @@ const pickRuns = "SELECT e.seq, " + executionColumns + `,
 	AND substr(e.id, 1, length(?7)) = ?7 AND (e.user_id = ?1 OR b.deleted_at IS NULL AND (?8 OR ` + mayManage + `))
 	ORDER BY e.created_at DESC, e.seq DESC`
 
-// pick returns the runs at some places that belong on the page, with their places.
+// pick returns the runs at some positions that belong on the page, with their
+// positions.
 func (l *runSearch) pick(chunk []blueprint.RunPosition) (found []blueprint.ListedRun, places []blueprint.RunPosition, err error) {
 	list := []byte{'['}
 	for i, place := range chunk {
@@ -327,8 +327,8 @@ func scanListedRun(scan func(...any) error) (one blueprint.ListedRun, place blue
 	return one, place, nil
 }
 
-// readRecords reads the records of the runs of a page that have ended, except
-// large and damaged ones.
+// readRecords reads the records of the ended runs of a page, except large and damaged
+// ones.
 func readRecords(q *session, runs []blueprint.ListedRun) error {
 	room := listedRecords
 	for i := range runs {
