@@ -8,11 +8,11 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Binding returns all that is needed to fire a trigger, active or not, as of now:
-// an earlier change by any process is in it. CodeNotFound when the trigger or
-// its blueprint is unknown or deleted. It takes no principal: it is for
-// what fires triggers, and says whether the trigger's creator still may. The
-// binding may be shared and must not be changed.
+// Binding returns what is needed to fire a trigger, active or not, including every
+// earlier change by any process. CodeNotFound if the trigger or its blueprint is
+// unknown or deleted. It takes no principal: it is for the trigger service, and
+// reports whether the creator of the trigger still has access. The binding may be
+// shared and must not be changed.
 func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Binding, err error) {
 	defer wrap(&err, "binding of trigger %s", triggerID)
 	return remember(ctx, s, s.bindings, triggerID, func(q *session) (*blueprint.Binding, error) {
@@ -44,13 +44,12 @@ func (s *Store) Binding(ctx context.Context, triggerID string) (_ *blueprint.Bin
 	})
 }
 
-// RecentBinding returns what Binding returned last, or returns now if that is not
-// known, and the generation that it is of. What this process has changed, and what
-// it knows others to have changed, is in it; another process may have changed it
-// since: a run that is made of it must name the generation (see
-// blueprint.StartRequest), and to anything else Binding has to agree, which gives
-// the same pointer when nothing has changed. A generation of 0 says that it is of
-// now.
+// RecentBinding returns what Binding returned last, or calls it, with the generation
+// of the result. It includes the changes of this process and those of others that it
+// knows of, but another process may have made more: a run that is started with it must
+// name the generation (see blueprint.StartRequest), and any other use has to be
+// confirmed by Binding, which returns the same pointer if nothing has changed.
+// Generation 0 means that the binding is current.
 func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint.Binding, int64, error) {
 	if s.writer.enclosing == nil && !s.options.Ephemeral {
 		if binding, generation, ok := s.bindings.last(triggerID); ok && generation >= s.newest.Load() {
@@ -61,11 +60,10 @@ func (s *Store) RecentBinding(ctx context.Context, triggerID string) (*blueprint
 	return binding, 0, err
 }
 
-// Schedules lists the active scheduled triggers, oldest first, each with its
-// cursor, and the generation that they are of. Given an earlier generation, it
-// lists only what has changed since, and with it what is no longer active: its
-// IsActive is false. A schedule whose config cannot be read has none, and is
-// logged. It takes no principal: it is for the trigger service.
+// Schedules lists the active scheduled triggers, oldest first, with their cursors and
+// the current generation. Given an earlier generation, it lists only those that have
+// changed since, including those that are no longer active: their IsActive is false. A
+// schedule whose config cannot be read has none, and is logged. It takes no principal: it is for the trigger service.
 func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Schedule, generation int64, err error) {
 	defer wrap(&err, "schedules since generation %d", since)
 	const all = "SELECT " + triggerColumns + `, t.cursor_at, 0 FROM triggers t
@@ -98,8 +96,7 @@ func (s *Store) Schedules(ctx context.Context, since int64) (list []blueprint.Sc
 }
 
 // SchedulesAfter returns a page of at most limit active schedules, oldest first:
-// those after the one that last names, 0 for the first page. An empty page is
-// the end. A schedule whose config cannot be read has none. It asks for no
+// those after last, 0 for the first page. An empty page is the end. A schedule whose config cannot be read has none. It asks for no
 // principal: it is for the trigger service.
 func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page []blueprint.Schedule, next int64, err error) {
 	defer wrap(&err, "schedules after %d", last)
@@ -124,9 +121,9 @@ func (s *Store) SchedulesAfter(ctx context.Context, last int64, limit int) (page
 	return page, next, nil
 }
 
-// scanSchedule reads a schedule and its cursor, which follows the columns of a
-// trigger. One whose config cannot be read has none, and unread says why: the
-// others must fire all the same.
+// scanSchedule reads a schedule and its cursor, the column after those of a trigger.
+// If its config cannot be read it has none, and unread is the reason: the other
+// schedules have to fire all the same.
 func (s *Store) scanSchedule(scan func(...any) error, more ...any) (one blueprint.Schedule, unread, err error) {
 	one.Trigger, unread = s.scanTrigger(func(into ...any) error {
 		err = scan(into...)

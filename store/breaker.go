@@ -10,20 +10,20 @@ import (
 	"blueprintd/blueprint"
 )
 
-// maxFailures is how many runs of a trigger in a row may fail: with the last of
-// them the trigger is switched off, unless its config says "breaker": false.
+// maxFailures is the number of failed runs in a row with which the breaker pauses a
+// trigger, unless its config says "breaker": false.
 const maxFailures = 20
 
-// sourceOf is how the firings of a trigger's own come in.
+// sourceOf is the source of the regular firings of a trigger.
 var sourceOf = map[blueprint.TriggerType]blueprint.Source{
 	blueprint.TriggerManual: blueprint.SourceManual, blueprint.TriggerScheduled: blueprint.SourceSchedule, blueprint.TriggerWebhook: blueprint.SourceWebhook,
 	blueprint.TriggerEmail: blueprint.SourceEmail, blueprint.TriggerSlack: blueprint.SourceSlack, blueprint.TriggerEvent: blueprint.SourceEvent, blueprint.TriggerAPI: blueprint.SourceAPI,
 }
 
-// weighEnd takes note of how a run of a trigger has ended. One that completed
-// costs nothing unless the one before it failed. Runs that somebody cancelled,
-// fired by hand or had delivered again say nothing about the trigger when they
-// fail; nor do any that were created before it was switched on last.
+// weighEnd counts the end of a run of a trigger. A completed run costs nothing unless
+// the one before it failed. Failures of runs that were cancelled, fired by hand or
+// redelivered do not count, nor do those of runs that were created before the trigger
+// was last turned on.
 func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	id := c.Row.TriggerID
 	if id == "" || !c.Row.Status.Terminal() || c.Cancelled {
@@ -61,7 +61,7 @@ func (s *Store) weighEnd(t *transaction, c *blueprint.JournalCommit) error {
 	return s.trip(t, c, failures)
 }
 
-// failing returns the triggers of which the last run failed, perhaps some more.
+// failing returns the triggers whose last run failed, and possibly others.
 func (s *Store) failing(t *transaction) (map[string]bool, error) {
 	w := s.writer
 	if w.failing != nil {
@@ -80,7 +80,7 @@ func (s *Store) failing(t *transaction) (map[string]bool, error) {
 	return found, err
 }
 
-// ownFiringOf reports whether a run came from what its trigger waits for.
+// ownFiringOf reports whether a run was started by a regular firing of its trigger.
 func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
 	var source blueprint.Source
 	if c.Firing != nil {
@@ -91,7 +91,7 @@ func ownFiringOf(t *transaction, c *blueprint.JournalCommit) (bool, error) {
 	return source != blueprint.SourceManual && source != blueprint.SourceRedelivery, nil
 }
 
-// tripColumns says of trigger t why the server switched it off; see storedTrip.
+// tripColumns selects why the breaker paused trigger t; see storedTrip.
 const tripColumns = "coalesce(t.paused_failures, 0), coalesce(t.paused_run, ''), t.paused_at IS NOT NULL"
 
 // storedTrip holds tripColumns.
@@ -101,7 +101,7 @@ type storedTrip struct {
 	retries  bool
 }
 
-// trip returns nil when the server did not switch the trigger off.
+// trip returns nil if the breaker has not paused the trigger.
 func (s *storedTrip) trip() *blueprint.Trip {
 	if s.failures == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (s *storedTrip) trip() *blueprint.Trip {
 	return &blueprint.Trip{Failures: s.failures, ExecutionID: s.run, Retries: s.retries}
 }
 
-// trip switches off the trigger of a run that failed, and says so in its ledger.
+// trip pauses the trigger of a failed run, and records that in its ledger.
 func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) error {
 	id := c.Row.TriggerID
 	trigger, err := s.scanTrigger(func(into ...any) error {
@@ -146,9 +146,9 @@ func (s *Store) trip(t *transaction, c *blueprint.JournalCommit, failures int) e
 	})
 }
 
-// TriggerFailures returns how many runs of a trigger in a row have failed, and why
-// the server switched it off for that; "" when it did not. CodeNotFound. It takes
-// no principal: it is for the trigger service and explains them.
+// TriggerFailures returns how many runs of a trigger in a row have failed, and why the
+// breaker paused it, "" if it did not. CodeNotFound. It takes no principal: it is for
+// the trigger service.
 func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures int, paused string, err error) {
 	defer wrap(&err, "failures of trigger %s", triggerID)
 	err = s.read(ctx, func(q *session) error {
@@ -163,9 +163,9 @@ func (s *Store) TriggerFailures(ctx context.Context, triggerID string) (failures
 	return failures, paused, err
 }
 
-// retryAt gives when a delivery may switch a trigger on again that was switched
-// off at a time, 0 = never. Who knows the address of an open trigger can make its
-// runs fail, so that must not keep others out for ever.
+// retryAt returns when a delivery may turn a trigger on again that was paused at a
+// time, 0 = never. A sender who knows the address of an open trigger can make its runs
+// fail, and must not lock others out for ever.
 func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time {
 	if pausedAt == 0 || trigger.IsActive || !trigger.IsOpen() {
 		return 0
@@ -173,10 +173,9 @@ func retryAt(trigger *blueprint.Trigger, pausedAt blueprint.Time) blueprint.Time
 	return pausedAt + blueprint.Time(blueprint.BreakerPause/time.Millisecond)
 }
 
-// LetIn switches on a trigger that the server switched off, for the delivery that
-// comes when it may be tried again; whether it did is what it gives. One more
-// failure switches it off again, and a run that completes makes the count begin
-// anew. It takes no principal: it is for the trigger service.
+// LetIn turns a paused trigger on for a delivery that arrives when the trigger may be
+// tried again, and reports whether it did. One more failure pauses it again; a
+// completed run resets the count. It takes no principal: it is for the trigger service.
 func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err error) {
 	defer wrap(&err, "let in by trigger %s", triggerID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -185,8 +184,8 @@ func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err err
 			return err
 		}
 		now := blueprint.TimeOf(s.options.Clock.Now())
-		// A time to come is of a clock that was set back since. The run of this
-		// delivery may be created in this very millisecond.
+		// A time in the future means that the clock was set back since. The run of
+		// this delivery may be created within this millisecond.
 		const update = `UPDATE triggers SET is_active = 1, paused_failures = NULL, paused_run = NULL, paused_at = NULL, failures = ?, on_since = ?, changed = ` + nextGeneration + `
 			WHERE id = ? AND is_active = 0 AND deleted_at IS NULL AND (paused_at <= ? OR paused_at > ?)`
 		changed, err := t.exec(update, maxFailures-1, int64(now)-1, triggerID, int64(now)-blueprint.BreakerPause.Milliseconds(), int64(now))
@@ -200,15 +199,14 @@ func (s *Store) LetIn(ctx context.Context, triggerID string) (done bool, err err
 	return done && err == nil, err
 }
 
-// PausedTrigger is one that the server switched off, and why.
+// PausedTrigger is a trigger that the breaker paused, with the reason.
 type PausedTrigger struct {
 	ID string
 	blueprint.Trip
 }
 
-// PausedTriggers returns how many triggers are off because the server switched
-// them off, and of at most limit of them why, those of the lowest ids first. The
-// work grows with them alone. It takes no principal: it is for the operator.
+// PausedTriggers returns how many triggers the breaker has paused, and at most limit of
+// them with the reason, by id. The work grows with the paused triggers only. It takes no principal: it is for the operator.
 func (s *Store) PausedTriggers(ctx context.Context, limit int) (list []PausedTrigger, total int, err error) {
 	defer wrap(&err, "paused triggers")
 	const chosen = ` FROM triggers t INDEXED BY triggers_paused JOIN blueprints b ON b.id = t.blueprint_id

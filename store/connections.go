@@ -10,14 +10,13 @@ import (
 	"blueprintd/blueprint"
 )
 
-// mostConnections is how many connections a user, and how many an organization,
-// may have.
+// mostConnections is how many connections a user or an organization may have.
 const mostConnections = 1000
 
-// CreateConnection makes a connection, of an organization that the principal is
-// a member of, or of the principal. Errors: CodeBadRequest, with issues under
-// "config", or when there are too many; CodeForbidden for an organization of
-// others, known or not. Like all that people see, the answer has no secrets.
+// CreateConnection creates a connection of an organization of which the principal is a
+// member, or of the principal. Errors: CodeBadRequest, with issues under "config", or
+// if there are too many; CodeForbidden for any other organization, whether it exists
+// or not. The returned connection has no secrets, like all that users see.
 func (s *Store) CreateConnection(ctx context.Context, principal blueprint.Principal, given blueprint.NewConnection) (made blueprint.Connection, err error) {
 	defer wrap(&err, "create connection for user %s", principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -73,9 +72,9 @@ func tooManyConnections(count int, err error) error {
 	return err
 }
 
-// Connections lists what the principal may use, without secrets, newest first:
-// all of it, or that of one organization, of which the principal must be a
-// member: CodeForbidden.
+// Connections lists the connections that the principal may use, without secrets,
+// newest first: all of them, or those of one organization, of which the principal must
+// be a member: CodeForbidden.
 func (s *Store) Connections(ctx context.Context, principal blueprint.Principal, organizationID string) (list []blueprint.Connection, err error) {
 	defer wrap(&err, "connections of user %s", principal.UserID)
 	list = []blueprint.Connection{}
@@ -132,10 +131,9 @@ func (s *Store) ConnectionForUse(ctx context.Context, authority blueprint.Author
 // UpdateConnection changes the name unless it is nil, and merges change into the
 // config as blueprint.MergeConnection does. It is for the creator and the admins
 // of the organization: CodeNotFound, or CodeForbidden. CodeBadRequest has issues
-// under "config". When the secrets go somewhere else afterwards, tokens and
-// sign-ins of everybody are deleted: they were meant for where they went before.
-// Who said all that the config has then answers for it; a part that somebody else
-// changes leaves nobody who does.
+// under "config". If the secrets are sent to another address afterwards, all tokens
+// and sign-ins are deleted: they were meant for the old one. ConfiguredBy is the user
+// who set the whole config; after a change of a part by another user it is empty.
 func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Principal, id string, name *string, change map[string]any) (c blueprint.Connection, err error) {
 	defer wrap(&err, "update connection %s for user %s", id, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -184,7 +182,7 @@ func (s *Store) UpdateConnection(ctx context.Context, principal blueprint.Princi
 	return shown(c), nil
 }
 
-// refusedConfig is CodeBadRequest when there are issues with a config.
+// refusedConfig returns CodeBadRequest if there are issues with a config.
 func refusedConfig(issues []blueprint.Issue) error {
 	if len(issues) == 0 {
 		return nil
@@ -212,8 +210,7 @@ func (s *Store) DeleteConnection(ctx context.Context, principal blueprint.Princi
 	})
 }
 
-// ConnectionUser returns the user for whom somebody signs in; CodeNotFound when
-// there is none.
+// ConnectionUser returns the user of a sign-in, CodeNotFound if there is none.
 func (s *Store) ConnectionUser(ctx context.Context, userID string) (user blueprint.User, err error) {
 	defer wrap(&err, "user %s", userID)
 	err = s.read(ctx, func(q *session) error {
@@ -228,15 +225,14 @@ func (s *Store) ConnectionUser(ctx context.Context, userID string) (user bluepri
 	return user, err
 }
 
-// mostToken is how many bytes a token, and how many the secret of a sign-in, may
-// have.
+// The size limits of a token and of the secret of a sign-in, in bytes.
 const (
 	mostToken        = 256 << 10
 	mostSignInSecret = 16 << 10
 )
 
-// Token returns what a service gave to a user through a connection, nil when there
-// is nothing. CodeNotFound when the user may not use the connection.
+// Token returns the token of a user for the service of a connection, nil if there is
+// none. CodeNotFound if the user may not use the connection.
 func (s *Store) Token(ctx context.Context, connectionID, userID string) (token []byte, err error) {
 	defer wrap(&err, "token of connection %s for user %s", connectionID, userID)
 	err = s.read(ctx, func(q *session) error {
@@ -261,11 +257,11 @@ func (s *Store) tokenFor(q *session, connectionID, userID string) ([]byte, error
 	return s.unsealed(sealed, tokenPlace(connectionID, userID))
 }
 
-// SaveToken stores a token in the place of the one that was read before, nil
-// when there was none. CodeConflict when another one is there by now; it stays.
-// CodeNotFound when the user may not use the connection, CodeBadRequest for a
-// token of no bytes or more than 256 KiB. When an actor does it the audit log
-// has a line; a token that is renewed by itself has none.
+// SaveToken replaces the token that was read before, nil if there was none.
+// CodeConflict if the stored token is another one by now, which stays. CodeNotFound if
+// the user may not use the connection, CodeBadRequest for a token of no bytes or more
+// than 256 KiB. The audit log gets a line if ctx has an actor; the automatic renewal
+// of a token has none.
 func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, token, replaced []byte) (err error) {
 	defer wrap(&err, "save token of connection %s for user %s", connectionID, userID)
 	if len(token) == 0 || len(token) > mostToken {
@@ -303,9 +299,8 @@ func (s *Store) SaveToken(ctx context.Context, connectionID, userID string, toke
 	}})
 }
 
-// DeleteToken forgets what a service gave to a user. Nothing happens when there
-// is nothing. It asks for no right to use the connection: it can only take away,
-// and only what is the user's own.
+// DeleteToken deletes the token of a user, if there is one. It requires no right to use
+// the connection: it can only remove what is the user's own.
 func (s *Store) DeleteToken(ctx context.Context, connectionID, userID string) (err error) {
 	defer wrap(&err, "delete token of connection %s for user %s", connectionID, userID)
 	return s.write(ctx, func(t *transaction) error {
@@ -314,7 +309,7 @@ func (s *Store) DeleteToken(ctx context.Context, connectionID, userID string) (e
 	})
 }
 
-// tokenPlace names what a sealed token is bound to.
+// tokenPlace returns what a sealed token is bound to.
 func tokenPlace(connectionID, userID string) string {
 	return "connection_tokens/" + connectionID + "/" + userID + "/token"
 }
@@ -326,9 +321,9 @@ const (
 	connectionChange // change and delete it
 )
 
-// connectionLevel is the one place that says who may do what with connection c:
-// its value is what user ?1 may do. Who left an organization has nothing to do
-// with its connections any more, not even with those that they made.
+// connectionLevel is the only expression that decides what user ?1 may do with
+// connection c. A user who left an organization has no rights on its connections, not
+// even on those that they created.
 const connectionLevel = `CASE
 	WHEN c.organization_id IS NULL THEN CASE WHEN c.created_by = ?1 THEN 2 ELSE 0 END
 	ELSE coalesce((SELECT CASE WHEN m.role IN ('admin', 'owner') OR c.created_by = ?1 THEN 2 ELSE 1 END
@@ -349,13 +344,13 @@ func placeOfConnection(c *blueprint.Connection) string {
 	return connectionPlace(c.ID, string(c.Type), owner+"/"+c.CreatedBy+"/"+c.ConfiguredBy)
 }
 
-// connectionPlace names what a sealed config is bound to: its row, and whom and
-// what the row says that it is for.
+// connectionPlace returns what a sealed config is bound to: its row, with the type and
+// the owner of the connection.
 func connectionPlace(id, kind, owner string) string {
 	return "connections/" + id + "/" + kind + "/" + owner + "/config"
 }
 
-// scanConnection reads a connection with its true secrets.
+// scanConnection reads a connection with its secrets.
 func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprint.Connection, err error) {
 	var (
 		sealed     []byte
@@ -378,8 +373,8 @@ func (s *Store) scanConnection(scan func(...any) error, more ...any) (c blueprin
 	return c, nil
 }
 
-// connectionFor returns a connection, with its secrets, with which a user may do
-// what is needed: CodeNotFound, or CodeForbidden.
+// connectionFor returns a connection, with its secrets, on which a user has the rights
+// needed: CodeNotFound, or CodeForbidden.
 func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprint.Connection, error) {
 	var level int
 	const query = "SELECT " + connectionColumns + ", " + connectionLevel + " FROM connections c WHERE c.id = ?2"
@@ -399,8 +394,8 @@ func (s *Store) connectionFor(q *session, userID, id string, need int) (blueprin
 	return blueprint.Connection{}, forbidden("you have no access to this connection")
 }
 
-// mayUse is CodeNotFound unless a user may use a connection: to runs what they
-// may not use is not there.
+// mayUse returns CodeNotFound unless a user may use a connection: for runs a
+// connection that they may not use does not exist.
 func mayUse(q *session, userID, id string) error {
 	var level int
 	err := q.row("SELECT "+connectionLevel+" FROM connections c WHERE c.id = ?2", []any{userID, id}, &level)
@@ -410,7 +405,7 @@ func mayUse(q *session, userID, id string) error {
 	return err
 }
 
-// shown returns a connection as people see it.
+// shown returns a connection as users see it, without secrets.
 func shown(c blueprint.Connection) blueprint.Connection {
 	c.Config = blueprint.RedactConnection(c.Type, c.Config)
 	return c

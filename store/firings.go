@@ -24,17 +24,15 @@ func (s *Store) scanFiring(scan func(...any) error) (f blueprint.Firing, err err
 	return f, err
 }
 
-// RecordFiring writes a row of the ledger for a firing that starts no run;
-// those that do are written by Commit. It takes no principal: it is for
-// what fires triggers.
+// RecordFiring writes a row of the ledger for a firing that starts no run; Commit
+// writes those that do. It takes no principal: it is for the trigger service.
 func (s *Store) RecordFiring(ctx context.Context, firing blueprint.Firing) (err error) {
 	return s.RecordFirings(ctx, firing.TriggerID, []blueprint.Firing{firing}, 0)
 }
 
 // RecordFirings writes rows of the ledger for firings of one trigger that start
-// no run, moves the trigger's cursor, unless it is zero or would go back, and
-// raises events that become true with that.
-// CodeUnavailable when the disk is nearly full, or the database is at its size
+// no run, moves the trigger's cursor, unless it is zero or would go back, and publishes
+// events. CodeUnavailable if the disk is nearly full or the database is at its size
 // limit. It takes no principal: it is for the trigger service.
 func (s *Store) RecordFirings(ctx context.Context, triggerID string, firings []blueprint.Firing, cursor blueprint.Time, events ...blueprint.Event) (err error) {
 	defer wrap(&err, "record %d firings of trigger %s", len(firings), triggerID)
@@ -59,7 +57,7 @@ func (s *Store) roomForFirings() error {
 	return nil
 }
 
-// record writes rows of the ledger for firings that start no run, and more, in
+// record writes rows of the ledger for firings that start no run, and calls more, in
 // one transaction.
 func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more func(*transaction) error) error {
 	size := 512
@@ -79,8 +77,8 @@ func (s *Store) record(ctx context.Context, firings []blueprint.Firing, more fun
 	}})
 }
 
-// insertFiring writes a row of the ledger. A started one whose key has started
-// a run before is a *blueprint.DuplicateFiringError.
+// insertFiring writes a row of the ledger. If the key of a started firing has started a
+// run before, it returns a *blueprint.DuplicateFiringError.
 func (s *Store) insertFiring(t *transaction, f *blueprint.Firing) error {
 	const insert = `INSERT INTO firings (id, trigger_id, source, key, due_at, received_at, decision, reason_code, sealed_reason, execution_id, sealed_body_hash, redelivery_of, sealed_delivery)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
@@ -138,8 +136,8 @@ func moveCursor(t *transaction, triggerID string, to blueprint.Time) error {
 	return err
 }
 
-// StartedFiring returns the firing of a trigger with that key that started a run,
-// CodeNotFound when there is none. It takes no principal: it is for the
+// StartedFiring returns the firing of a trigger with a key that started a run,
+// CodeNotFound if there is none. It takes no principal: it is for the
 // trigger service.
 func (s *Store) StartedFiring(ctx context.Context, triggerID, key string) (_ *blueprint.Firing, err error) {
 	defer wrap(&err, "started firing of trigger %s", triggerID)
@@ -177,8 +175,8 @@ func (s *Store) Firing(ctx context.Context, principal blueprint.Principal, id st
 	return firing, nil
 }
 
-// Firings lists the ledger of a trigger, the newest row first, and tells how
-// many rows there are in all. It needs AccessManage: CodeNotFound, or
+// Firings lists the ledger of a trigger, the newest row first, and returns the number
+// of all its rows. It needs AccessManage: CodeNotFound, or
 // CodeForbidden.
 func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, triggerID string, limit, offset int) (list []blueprint.Firing, total int, err error) {
 	defer wrap(&err, "firings of trigger %s for user %s", triggerID, principal.UserID)
@@ -200,9 +198,9 @@ func (s *Store) Firings(ctx context.Context, principal blueprint.Principal, trig
 	return list, total, err
 }
 
-// FiringWithDelivery returns a row of the ledger with what came, to a user who can
-// manage its trigger's blueprint; for any other user it is CodeNotFound. Delivery
-// is nil when nothing came.
+// FiringWithDelivery returns a row of the ledger with its delivery to a user who can
+// manage its trigger's blueprint; for any other user it is CodeNotFound. Delivery is
+// nil if the firing has none.
 func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Principal, id string) (firing blueprint.Firing, err error) {
 	defer wrap(&err, "delivery of firing %s for user %s", id, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -219,8 +217,8 @@ func (s *Store) FiringWithDelivery(ctx context.Context, principal blueprint.Prin
 	return firing, nil
 }
 
-// sealFiring encrypts what of a firing may tell what its run took in, before the
-// writer has to wait for that: what came, and the parameters of the reason.
+// sealFiring encrypts what may reveal the input of a run, its delivery and the
+// parameters of its reason, before the writer would have to wait for that.
 func (s *Store) sealFiring(f *blueprint.Firing) error {
 	if err := s.sealReason(f); err != nil {
 		return err
@@ -228,8 +226,8 @@ func (s *Store) sealFiring(f *blueprint.Firing) error {
 	return s.sealDelivery(f)
 }
 
-// sealReason encrypts the parameters of a firing's reason, once. A reason that was
-// set as a sentence alone is a message.
+// sealReason encrypts the parameters of a firing's reason, once. A reason that was set
+// as a sentence only becomes a message.
 func (s *Store) sealReason(f *blueprint.Firing) error {
 	if f.Why.Code == "" && len(f.Why.Params) == 0 && f.Reason != "" {
 		f.Why = blueprint.Saying(blueprint.ReasonMessage, f.Reason)
@@ -244,8 +242,8 @@ func (s *Store) sealReason(f *blueprint.Firing) error {
 	return err
 }
 
-// openReason returns the reason of a firing. Parameters that cannot be read, for
-// want of the key or because of damage, are left out: the row is listed all the
+// openReason returns the reason of a firing. Parameters that cannot be read, because
+// the key is missing or the data damaged, are left out: the row is listed all the
 // same.
 func (s *Store) openReason(firingID string, code string, sealed []byte) blueprint.Reason {
 	why := blueprint.Reason{Code: blueprint.ReasonCode(code)}
@@ -274,11 +272,11 @@ func (s *Store) openBodyHash(firingID string, sealed []byte) string {
 // bodyHashPlace names what that is bound to.
 func bodyHashPlace(firingID string) string { return "firings/" + firingID + "/body_hash" }
 
-// reasonPlace names what the sealed parameters of a reason are bound to.
+// reasonPlace returns what the sealed parameters of a reason are bound to.
 func reasonPlace(firingID string) string { return "firings/" + firingID + "/reason" }
 
-// sealDelivery encrypts what came with a firing, before the writer has to wait
-// for that: the head as JSON, and behind a line break the body if it was kept.
+// sealDelivery encrypts the delivery of a firing before the writer would have to wait
+// for that: the head as JSON and, after a line break, the body if it was kept.
 func (s *Store) sealDelivery(f *blueprint.Firing) error {
 	d := f.Delivery
 	if d == nil {
@@ -295,7 +293,7 @@ func (s *Store) sealDelivery(f *blueprint.Firing) error {
 	return err
 }
 
-// openDelivery gives back what sealDelivery encrypted.
+// openDelivery decrypts what sealDelivery encrypted.
 func (s *Store) openDelivery(firingID string, sealed []byte) (*blueprint.Delivery, error) {
 	if sealed == nil {
 		return nil, nil
@@ -317,11 +315,10 @@ func (s *Store) openDelivery(firingID string, sealed []byte) (*blueprint.Deliver
 	return d, nil
 }
 
-// deliveryPlace names what a sealed delivery is bound to.
+// deliveryPlace returns what a sealed delivery is bound to.
 func deliveryPlace(firingID string) string { return "firings/" + firingID + "/delivery" }
 
-// deliverySize is about how many bytes a firing writes because of what came
-// with it.
+// deliverySize returns about how many bytes the delivery of a firing takes.
 func deliverySize(f *blueprint.Firing) int {
 	if f.Delivery == nil {
 		return 0
@@ -329,11 +326,11 @@ func deliverySize(f *blueprint.Firing) int {
 	return len(f.Delivery.Sealed)
 }
 
-// File returns what came with a firing, and the body of the delivery that it is a
-// part of: to a user who may see the run that the firing started, or, when it started
-// none or the run is gone, manage the trigger's blueprint. For any other user, and
-// for a file that does not exist, it is CodeNotFound. The body of what was
-// delivered again is with the firing that it came with first.
+// File returns a file of a delivery, and the body of the delivery, which contains it:
+// to a user who may see the run that the firing started, or, if it started none or the
+// run is gone, manage the blueprint of the trigger. For any other user, and for an
+// unknown file, it is CodeNotFound. The body of a redelivery is stored with the first
+// delivery.
 func (s *Store) File(ctx context.Context, principal blueprint.Principal, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file for user %s", principal.UserID)
 	const query = `SELECT p.part, p.sealed_head, p.size, coalesce(e.user_id = ?1, 0), b.deleted_at IS NULL AND ` + mayManage + `, f.id, f.redelivery_of
@@ -363,9 +360,9 @@ func (s *Store) File(ctx context.Context, principal blueprint.Principal, id stri
 	return file, body, nil
 }
 
-// FileOfRun returns what came with the firing that started a run, with the body
-// that it is a part of: CodeNotFound when no file of that firing has the id, and a
-// *blueprint.MissingGrant as Authorize says. The principal is the run's own.
+// FileOfRun returns a file of the delivery that started a run, and the body of the
+// delivery, which contains it: CodeNotFound if that delivery has no such file, and a
+// *blueprint.MissingGrant as Authorize says. The principal is that of the run.
 func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, executionID, id string) (file blueprint.File, body []byte, err error) {
 	defer wrap(&err, "file of execution %s", executionID)
 	const query = `SELECT p.part, p.sealed_head, p.size, f.id, f.redelivery_of
@@ -393,8 +390,8 @@ func (s *Store) FileOfRun(ctx context.Context, authority blueprint.Authority, ex
 	return file, body, nil
 }
 
-// bodyOf returns the body of a firing's delivery, for a redelivery that of the
-// first one.
+// bodyOf returns the body of a firing's delivery, for a redelivery that of the first
+// one.
 func (s *Store) bodyOf(q *session, firingID string, first sql.NullString) ([]byte, error) {
 	if first.Valid {
 		firingID = first.String
@@ -420,7 +417,7 @@ func missing(err error, id string) error {
 	return err
 }
 
-// fileHead is what the sender says of a file.
+// fileHead is what the sender declares about a file.
 type fileHead struct {
 	Name        string `json:"name"`
 	ContentType string `json:"contentType"`
@@ -445,5 +442,5 @@ func (s *Store) openHead(file *blueprint.File, sealed []byte) error {
 	return err
 }
 
-// filePlace names what the sealed head of a file is bound to.
+// filePlace returns what the sealed head of a file is bound to.
 func filePlace(id string) string { return "files/" + id + "/head" }

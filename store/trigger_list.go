@@ -46,9 +46,9 @@ func (s *Store) scanListedTrigger(scan func(...any) error) (one blueprint.Listed
 
 // ListAllTriggers returns one page of the triggers of the blueprints that the
 // principal can manage, newest first, with their secrets, and the number of all of
-// them. A blueprint that the principal can only see is left out: the id of a
-// webhook trigger is its address. CodeForbidden for an organization that the principal is not a member
-// of, known or not.
+// them. Blueprints that the principal can only see are left out: the id of a webhook
+// trigger is its address. CodeForbidden for an organization of which the principal is
+// not a member, whether it exists or not.
 func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Principal, filter blueprint.TriggerFilter) (list []blueprint.ListedTrigger, total int, err error) {
 	defer wrap(&err, "triggers for user %s", principal.UserID)
 	within := ` FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.deleted_at IS NULL AND b.deleted_at IS NULL AND ` + summarized[blueprint.ScopeAll] + " AND " + mayManage + `
@@ -82,9 +82,9 @@ func (s *Store) ListAllTriggers(ctx context.Context, principal blueprint.Princip
 	return list, total, err
 }
 
-// labelled returns, as a JSON list of their places, the api triggers with a label
-// that holds search. The database cannot compare without regard to case, and
-// cannot read sealed configs.
+// labelled returns a JSON list of the api triggers whose label contains search, by
+// their position. The database can neither ignore letter case nor read sealed
+// configs.
 func (s *Store) labelled(q *session, within string, args []any, search string) (string, error) {
 	if search == "" {
 		return "[]", nil

@@ -13,7 +13,7 @@ import (
 
 const triggerColumns = "t.id, t.blueprint_id, t.type, t.config, t.sealed_config, t.is_active, t.created_by, coalesce(t.address, '')"
 
-// scanTrigger reads a trigger with its true secrets.
+// scanTrigger reads a trigger with its secrets.
 func (s *Store) scanTrigger(scan func(...any) error, more ...any) (trigger blueprint.Trigger, err error) {
 	var plain, sealed []byte
 	var address string
@@ -91,13 +91,13 @@ func (s *Store) managedTrigger(q *session, principal blueprint.Principal, id str
 	return trigger, nil
 }
 
-// CreateTrigger is AddTrigger of an active one.
+// CreateTrigger is AddTrigger for an active trigger.
 func (s *Store) CreateTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any) (blueprint.Trigger, error) {
 	return s.AddTrigger(ctx, principal, blueprintID, kind, config, true)
 }
 
-// AddTrigger makes a trigger that is on, or off from the beginning. Its cursor is
-// now: ticks before its creation were never due. It needs AccessManage on the
+// AddTrigger creates a trigger, active or not. Its cursor is now: ticks before its
+// creation were never due. It needs AccessManage on the
 // blueprint: CodeNotFound, or CodeForbidden.
 func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, blueprintID string, kind blueprint.TriggerType, config map[string]any, active bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "create trigger of blueprint %s for user %s", blueprintID, principal.UserID)
@@ -133,12 +133,11 @@ func (s *Store) AddTrigger(ctx context.Context, principal blueprint.Principal, b
 	return trigger, err
 }
 
-// UpdateTrigger changes a trigger: merge, unless nil, is given the present
-// config and gives the next one (it must not change its argument; an error of
-// it is returned and changes nothing); isActive, unless nil, turns the trigger
-// on or off. Turning it on, or changing a schedule, moves its cursor to now; on
-// is also what forgets that its runs have failed, and what becomes of those that
-// are under way. It needs AccessManage on its blueprint: CodeNotFound, or
+// UpdateTrigger changes a trigger. merge, unless nil, gets the current trigger and
+// returns its next config; it must not change its argument, and its error is returned
+// and changes nothing. isActive, unless nil, turns the trigger on or off. Turning it
+// on, or changing a schedule, moves its cursor to now; turning it on also resets the
+// count of failures, and runs that are under way then do not count. It needs AccessManage on its blueprint: CodeNotFound, or
 // CodeForbidden.
 func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal, id string, merge func(present blueprint.Trigger) (map[string]any, error), isActive *bool) (trigger blueprint.Trigger, err error) {
 	defer wrap(&err, "update trigger %s for user %s", id, principal.UserID)
@@ -208,9 +207,8 @@ func (s *Store) UpdateTrigger(ctx context.Context, principal blueprint.Principal
 	return trigger, err
 }
 
-// mayPutConnection refuses a user who puts a connection into the config of somebody
-// else's trigger that the user may not use themselves: the trigger uses it under its
-// creator's authority.
+// mayPutConnection refuses a connection that the user may not use in the config of
+// another user's trigger: the trigger uses it under the authority of its creator.
 func mayPutConnection(q *session, principal blueprint.Principal, before *blueprint.Trigger, config map[string]any) error {
 	id, _ := config["connectionId"].(string)
 	if id == "" || before.CreatedBy == principal.UserID || blueprint.Equal(before.Config["connectionId"], config["connectionId"]) {
@@ -223,8 +221,7 @@ func mayPutConnection(q *session, principal blueprint.Principal, before *bluepri
 	return err
 }
 
-// DeleteTrigger deletes a trigger: from now on it is unknown to everybody. Its
-// ledger stays. It needs AccessManage on its blueprint: CodeNotFound, or
+// DeleteTrigger deletes a trigger. It is unknown from now on, but its ledger stays. It needs AccessManage on its blueprint: CodeNotFound, or
 // CodeForbidden.
 func (s *Store) DeleteTrigger(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "delete trigger %s for user %s", id, principal.UserID)
@@ -252,14 +249,14 @@ func (s *Store) sealConfig(trigger *blueprint.Trigger, config map[string]any) (p
 	return s.sealable(config, trigger.HoldsSecrets(), configPlace(trigger.ID))
 }
 
-// configPlace names what a sealed config is bound to.
+// configPlace returns what a sealed config is bound to.
 func configPlace(triggerID string) string { return "triggers/" + triggerID + "/config" }
 
-// DefaultMailDomain stands behind the @ of addresses when nothing else is said.
+// DefaultMailDomain is the domain of addresses by default.
 const DefaultMailDomain = "localhost"
 
-// addressKey is where a config shows the address of an email trigger. It is not
-// part of what is stored as the config, and nobody can set it.
+// addressKey is the key under which a config shows the address of an email trigger. It
+// is not stored with the config and cannot be set.
 const addressKey = "address"
 
 // Mailbox returns the id of the email trigger, active or not, whose address has a
@@ -278,8 +275,8 @@ func (s *Store) Mailbox(ctx context.Context, local string) (triggerID string, er
 	})
 }
 
-// addressed prepares the config of a new trigger and makes its address, "" for
-// one that has none.
+// addressed prepares the config of a new trigger and creates its address, "" for a
+// trigger that has none.
 func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ map[string]any, address string) {
 	if config == nil {
 		config = map[string]any{}
@@ -290,7 +287,7 @@ func (s *Store) addressed(kind blueprint.TriggerType, config map[string]any) (_ 
 	return withoutAddress(kind, config), address
 }
 
-// withAddress shows an address in a config.
+// withAddress returns a config that shows an address.
 func (s *Store) withAddress(config map[string]any, address string) map[string]any {
 	if address == "" {
 		return config
@@ -304,7 +301,7 @@ func (s *Store) withAddress(config map[string]any, address string) map[string]an
 	return config
 }
 
-// withoutAddress is what is stored of a config.
+// withoutAddress returns the part of a config that is stored.
 func withoutAddress(kind blueprint.TriggerType, config map[string]any) map[string]any {
 	if _, there := config[addressKey]; !there || kind != blueprint.TriggerEmail {
 		return config
@@ -314,8 +311,7 @@ func withoutAddress(kind blueprint.TriggerType, config map[string]any) map[strin
 	return config
 }
 
-// sameAddress shows in a trigger's next config the address that it has now,
-// whatever stands there.
+// sameAddress returns the next config of a trigger with its current address.
 func sameAddress(present *blueprint.Trigger, config map[string]any) map[string]any {
 	config = withoutAddress(present.Type, config)
 	if address := present.Config[addressKey]; address != nil && present.Type == blueprint.TriggerEmail {
