@@ -64,7 +64,7 @@ func incomplete(s *scheme, d *blueprint.Delivery, unread string) string {
 }
 
 // aside says how far the time that was signed lies from that at which it came.
-func (c *claim) aside(at time.Time) string {
+func aside(c claim, at time.Time) string {
 	sent, err := strconv.ParseInt(c.stamp, 10, 64)
 	switch away := at.Sub(time.Unix(sent, 0)); {
 	case err != nil:

@@ -62,7 +62,7 @@ func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	found := p.find(s)
 	switch {
 	case unread == "" && c.stale(firing.ReceivedAt.Time()) != "" && found != nil && found.mend == mendForm:
-		return []cause{{"the signature fits; " + c.aside(firing.ReceivedAt.Time()), mendTime}}
+		return []cause{{"the signature fits; " + aside(c, firing.ReceivedAt.Time()), mendTime}}
 	case found != nil:
 		return []cause{*found}
 	case len(p.macs) == 0:
@@ -183,7 +183,7 @@ func (p *probe) find(s *scheme) *cause {
 
 // formCause says what is wrong about how a digest is written that is right.
 func formCause(s *scheme, m sentMAC) string {
-	switch wants := s.mark(); {
+	switch wants := markOf(s); {
 	case m.base64 || s == standardScheme:
 		return "it is the right HMAC-SHA256, written in another way: send " + s.form
 	case m.mark != wants && m.mark != "" && wants == "":
@@ -196,8 +196,8 @@ func formCause(s *scheme, m sentMAC) string {
 	return "the digits are right, written in another way: send " + s.form + ", in lower case and nothing else"
 }
 
-// mark is what a scheme has before each signature, "" for nothing.
-func (s *scheme) mark() string {
+// markOf gives what a scheme has before each signature, "" for nothing.
+func markOf(s *scheme) string {
 	switch s {
 	case stripeScheme:
 		return "v1="

@@ -1,10 +1,10 @@
 package triggers
 
 import (
-	"fmt"
-	"strings"
-
 	"blueprintd/blueprint"
+	"fmt"
+	"slices"
+	"strings"
 )
 
 // The names of the facts about a signature that was refused.
@@ -92,4 +92,29 @@ func entryForm(entry string) string {
 // only tells whether a text is made of some characters alone.
 func only(text, of string) bool {
 	return strings.Trim(text, of) == "" // what is left begins with another character
+}
+
+// confidential are the headers that would let whoever reads them in somewhere:
+// nothing of them is kept.
+var confidential = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true}
+
+// isProof tells whether a header, its name in lower case, proves who the sender
+// is to us or to somebody else: X-Hub-Signature-256, X-Gitlab-Token,
+// X-Shopify-Hmac-Sha256. It is kept, so that a delivery can be judged anew, and
+// shown to nobody, not to runs either, which more people see than the trigger.
+func isProof(name string) bool {
+	return slices.ContainsFunc(proofWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// proofWords are parts of the names of such headers.
+var proofWords = []string{"signature", "hmac", "token", "secret", "password", "api-key", "apikey", "credential", "authorization"}
+
+// header gives the values of a header of a delivery, whose name may be in any
+// letter case.
+func header(d *blueprint.Delivery, name string) []string {
+	name = strings.ToLower(name)
+	if isProof(name) {
+		return d.Proof[name]
+	}
+	return d.Header[name]
 }

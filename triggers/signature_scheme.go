@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strings"
 
 	"blueprintd/blueprint"
@@ -104,4 +106,36 @@ func readSlack(value string, d *blueprint.Delivery) (claim, string) {
 		return claim{lacks: true}, "needs X-Slack-Request-Timestamp, once"
 	}
 	return claim{before: "v0:" + stamp[0] + ":", stamp: stamp[0], timer: "X-Slack-Request-Timestamp", given: []string{value}}, ""
+}
+
+// preset is what config.preset stands for: how a service signs what it sends,
+// and where it says which delivery it is. Other signatures are not looked at.
+type preset struct {
+	scheme *scheme
+	idIn   string // the header that has the id; "" = a member of the body
+	id     string // that member
+	// greets tells that a first delivery asks for a proof that somebody is here.
+	greets bool
+}
+
+var presets = map[string]*preset{
+	"github":   {scheme: githubScheme, idIn: "X-GitHub-Delivery"},
+	"stripe":   {scheme: stripeScheme, id: "id"},
+	"slack":    {scheme: slackScheme, id: "event_id", greets: true},
+	"standard": {scheme: standardScheme, idIn: standardID},
+}
+
+// presetNames are the values of config.preset.
+func presetNames() []string { return slices.Sorted(maps.Keys(presets)) }
+
+// presetOf gives the preset of a trigger: nil when it has none, and false when
+// it has one that is unknown, which lets nobody in.
+func presetOf(trigger *blueprint.Trigger) (*preset, bool) {
+	value := trigger.Config["preset"]
+	if value == nil {
+		return nil, true
+	}
+	name, _ := value.(string)
+	p := presets[name]
+	return p, p != nil
 }

@@ -22,7 +22,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 		refused = blueprint.Errorf(blueprint.CodeUnsupportedMedia, "this address takes Slack's events, which are JSON; slash commands, buttons and other forms are not served here").Named(blueprint.ReasonBody)
 	}
 	if refused == nil {
-		refused = t.checkSecret(&a.binding.Trigger, a.firing, at)
+		refused = checkSecret(&a.binding.Trigger, a.firing, at, t.Clock.Now())
 	}
 	var body any
 	if refused == nil {

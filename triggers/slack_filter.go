@@ -41,7 +41,7 @@ func isSlackEvent(event map[string]any, wanted string) bool {
 
 // isChannelID tells the id of a channel from a name, which has no capitals.
 func isChannelID(text string) bool {
-	return text != "" && text[0] >= 'A' && text[0] <= 'Z' && only(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	return text != "" && text[0] >= 'A' && text[0] <= 'Z' && strings.Trim(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // filterChannel holds an event against the trigger's channel. An event whose

@@ -66,7 +66,7 @@ func FuzzPresetHeaders(f *testing.F) {
 		if (failed == nil) != (reason == "") {
 			t.Fatalf("%v %q", failed, reason)
 		}
-		if form := formOf([]string{value}); form == "" || len(form) > 300 || len(value) > 8 && strings.Contains(form, value) && only(value, "0123456789abcdef") {
+		if form := formOf([]string{value}); form == "" || len(form) > 300 || len(value) > 8 && strings.Contains(form, value) && strings.Trim(value, "0123456789abcdef") == "" {
 			t.Fatalf("form %q", form)
 		}
 		if reason != "" {

@@ -206,7 +206,7 @@ func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
 	refused := checkContent(d)
 	if refused == nil {
-		refused = t.checkSecret(&a.binding.Trigger, a.firing, at)
+		refused = checkSecret(&a.binding.Trigger, a.firing, at, t.Clock.Now())
 	}
 	if refused == nil {
 		a.input, refused = parseBody(d.Body)
@@ -236,4 +236,26 @@ func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, 
 	if t.mayRecord(firing, why) {
 		t.recordRefused(ctx, firing, why)
 	}
+}
+
+// idHeaders names the headers that may have the id of a delivery; the first
+// that is there counts.
+func idHeaders(trigger *blueprint.Trigger) []string {
+	switch p, _ := presetOf(trigger); {
+	case trigger.Type == blueprint.TriggerSlack, p != nil && p.idIn == "":
+		return nil
+	case p != nil:
+		return []string{p.idIn}
+	}
+	return deliveryHeaders
+}
+
+// bodyID gives the id of a delivery that its body has, "" without one.
+func bodyID(body any, member string) (string, *blueprint.Error) {
+	object, _ := body.(map[string]any)
+	id, _ := object[member].(string)
+	if len(id) > maxKey {
+		return "", blueprint.Errorf(blueprint.CodeBadRequest, "%s of the body is longer than %d bytes", member, maxKey)
+	}
+	return id, nil
 }
