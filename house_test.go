@@ -50,8 +50,9 @@ var rooms = map[string][]string{
 	"store":                     {"blueprint", "small", "store/dbfile"},
 	"store/masterkey":           {"blueprint", "foundation/fileio", "foundation/secret", "store", "store/dbfile"},
 	"store/dbfile":              {"blueprint"},
-	"triggers":                  {"blueprint", "small", "triggers/cron"},
+	"triggers":                  {"blueprint", "small", "triggers/cron", "triggers/signature"},
 	"triggers/cron":             {},
+	"triggers/signature":        {"blueprint"},
 	"web":                       {"foundation/ids"},
 	"tests/bench":               {"tests/process"},                            // a tool: it measures the program from outside
 	"tests/process":             {},                                           // the tools' own: how they run and call the program

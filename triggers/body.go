@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // readBody reads a body of at most MaxBody bytes, as it came. What is beyond is
@@ -94,7 +95,7 @@ const maxKey = 255
 // there says, "" when none is.
 func deliveryID(d *blueprint.Delivery, names ...string) (string, *blueprint.Error) {
 	for _, name := range names {
-		switch values := header(d, name); {
+		switch values := signature.Header(d, name); {
 		case len(values) == 0 || len(values) == 1 && values[0] == "":
 			continue
 		case len(values) > 1:

@@ -5,24 +5,25 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // secrets checks what proves who the senders are: the secret, and the one
 // before it, which is good for a while.
 func (c *checker) secrets(kind blueprint.TriggerType) {
-	keys := secretKeysOf[kind]
-	c.secret(keys.secret, kind == blueprint.TriggerWebhook && c.config["preset"] != nil)
-	c.secret(keys.previous, false)
-	until, ok := c.text(keys.until, maxText)
+	keys := signature.KeysOf[kind]
+	c.secret(keys.Secret, kind == blueprint.TriggerWebhook && c.config["preset"] != nil)
+	c.secret(keys.Previous, false)
+	until, ok := c.text(keys.Until, maxText)
 	if _, err := time.Parse(time.RFC3339, until); ok && err != nil {
-		c.refuse("must be a time such as 2030-01-31T12:00:00Z", keys.until)
+		c.refuse("must be a time such as 2030-01-31T12:00:00Z", keys.Until)
 	}
-	if c.config[keys.previous] != nil {
-		if c.config[keys.until] == nil {
-			c.refuse("required beside "+keys.previous+": until when that is still good", keys.until)
+	if c.config[keys.Previous] != nil {
+		if c.config[keys.Until] == nil {
+			c.refuse("required beside "+keys.Previous+": until when that is still good", keys.Until)
 		}
-		if c.config[keys.secret] == nil {
-			c.refuse("required beside "+keys.previous, keys.secret)
+		if c.config[keys.Secret] == nil {
+			c.refuse("required beside "+keys.Previous, keys.Secret)
 		}
 	}
 }
@@ -30,7 +31,7 @@ func (c *checker) secrets(kind blueprint.TriggerType) {
 // preset checks the preset of a webhook, which without a secret would let
 // everybody in who believes otherwise.
 func (c *checker) preset() {
-	c.choice("preset", presetNames()...)
+	c.choice("preset", signature.PresetNames()...)
 	if c.config["preset"] != nil && c.config["secret"] == nil {
 		c.refuse("required with a preset: what the sender signs with", "secret")
 	}

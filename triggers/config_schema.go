@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // ConfigSchema describes the config of a trigger type.
@@ -71,7 +72,7 @@ func ConfigSchemas() []ConfigSchema {
 		of(blueprint.TriggerWebhook, "Fires when something is posted to its address.", map[string]any{
 			"secret": secret("what senders sign with; without one everybody may post"), "previousSecret": secret("the secret before this one"), "previousSecretUntil": text(kept),
 			"respond": choice("accept answers at once, wait with what the run gives; accept when left out", "accept", "wait"),
-			"preset":  choice("whose signatures and delivery ids are understood", presetNames()...),
+			"preset":  choice("whose signatures and delivery ids are understood", signature.PresetNames()...),
 		}, ""),
 		of(blueprint.TriggerEmail, "Fires when mail comes to its address.", map[string]any{
 			"allowFrom":   map[string]any{"type": []any{"array", "null"}, "items": map[string]any{"type": "string", "pattern": "@."}, "description": "who may send: addresses, and domains as @example.org"},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // newDelivery keeps of a request what the ledger stores of it, all but the body.
@@ -14,8 +15,8 @@ func newDelivery(r *http.Request) *blueprint.Delivery {
 	for name, values := range r.Header {
 		name = strings.ToLower(name)
 		switch {
-		case confidential[name]:
-		case isProof(name):
+		case signature.Confidential[name]:
+		case signature.IsProof(name):
 			if d.Proof == nil {
 				d.Proof = map[string][]string{}
 			}
@@ -57,7 +58,7 @@ func said(input any) *blueprint.Delivery {
 func headersOf(d *blueprint.Delivery) map[string]any {
 	out := make(map[string]any, len(d.Header))
 	for name, values := range d.Header {
-		if isProof(name) {
+		if signature.IsProof(name) {
 			continue // of a row from before its name was known
 		}
 		out[name] = strings.Join(values, ", ")

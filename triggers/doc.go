@@ -83,7 +83,7 @@
 //	standard  Standard Webhooks; webhook-id
 //
 // The times of the last three may be five minutes from the clock. A new scheme
-// is an entry in the table of presets and a function that takes its header
+// is an entry in the table of presets (signature/scheme.go) and a function that takes its header
 // apart.
 //
 // Beside config.secret the one before it, config.previousSecret, is good until

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // Explain tells what became of a firing and why. It holds no secret, no
@@ -50,7 +51,7 @@ func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation
 		}
 		add("delivery", deliveryWords(firing))
 		for _, fact := range []struct{ name, label string }{
-			{factHeader, "signature header"}, {factForm, "its form"}, {factExpected, "expected form"}, {factTried, "secret tried"},
+			{signature.FactHeader, "signature header"}, {signature.FactForm, "its form"}, {signature.FactExpected, "expected form"}, {signature.FactTried, "secret tried"},
 		} {
 			value, noted := d.Facts[fact.name]
 			if text := fmt.Sprint(value); noted && value != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // cause is what probably made a signature wrong.
@@ -34,7 +35,7 @@ func (c *cause) next(a *advice) string {
 	case mendConfig:
 		return c.text + "; then " + a.again() + " judges this one anew"
 	case mendEither:
-		return c.text + "; mend that at the sender, or set config." + secretKeysOf[a.story.Trigger.Type].secret + " to its secret: then " + a.again() + " judges this one anew"
+		return c.text + "; mend that at the sender, or set config." + signature.KeysOf[a.story.Trigger.Type].Secret + " to its secret: then " + a.again() + " judges this one anew"
 	case mendTime:
 		return c.text + ". It cannot be redelivered; " + a.fire()
 	case mendNothing:
@@ -52,23 +53,23 @@ func blanks(secret, key string) []cause {
 }
 
 // incomplete says what is missing beside a signature.
-func incomplete(s *scheme, d *blueprint.Delivery, unread string) string {
-	if s == standardScheme {
-		for _, name := range []string{standardID, standardTimestamp} {
-			if values := header(d, name); len(values) == 0 || values[0] == "" {
-				return name + " is missing: Standard Webhooks signs it, so it must be sent beside " + s.header
+func incomplete(s *signature.Scheme, d *blueprint.Delivery, unread string) string {
+	if s == signature.Standard {
+		for _, name := range []string{signature.StandardID, signature.StandardTimestamp} {
+			if values := signature.Header(d, name); len(values) == 0 || values[0] == "" {
+				return name + " is missing: Standard Webhooks signs it, so it must be sent beside " + s.Header
 			}
 		}
 	}
-	return s.header + " " + unread
+	return s.Header + " " + unread
 }
 
 // aside says how far the time that was signed lies from that at which it came.
-func aside(c claim, at time.Time) string {
-	sent, err := strconv.ParseInt(c.stamp, 10, 64)
+func aside(c signature.Claim, at time.Time) string {
+	sent, err := strconv.ParseInt(c.Stamp, 10, 64)
 	switch away := at.Sub(time.Unix(sent, 0)); {
 	case err != nil:
-		return "only its time is none: " + c.timer + " is not a number of seconds since 1970"
+		return "only its time is none: " + c.Timer + " is not a number of seconds since 1970"
 	case away < 0:
 		return "only its time is too far ahead: " + blueprint.InWords(away) + " (set the clocks right)"
 	default:
@@ -80,19 +81,19 @@ func aside(c claim, at time.Time) string {
 func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 	chosen, _ := trigger.Config["preset"].(string)
 	only := ""
-	if p := presets[chosen]; p != nil {
-		only = "config.preset is " + strconv.Quote(chosen) + ", which looks at " + p.scheme.header + " alone; "
+	if p := signature.Presets[chosen]; p != nil {
+		only = "config.preset is " + strconv.Quote(chosen) + ", which looks at " + p.Scheme.Header + " alone; "
 	}
 	if trigger.Type == blueprint.TriggerWebhook {
-		for _, name := range presetNames() {
-			if s := presets[name].scheme; header(d, s.header) != nil {
-				return cause{only + "the sender sends " + s.header + ": set config.preset: " + strconv.Quote(name), mendConfig}
+		for _, name := range signature.PresetNames() {
+			if s := signature.Presets[name].Scheme; signature.Header(d, s.Header) != nil {
+				return cause{only + "the sender sends " + s.Header + ": set config.preset: " + strconv.Quote(name), mendConfig}
 			}
 		}
 		if only != "" {
-			for _, s := range anyScheme {
-				if header(d, s.header) != nil {
-					return cause{only + "the sender sends " + s.header + ": set config.preset to null", mendConfig}
+			for _, s := range signature.Usual {
+				if signature.Header(d, s.Header) != nil {
+					return cause{only + "the sender sends " + s.Header + ": set config.preset to null", mendConfig}
 				}
 			}
 		}
@@ -105,7 +106,7 @@ func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 			}
 		}
 	}
-	if header(d, "X-Hub-Signature") != nil && len(names) == 1 {
+	if signature.Header(d, "X-Hub-Signature") != nil && len(names) == 1 {
 		return cause{only + "X-Hub-Signature is SHA-1, which is not accepted: have it send X-Hub-Signature-256", mendSender}
 	}
 	if len(names) == 0 {

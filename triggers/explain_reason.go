@@ -2,6 +2,7 @@ package triggers
 
 import (
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // otherAddress is the reason of what was posted to an address of another type
@@ -93,7 +94,7 @@ func (a *advice) ofRefused() string {
 	case blueprint.ReasonInput:
 		return "have the caller send what config.inputSchema asks for; or change that, then " + a.again() + " judges this one anew"
 	case blueprint.ReasonSecretUnusable:
-		return "set config." + secretKeysOf[a.story.Trigger.Type].secret + "; then " + a.again() + " judges this one anew"
+		return "set config." + signature.KeysOf[a.story.Trigger.Type].Secret + "; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonPresetUnknown:
 		return "set another config.preset; then " + a.again() + " judges this one anew"
 	case blueprint.ReasonBody:

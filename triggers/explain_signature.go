@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // maxDiagnosed is how large a body may be, in bytes, for which causes are looked
@@ -23,76 +24,76 @@ const maxMACs = 8
 // signature.
 func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	firing, trigger := &story.Firing, &story.Trigger
-	d, keys := firing.Delivery, secretKeysOf[trigger.Type]
-	if firing.Decision != blueprint.DecisionRefused || d == nil || keys.secret == "" || redeliveredFrom(firing) != "" {
+	d, keys := firing.Delivery, signature.KeysOf[trigger.Type]
+	if firing.Decision != blueprint.DecisionRefused || d == nil || keys.Secret == "" || redeliveredFrom(firing) != "" {
 		return nil
 	}
-	if _, noted := d.Facts[factExpected]; !noted {
+	if _, noted := d.Facts[signature.FactExpected]; !noted {
 		return nil
 	}
-	name, _ := d.Facts[factHeader].(string)
-	values := header(d, name)
-	secret, _ := trigger.Config[keys.secret].(string)
+	name, _ := d.Facts[signature.FactHeader].(string)
+	values := signature.Header(d, name)
+	secret, _ := trigger.Config[keys.Secret].(string)
 	switch {
 	case secret == "":
 		return []cause{{"its signature was refused, and the trigger has no secret any more to hold it against", mendForm}}
 	case name == "":
-		return append([]cause{missing(trigger, d)}, blanks(secret, keys.secret)...)
+		return append([]cause{missing(trigger, d)}, blanks(secret, keys.Secret)...)
 	case !d.Kept():
-		return append(blanks(secret, keys.secret), cause{"the body was not kept, so nothing more can be told", mendSender})
+		return append(blanks(secret, keys.Secret), cause{"the body was not kept, so nothing more can be told", mendSender})
 	case len(d.Body) > maxDiagnosed:
-		return append(blanks(secret, keys.secret), cause{"the body is too large to try what may have happened to it", mendEither})
+		return append(blanks(secret, keys.Secret), cause{"the body is too large to try what may have happened to it", mendEither})
 	case len(values) != 1 && len(values) != 0:
 		return []cause{{name + " was sent " + numberOf(len(values)) + " times: it must be sent once", mendSender}}
 	case len(values) == 0:
-		return blanks(secret, keys.secret)
+		return blanks(secret, keys.Secret)
 	}
 	if found := acceptance(trigger, firing, keys, now); found != nil {
 		return []cause{*found}
 	}
 	s := schemeOf(name)
-	c, unread := s.read(values[0], d)
-	if c.lacks {
+	c, unread := s.Read(values[0], d)
+	if c.Lacks {
 		return []cause{{incomplete(s, d, unread), mendSender}}
 	}
-	p := &probe{before: c.before, body: d.Body, macs: macsOf(values[0]), keys: keysOf(s, secret)}
-	if previous, _ := trigger.Config[keys.previous].(string); strings.TrimSpace(previous) != "" {
+	p := &probe{before: c.Before, body: d.Body, macs: macsOf(values[0]), keys: keysOf(s, secret)}
+	if previous, _ := trigger.Config[keys.Previous].(string); strings.TrimSpace(previous) != "" {
 		p.keys = append(p.keys, trialKey{"the sender signs with the previous secret, whose time is over: give it the new one", keysOf(s, previous)[0].key, mendSender})
 	}
 	found := p.find(s)
 	switch {
-	case unread == "" && c.stale(firing.ReceivedAt.Time()) != "" && found != nil && found.mend == mendForm:
+	case unread == "" && c.Stale(firing.ReceivedAt.Time()) != "" && found != nil && found.mend == mendForm:
 		return []cause{{"the signature fits; " + aside(c, firing.ReceivedAt.Time()), mendTime}}
 	case found != nil:
 		return []cause{*found}
 	case len(p.macs) == 0:
-		return append(blanks(secret, keys.secret), cause{"what was sent is no signature of a known form: send " + s.form, mendSender})
+		return append(blanks(secret, keys.Secret), cause{"what was sent is no signature of a known form: send " + s.Form, mendSender})
 	}
-	return append(blanks(secret, keys.secret), cause{"the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it", mendEither})
+	return append(blanks(secret, keys.Secret), cause{"the sender signs with another secret, or the body was changed on its way: neither line breaks nor another layout of the JSON explain it", mendEither})
 }
 
 // acceptance looks whether a signature would be taken now, and whether one of
 // several headers alone keeps it from that.
-func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys secretKeys, now time.Time) *cause {
+func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys signature.Keys, now time.Time) *cause {
 	d, at := firing.Delivery, firing.ReceivedAt.Time()
-	current, _ := trigger.Config[keys.secret].(string)
-	schemes := schemesOf(trigger)
-	for _, secret := range []string{current, previousSecret(trigger.Config, keys, now)} {
+	current, _ := trigger.Config[keys.Secret].(string)
+	schemes := signature.SchemesOf(trigger)
+	for _, secret := range []string{current, signature.Previous(trigger.Config, keys, now)} {
 		if secret == "" || len(schemes) == 0 {
 			continue
 		}
-		if _, reason := verify(schemes, secret, d, at); reason == "" {
+		if _, reason := signature.Verify(schemes, secret, d, at); reason == "" {
 			return &cause{"it is right by the present config, which was changed since", mendNothing}
 		}
 		var right, wrong []string
 		for _, s := range schemes {
-			values := header(d, s.header)
+			values := signature.Header(d, s.Header)
 			switch {
 			case values == nil:
-			case s.verify(values, secret, d, at) == "":
-				right = append(right, s.header)
+			case s.Verify(values, secret, d, at) == "":
+				right = append(right, s.Header)
 			default:
-				wrong = append(wrong, s.header)
+				wrong = append(wrong, s.Header)
 			}
 		}
 		if len(right) > 0 {
@@ -107,13 +108,13 @@ func acceptance(trigger *blueprint.Trigger, firing *blueprint.Firing, keys secre
 }
 
 // schemeOf finds the scheme of a header.
-func schemeOf(name string) *scheme {
-	for _, s := range slices.Concat(anyScheme, []*scheme{stripeScheme, slackScheme}) {
-		if strings.EqualFold(s.header, name) {
+func schemeOf(name string) *signature.Scheme {
+	for _, s := range slices.Concat(signature.Usual, []*signature.Scheme{signature.Stripe, signature.Slack}) {
+		if strings.EqualFold(s.Header, name) {
 			return s
 		}
 	}
-	return hexScheme(name)
+	return signature.Hex(name)
 }
 
 // sentMAC is a digest that was sent, and how it was written.
@@ -149,7 +150,7 @@ func plainBase64(text string) string {
 }
 
 // find gives the first change that makes a signature right, nil when none does.
-func (p *probe) find(s *scheme) *cause {
+func (p *probe) find(s *signature.Scheme) *cause {
 	for _, m := range p.macs {
 		name, usual := hashName(len(m.sum)), len(m.sum) == 32
 		whole := append([]byte(p.before), p.body...)
@@ -167,7 +168,7 @@ func (p *probe) find(s *scheme) *cause {
 			}
 		}
 		if p.before != "" && p.keys[0].fits(m.sum, p.body) {
-			return &cause{"it signs the body alone: " + s.header + " signs what stands before it, too" + otherwise(usual, name), mendSender}
+			return &cause{"it signs the body alone: " + s.Header + " signs what stands before it, too" + otherwise(usual, name), mendSender}
 		}
 		for _, key := range p.keys[1:] {
 			if key.fits(m.sum, whole) {
@@ -182,10 +183,10 @@ func (p *probe) find(s *scheme) *cause {
 }
 
 // formCause says what is wrong about how a digest is written that is right.
-func formCause(s *scheme, m sentMAC) string {
+func formCause(s *signature.Scheme, m sentMAC) string {
 	switch wants := markOf(s); {
-	case m.base64 || s == standardScheme:
-		return "it is the right HMAC-SHA256, written in another way: send " + s.form
+	case m.base64 || s == signature.Standard:
+		return "it is the right HMAC-SHA256, written in another way: send " + s.Form
 	case m.mark != wants && m.mark != "" && wants == "":
 		return "the digits are right; " + m.mark + " before them is not taken: send them bare or with sha256="
 	case m.mark != wants && m.mark != "":
@@ -193,17 +194,17 @@ func formCause(s *scheme, m sentMAC) string {
 	case m.mark != wants:
 		return "the digits are right; " + wants + " before them is missing"
 	}
-	return "the digits are right, written in another way: send " + s.form + ", in lower case and nothing else"
+	return "the digits are right, written in another way: send " + s.Form + ", in lower case and nothing else"
 }
 
 // markOf gives what a scheme has before each signature, "" for nothing.
-func markOf(s *scheme) string {
+func markOf(s *signature.Scheme) string {
 	switch s {
-	case stripeScheme:
+	case signature.Stripe:
 		return "v1="
-	case slackScheme:
+	case signature.Slack:
 		return "v0="
-	case standardScheme:
+	case signature.Standard:
 		return "v1,"
 	}
 	return ""

@@ -16,6 +16,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/triggers/signature"
 )
 
 const explainedSecret = "correct horse battery"
@@ -201,16 +202,16 @@ func TestExplainWords(t *testing.T) {
 func FuzzLikelyCauses(f *testing.F) {
 	f.Add("X-Webhook-Signature", "sha1=00", `{"a": 1}`)
 	f.Add("Webhook-Signature", "v1,AAAA v1,BB==", "\r\n")
-	f.Fuzz(func(t *testing.T, name, signature, body string) {
+	f.Fuzz(func(t *testing.T, name, sent, body string) {
 		m := newMemory()
 		id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": explainedSecret}, begin)
 		s := newService(m, clock.NewVirtual(begin.Add(time.Second)))
-		d := &blueprint.Delivery{Body: []byte(body), Size: int64(len(body)), Proof: map[string][]string{strings.ToLower(name): {signature}}}
-		d.Note(factHeader, name)
-		d.Note(factExpected, "x")
+		d := &blueprint.Delivery{Body: []byte(body), Size: int64(len(body)), Proof: map[string][]string{strings.ToLower(name): {sent}}}
+		d.Note(signature.FactHeader, name)
+		d.Note(signature.FactExpected, "x")
 		story := &blueprint.FiringStory{Firing: blueprint.Firing{TriggerID: id, Source: "webhook", Decision: "refused", Delivery: d}, Trigger: m.bindings[id].Trigger}
 		text, err := json.Marshal(s.Explain(story).Details)
-		if err != nil || !strings.Contains(signature+body+name, explainedSecret) && strings.Contains(string(text), explainedSecret) {
+		if err != nil || !strings.Contains(sent+body+name, explainedSecret) && strings.Contains(string(text), explainedSecret) {
 			t.Errorf("%v %s", err, text)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // probe looks for what makes a signature right.
@@ -39,10 +40,10 @@ func (k *trialKey) fits(sum, text []byte) bool {
 
 // keysOf gives the key that a scheme makes of a secret, and those that other
 // people make of it.
-func keysOf(s *scheme, secret string) []trialKey {
+func keysOf(s *signature.Scheme, secret string) []trialKey {
 	key := []byte(secret)
-	if s.key != nil {
-		key = s.key(secret)
+	if s.Key != nil {
+		key = s.Key(secret)
 	}
 	out := []trialKey{{"the secret", key, mendNothing}}
 	add := func(words string, key []byte, mend mend) {
@@ -56,7 +57,7 @@ func keysOf(s *scheme, secret string) []trialKey {
 	add("the sender's secret ends in a line break: remove it there", []byte(secret+"\r\n"), mendSender)
 	add("the sender's secret ends in a blank: remove it there", []byte(secret+" "), mendSender)
 	add("the sender signs with the secret without the letters whsec_", []byte(strings.TrimPrefix(secret, "whsec_")), mendEither)
-	add("the sender signs with the key that whsec_ and base64 stand for, where the text itself is the key", standardKey(secret), mendSender)
+	add("the sender signs with the key that whsec_ and base64 stand for, where the text itself is the key", signature.StandardKey(secret), mendSender)
 	if key, err := hex.DecodeString(secret); err == nil {
 		add("the sender signs with the bytes that the secret stands for in hexadecimal, where its text is the key", key, mendSender)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/secret"
+	"blueprintd/triggers/signature"
 )
 
 // leastVeiled is how long a secret must be, in bytes, to be looked for in what
@@ -62,7 +63,7 @@ func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDeli
 	out := &blueprint.ShownDelivery{From: d.From, Size: d.Size, Kept: d.Kept(), Headers: make(map[string]string, len(d.Header))}
 	for name, values := range d.Header {
 		text := v.Text(strings.Join(values, ", "))
-		if isProof(name) || confidential[name] || slices.ContainsFunc(tellingNames, func(part string) bool { return strings.Contains(name, part) }) {
+		if signature.IsProof(name) || signature.Confidential[name] || slices.ContainsFunc(tellingNames, func(part string) bool { return strings.Contains(name, part) }) {
 			text = secret.Mask
 		}
 		out.Headers[name] = text

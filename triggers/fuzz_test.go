@@ -17,6 +17,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/triggers/signature"
 )
 
 func FuzzWebhookBody(f *testing.F) {
@@ -81,12 +82,12 @@ func FuzzSignatureHeaders(f *testing.F) {
 			if present>>i&1 == 0 {
 				continue
 			}
-			header[anyScheme[i].header] = []string{value}
+			header[signature.Usual[i].Header] = []string{value}
 			match := plainHex.FindStringSubmatch(value)
 			wanted = wanted && match != nil && strings.EqualFold(match[1], hexMAC(secret, body))
 		}
 		if present&8 != 0 {
-			header[standardID], header[standardTimestamp], header[standardSignature] = []string{id}, []string{timestamp}, []string{standard}
+			header[signature.StandardID], header[signature.StandardTimestamp], header[signature.StandardSignature] = []string{id}, []string{timestamp}, []string{standard}
 			key := []byte(secret)
 			if rest, ok := strings.CutPrefix(secret, "whsec_"); ok {
 				if decoded, err := base64.StdEncoding.DecodeString(rest); err == nil && len(decoded) > 0 {
@@ -97,7 +98,7 @@ func FuzzSignatureHeaders(f *testing.F) {
 			near := err == nil && time.Unix(seconds, 0).Sub(begin).Abs() <= 5*time.Minute && timestamp[0] != '+'
 			wanted = wanted && id != "" && utf8.ValidString(id) && near && slices.Contains(strings.Fields(standard), standardMAC(key, id, timestamp, body))
 		}
-		_, reason := verify(anyScheme, secret, deliveryOf(header, body), begin)
+		_, reason := signature.Verify(signature.Usual, secret, deliveryOf(header, body), begin)
 		if (reason == "") != wanted {
 			t.Fatalf("verify gives %q, want acceptance %v", reason, wanted)
 		}
@@ -105,12 +106,12 @@ func FuzzSignatureHeaders(f *testing.F) {
 			for name := range header {
 				twice := header.Clone()
 				twice.Add(name, header.Get(name))
-				if _, reason := verify(anyScheme, secret, deliveryOf(twice, body), begin); strings.HasSuffix(name, "Signature") && reason == "" {
+				if _, reason := signature.Verify(signature.Usual, secret, deliveryOf(twice, body), begin); strings.HasSuffix(name, "Signature") && reason == "" {
 					t.Fatalf("%s twice is accepted", name)
 				}
 			}
-			_, otherSecret := verify(anyScheme, secret+"x", deliveryOf(header, body), begin)
-			_, otherBody := verify(anyScheme, secret, deliveryOf(header, body+" "), begin)
+			_, otherSecret := signature.Verify(signature.Usual, secret+"x", deliveryOf(header, body), begin)
+			_, otherBody := signature.Verify(signature.Usual, secret, deliveryOf(header, body+" "), begin)
 			if otherSecret == "" || otherBody == "" {
 				t.Fatal("another secret or body is accepted")
 			}
@@ -130,7 +131,7 @@ func FuzzTriggerHeaders(f *testing.F) {
 		r.Header[http.CanonicalHeaderKey(name)] = []string{one, two}
 		got := triggerHeaders(r)
 		for key, value := range got {
-			if key != strings.ToLower(key) || confidential[key] || isProof(key) || !utf8.ValidString(value.(string)) {
+			if key != strings.ToLower(key) || signature.Confidential[key] || signature.IsProof(key) || !utf8.ValidString(value.(string)) {
 				t.Fatalf("%q: %q", key, value)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/triggers/signature"
 )
 
 // sender signs as a service does that a trigger is made for.
@@ -156,7 +157,7 @@ func (s *sender) corpus() (all []presetCase) {
 		add(fmt.Sprintf("signature bit %d", bit), false, s.body, s.write(flipped, stamp)...)
 	}
 	for _, away := range []time.Duration{0, time.Second, 5 * time.Minute, 5*time.Minute + time.Second, time.Hour} {
-		near := !s.timed || away <= signatureWindow
+		near := !s.timed || away <= signature.Window
 		add(away.String()+" late", near, s.body, s.sign(corpusSecret, s.body, begin.Add(-away))...)
 		add(away.String()+" early", near, s.body, s.sign(corpusSecret, s.body, begin.Add(away))...)
 	}
@@ -183,7 +184,7 @@ func TestPresets(t *testing.T) {
 			}
 			checkError(t, w, blueprint.CodeUnauthorized)
 			facts := row.Delivery.Facts
-			if len(m.runs()) != 0 || row.Decision != blueprint.DecisionRefused || facts[factForm] == "" || facts[factExpected] == "" || facts[factBytes] != len(c.body) {
+			if len(m.runs()) != 0 || row.Decision != blueprint.DecisionRefused || facts[signature.FactForm] == "" || facts[signature.FactExpected] == "" || facts[signature.FactBytes] != len(c.body) {
 				t.Errorf("%s: row %+v, facts %v", c.name, row, facts)
 			}
 			told := fmt.Sprint(w.Body, row.Reason, facts)
@@ -263,7 +264,7 @@ func TestTwoSecrets(t *testing.T) {
 			if s.kind == blueprint.TriggerSlack {
 				c.tried = strings.NewReplacer("previousSecret", "previousSigningSecret", "secret", "signingSecret").Replace(c.tried)
 			}
-			if got := row.Delivery.Facts[factTried]; c.reason == "" && got != c.tried {
+			if got := row.Delivery.Facts[signature.FactTried]; c.reason == "" && got != c.tried {
 				t.Errorf("%s, %s: tried %v", s.name, c.name, got)
 			}
 		}

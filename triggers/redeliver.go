@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // anyInput is what to do when a firing cannot be run again.
@@ -161,7 +162,7 @@ func (t *Service) judgeAgain(a *activation, first *blueprint.Firing) *refusal {
 }
 
 // signatureFacts are those about a judgement, which the next one brings anew.
-var signatureFacts = []string{factHeader, factForm, factExpected, factBytes, factTried}
+var signatureFacts = []string{signature.FactHeader, signature.FactForm, signature.FactExpected, signature.FactBytes, signature.FactTried}
 
 // forget leaves of what came only where it is: with the first firing.
 func (a *activation) forget(first *blueprint.Firing) {
@@ -190,7 +191,7 @@ func suits(trigger *blueprint.Trigger, first *blueprint.Firing) *blueprint.Error
 		return refuse("it is of no tick")
 	case first.Source == blueprint.SourceSchedule:
 		return nil
-	case wasForged(trigger, d):
+	case signature.WasForged(trigger, d):
 		return refuse("its signature was refused, and the trigger has no secret any more to hold it against")
 	case d == nil:
 		return refuse("nothing is stored of what came with it")

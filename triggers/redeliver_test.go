@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/triggers/signature"
 )
 
 // rowOf is a row of the ledger that came with a body.
@@ -186,13 +187,13 @@ func TestRedeliverKeepsFacts(t *testing.T) {
 	id := m.trigger(blueprint.TriggerWebhook, nil, begin)
 	first := rowOf(id, blueprint.SourceWebhook, blueprint.DecisionRefused, "{}")
 	first.Delivery.Note("sender", "known")
-	first.Delivery.Note(factForm, "empty")
+	first.Delivery.Note(signature.FactForm, "empty")
 	m.rows = append(m.rows, first)
 	if _, _, err := newService(m, clock.NewVirtual(begin)).Redeliver(t.Context(), me, first.ID); err != nil {
 		t.Fatal(err)
 	}
 	facts := m.lastRow(t).Delivery.Facts
-	if _, stale := facts[factForm]; stale || facts["sender"] != "known" || facts[blueprint.RedeliveredFrom] != first.ID || len(first.Delivery.Facts) != 2 {
+	if _, stale := facts[signature.FactForm]; stale || facts["sender"] != "known" || facts[blueprint.RedeliveredFrom] != first.ID || len(first.Delivery.Facts) != 2 {
 		t.Errorf("%v, of the first %v", facts, first.Delivery.Facts)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // Errors are CodeBadRequest, with issues whose paths are "secret" and
 // "keepPreviousFor".
 func (t *Service) Rotate(trigger *blueprint.Trigger, secret, keepFor string) (config map[string]any, made string, until blueprint.Time, err error) {
-	keys, ok := secretKeysOf[trigger.Type]
+	keys, ok := signature.KeysOf[trigger.Type]
 	if !ok {
 		return nil, "", 0, blueprint.Errorf(blueprint.CodeBadRequest, "trigger %s is of type %s; only webhook and slack triggers have a secret", trigger.ID, trigger.Type)
 	}
@@ -35,19 +36,19 @@ func (t *Service) Rotate(trigger *blueprint.Trigger, secret, keepFor string) (co
 	if secret == "" {
 		secret = t.madeUp(trigger)
 	}
-	present := trigger.Config[keys.secret]
+	present := trigger.Config[keys.Secret]
 	if present == secret {
 		return nil, "", 0, wrongInput("secret", "must be another than the present one")
 	}
-	change := map[string]any{keys.secret: secret, keys.previous: "", keys.until: nil}
+	change := map[string]any{keys.Secret: secret, keys.Previous: "", keys.Until: nil}
 	if present != nil && keep > 0 {
 		until = blueprint.TimeOf(t.Clock.Now().Add(keep))
-		change[keys.previous], change[keys.until] = present, until.String()
+		change[keys.Previous], change[keys.Until] = present, until.String()
 	}
 	config = blueprint.MergeConfig(trigger.Config, change)
 	if issues := Check(trigger.Type, config); len(issues) > 0 {
 		for i := range issues {
-			if issues[i].Path[0] == keys.secret {
+			if issues[i].Path[0] == keys.Secret {
 				issues[i].Path = []any{"secret"}
 			}
 		}

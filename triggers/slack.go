@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // Slack serves POST /webhooks/slack/{triggerId}, whose path value triggerId it
@@ -22,7 +23,7 @@ func (t *Service) judgeSlack(a *activation, at time.Time) *refusal {
 		refused = blueprint.Errorf(blueprint.CodeUnsupportedMedia, "this address takes Slack's events, which are JSON; slash commands, buttons and other forms are not served here").Named(blueprint.ReasonBody)
 	}
 	if refused == nil {
-		refused = checkSecret(&a.binding.Trigger, a.firing, at, t.Clock.Now())
+		refused = signature.Check(&a.binding.Trigger, a.firing, at, t.Clock.Now())
 	}
 	var body any
 	if refused == nil {

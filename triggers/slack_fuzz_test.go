@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/foundation/clock"
+	"blueprintd/triggers/signature"
 )
 
 // Whatever a body is that Slack has signed, it leaves one row, and is answered
@@ -57,16 +58,16 @@ func FuzzPresetHeaders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, value, stamp, body string) {
 		s := senders[int(which)%len(senders)]
-		way := slackScheme
-		if p, _ := presetOf(&blueprint.Trigger{Config: s.config}); p != nil {
-			way = p.scheme
+		way := signature.Slack
+		if p, _ := signature.PresetOf(&blueprint.Trigger{Config: s.config}); p != nil {
+			way = p.Scheme
 		}
-		header := http.Header{http.CanonicalHeaderKey(way.header): {value}, "Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {stamp}, "X-Slack-Request-Timestamp": {stamp}}
-		failed, reason := verify([]*scheme{way}, corpusSecret, deliveryOf(header, body), begin)
+		header := http.Header{http.CanonicalHeaderKey(way.Header): {value}, "Webhook-Id": {"msg_1"}, "Webhook-Timestamp": {stamp}, "X-Slack-Request-Timestamp": {stamp}}
+		failed, reason := signature.Verify([]*signature.Scheme{way}, corpusSecret, deliveryOf(header, body), begin)
 		if (failed == nil) != (reason == "") {
 			t.Fatalf("%v %q", failed, reason)
 		}
-		if form := formOf([]string{value}); form == "" || len(form) > 300 || len(value) > 8 && strings.Contains(form, value) && strings.Trim(value, "0123456789abcdef") == "" {
+		if form := signature.FormOf([]string{value}); form == "" || len(form) > 300 || len(value) > 8 && strings.Contains(form, value) && strings.Trim(value, "0123456789abcdef") == "" {
 			t.Fatalf("form %q", form)
 		}
 		if reason != "" {
@@ -83,7 +84,7 @@ func FuzzPresetHeaders(f *testing.F) {
 		}
 		var signature string
 		for _, line := range s.write(mac([]byte(corpusSecret), []byte(s.signed(stamp, body))), stamp) {
-			if name, text, _ := strings.Cut(line, ": "); strings.EqualFold(name, way.header) {
+			if name, text, _ := strings.Cut(line, ": "); strings.EqualFold(name, way.Header) {
 				signature = text
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers/signature"
 )
 
 // deliveryHeaders name a webhook's delivery; the first that is there counts.
@@ -206,20 +207,20 @@ func (t *Service) judgeWebhook(a *activation, at time.Time) *refusal {
 	d := a.firing.Delivery
 	refused := checkContent(d)
 	if refused == nil {
-		refused = checkSecret(&a.binding.Trigger, a.firing, at, t.Clock.Now())
+		refused = signature.Check(&a.binding.Trigger, a.firing, at, t.Clock.Now())
 	}
 	if refused == nil {
 		a.input, refused = parseBody(d.Body)
 	}
-	preset, _ := presetOf(&a.binding.Trigger)
-	if refused == nil && preset != nil && preset.id != "" {
-		a.bodyID, refused = bodyID(a.input, preset.id)
+	preset, _ := signature.PresetOf(&a.binding.Trigger)
+	if refused == nil && preset != nil && preset.ID != "" {
+		a.bodyID, refused = bodyID(a.input, preset.ID)
 	}
 	if refused != nil {
 		return &refusal{answer: refused}
 	}
 	a.headers = headersOf(d)
-	if preset != nil && preset.greets {
+	if preset != nil && preset.Greets {
 		return greeting(a.input)
 	}
 	return nil
@@ -241,11 +242,11 @@ func (t *Service) refuseDelivery(ctx context.Context, firing *blueprint.Firing, 
 // idHeaders names the headers that may have the id of a delivery; the first
 // that is there counts.
 func idHeaders(trigger *blueprint.Trigger) []string {
-	switch p, _ := presetOf(trigger); {
-	case trigger.Type == blueprint.TriggerSlack, p != nil && p.idIn == "":
+	switch p, _ := signature.PresetOf(trigger); {
+	case trigger.Type == blueprint.TriggerSlack, p != nil && p.IDIn == "":
 		return nil
 	case p != nil:
-		return []string{p.idIn}
+		return []string{p.IDIn}
 	}
 	return deliveryHeaders
 }

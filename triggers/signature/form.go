@@ -1,4 +1,4 @@
-package triggers
+package signature
 
 import (
 	"blueprintd/blueprint"
@@ -9,29 +9,29 @@ import (
 
 // The names of the facts about a signature that was refused.
 const (
-	factHeader   = "signatureHeader" // the header that was wrong; null = none was there
-	factForm     = "signatureForm"   // what it looked like, in words
-	factExpected = "expectedForm"    // what it should look like, in words
-	factBytes    = "bodyBytes"       // how long the body was that the signature was held against
-	factTried    = "secretTried"     // the config keys of the secrets
+	FactHeader   = "signatureHeader" // the header that was wrong; null = none was there
+	FactForm     = "signatureForm"   // what it looked like, in words
+	FactExpected = "expectedForm"    // what it should look like, in words
+	FactBytes    = "bodyBytes"       // how long the body was that the signature was held against
+	FactTried    = "secretTried"     // the config keys of the secrets
 )
 
 // noteSignature keeps what can be said of a signature that was refused without
 // a word of it.
-func noteSignature(d *blueprint.Delivery, failed *scheme, tried string) {
+func noteSignature(d *blueprint.Delivery, failed *Scheme, tried string) {
 	name, form := any(nil), "none"
 	expected := "64 hexadecimal digits in X-Webhook-Signature or X-Signature, or the headers of Standard Webhooks"
 	if failed != nil {
-		expected = failed.form
-		if values := header(d, failed.header); values != nil {
-			name, form = failed.header, formOf(values)
+		expected = failed.Form
+		if values := Header(d, failed.Header); values != nil {
+			name, form = failed.Header, FormOf(values)
 		}
 	}
-	d.Note(factHeader, name)
-	d.Note(factForm, form)
-	d.Note(factExpected, expected)
-	d.Note(factBytes, len(d.Body))
-	d.Note(factTried, tried)
+	d.Note(FactHeader, name)
+	d.Note(FactForm, form)
+	d.Note(FactExpected, expected)
+	d.Note(FactBytes, len(d.Body))
+	d.Note(FactTried, tried)
 }
 
 // marks begin signatures of the schemes that there are.
@@ -40,9 +40,9 @@ var marks = []string{"sha1=", "sha256=", "sha384=", "sha512=", "v0=", "v1=", "v1
 // maxEntries is how many parts of a list are told.
 const maxEntries = 4
 
-// formOf says in words what a signature header looks like, without anything of
+// FormOf says in words what a signature header looks like, without anything of
 // its value but such a mark.
-func formOf(values []string) string {
+func FormOf(values []string) string {
 	if len(values) != 1 {
 		return fmt.Sprintf("sent %d times", len(values))
 	}
@@ -94,26 +94,26 @@ func only(text, of string) bool {
 	return strings.Trim(text, of) == "" // what is left begins with another character
 }
 
-// confidential are the headers that would let whoever reads them in somewhere:
+// Confidential are the headers that would let whoever reads them in somewhere:
 // nothing of them is kept.
-var confidential = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true}
+var Confidential = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true}
 
-// isProof tells whether a header, its name in lower case, proves who the sender
+// IsProof tells whether a header, its name in lower case, proves who the sender
 // is to us or to somebody else: X-Hub-Signature-256, X-Gitlab-Token,
 // X-Shopify-Hmac-Sha256. It is kept, so that a delivery can be judged anew, and
 // shown to nobody, not to runs either, which more people see than the trigger.
-func isProof(name string) bool {
+func IsProof(name string) bool {
 	return slices.ContainsFunc(proofWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
 // proofWords are parts of the names of such headers.
 var proofWords = []string{"signature", "hmac", "token", "secret", "password", "api-key", "apikey", "credential", "authorization"}
 
-// header gives the values of a header of a delivery, whose name may be in any
+// Header gives the values of a header of a delivery, whose name may be in any
 // letter case.
-func header(d *blueprint.Delivery, name string) []string {
+func Header(d *blueprint.Delivery, name string) []string {
 	name = strings.ToLower(name)
-	if isProof(name) {
+	if IsProof(name) {
 		return d.Proof[name]
 	}
 	return d.Header[name]

@@ -1,4 +1,4 @@
-package triggers
+package signature
 
 import (
 	"strings"
@@ -7,14 +7,14 @@ import (
 
 // What proves who a sender is must be shown to nobody, whatever the scheme.
 func TestProofsAreHidden(t *testing.T) {
-	for _, p := range presets {
-		if !isProof(strings.ToLower(p.scheme.header)) {
-			t.Errorf("%s would be shown", p.scheme.header)
+	for _, p := range Presets {
+		if !IsProof(strings.ToLower(p.Scheme.Header)) {
+			t.Errorf("%s would be shown", p.Scheme.Header)
 		}
 	}
-	for _, s := range anyScheme {
-		if !isProof(strings.ToLower(s.header)) {
-			t.Errorf("%s would be shown", s.header)
+	for _, s := range Usual {
+		if !IsProof(strings.ToLower(s.Header)) {
+			t.Errorf("%s would be shown", s.Header)
 		}
 	}
 }
@@ -37,7 +37,7 @@ func TestSignatureForms(t *testing.T) {
 		{[]string{"my secret!"}, "2 characters of base64; 7 characters"},
 		{[]string{" "}, "blank"},
 	} {
-		if got := formOf(c.values); got != c.want {
+		if got := FormOf(c.values); got != c.want {
 			t.Errorf("%q: %q, want %q", c.values, got, c.want)
 		}
 	}
