@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -426,4 +428,57 @@ func TestWaitingForALoadEndsWithItsContext(t *testing.T) {
 			t.Error(sum(x))
 		}
 	})
+}
+
+// A blueprint is deleted and the process ends before its runs are cancelled:
+// the next one does it.
+func TestRunsOfADeletedBlueprintEndAtTheNextStart(t *testing.T) {
+	test(t, func(w *world) {
+		waiting := w.start(w.define(`a wait {"ms": 60000}
+			b act`))
+		paused := w.start(w.define(`a ask`))
+		w.pass(time.Second)
+		w.journal.deleted = true
+		w.reboot()
+		for _, id := range []string{waiting.ID, paused.ID} {
+			x := w.settle(id)
+			if x.Status != blueprint.StatusFailed || x.Failure == nil || x.Failure.Message != "cancelled: the blueprint was deleted" {
+				t.Errorf("%s: %+v", sum(x), x.Failure)
+			}
+		}
+		if got := w.lab.actions(); len(got) != 0 {
+			t.Errorf("acted: %v", got)
+		}
+	})
+}
+
+// panicking says to the process of a test which of its calls finds a journal that
+// panics.
+const panicking = "ENGINE_TEST_PANICS"
+
+// A panic while a run is driven or written ends the process, also where the caller
+// recovers from panics as net/http does: what it held nobody would give back.
+func TestPanicEndsTheProcess(t *testing.T) {
+	calls := map[string]func(w *world, h *engine.Handle){
+		"start":  func(w *world, _ *engine.Handle) { w.startWith(request(w.define("a quick")), engine.AtEnd) },
+		"cancel": func(w *world, h *engine.Handle) { _ = w.Cancel(w.Context(), h.ID, "") },
+	}
+	if call := calls[os.Getenv(panicking)]; call != nil {
+		test(t, func(w *world) {
+			h := w.start(w.define("a ask"))
+			w.wait(h)
+			w.journal.setFault(func(int, *blueprint.JournalCommit) error { panic("planted in the journal") })
+			defer func() { _ = recover() }()
+			call(w, h)
+		})
+		return
+	}
+	for name := range calls {
+		child := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		child.Env = append(os.Environ(), panicking+"="+name)
+		output, err := child.CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "planted in the journal") || !strings.Contains(string(output), "recover_test.go") {
+			t.Errorf("%s: it ended with %v and said\n%s", name, err, output)
+		}
+	}
 }

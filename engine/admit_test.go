@@ -9,6 +9,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/engine"
+	"blueprintd/foundation/clock"
 )
 
 func TestQueueIsFirstInFirstOut(t *testing.T) {
@@ -221,5 +222,177 @@ func TestForkIsBounded(t *testing.T) {
 		if w.peak != 64 {
 			t.Errorf("%d at once", w.peak)
 		}
+	})
+}
+
+// inTurns has runs take turns by the clock.
+func inTurns(o *engine.Options) {
+	o.Turn = func(f func()) { o.Clock.(*clock.Virtual).Turn(f) }
+}
+
+// Where runs take turns they work one after the other, in the order in which they
+// were started, and of each one node at a time: it goes the same way each time.
+func TestRunsTakeTurns(t *testing.T) {
+	var first string
+	for range 5 {
+		testWith(t, inTurns, func(w *world) {
+			d := w.define("a pass\nb pass\nc wait {\"ms\": 1000}\nd pass")
+			hold := w.clock.Hold() // nobody has a turn yet
+			var handles []*engine.Handle
+			for range 4 {
+				handles = append(handles, w.start(d))
+			}
+			synctest.Wait()
+			if got := w.begunNodes(); got != "" {
+				t.Errorf("began %s while somebody held the clock", got)
+			}
+			hold()
+			synctest.Wait()
+			if got, want := w.begunNodes(), strings.TrimSpace(strings.Repeat("a b c ", 4)); got != want {
+				t.Errorf("began %s, want %s", got, want)
+			}
+			w.advance(time.Second)
+			for _, h := range handles {
+				if x := w.view(h.ID); x.Status != "completed" {
+					t.Errorf("%s is %s", h.ID, x.Status)
+				}
+			}
+			if got := w.begunNodes(); first == "" {
+				first = got
+			} else if got != first {
+				t.Errorf("began %s, before %s", got, first)
+			}
+		})
+	}
+}
+
+// A run that waits for its turn is on the disk, and may be cancelled before it.
+func TestWaitingForATurn(t *testing.T) {
+	testWith(t, inTurns, func(w *world) {
+		d := w.define("a pass")
+		hold := w.clock.Hold()
+		h := w.start(d)
+		if err := h.Accepted(w.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Cancel(w.Context(), h.ID, "no"); err != nil {
+			t.Error(err)
+		}
+		hold()
+		synctest.Wait()
+		if x := w.view(h.ID); x.Status != "failed" {
+			t.Errorf("cancelled: %s, began %q", x.Status, w.begunNodes())
+		}
+		w.advance(time.Hour)
+	})
+}
+
+// New runs are refused while those in memory hold too much, and taken again
+// once they have ended.
+func TestInputInMemoryIsBounded(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held = 1000 }, func(w *world) {
+		gate := w.hold("a")
+		large := func() *blueprint.StartRequest {
+			r := request(w.define(`a pass`))
+			r.InputData = strings.Repeat("x", 600)
+			return r
+		}
+		first := w.startWith(large(), engine.AtOnce)
+		<-gate.came
+		_, err := w.Start(large(), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+		close(gate.open)
+		w.wait(first)
+		w.wait(w.startWith(large(), engine.AtOnce))
+	})
+}
+
+// Callers that can wait get room in the order of coming, once runs have ended,
+// and are refused when none does in time.
+func TestInputWaitsForRoom(t *testing.T) {
+	testWith(t, func(o *engine.Options) { o.Limits.Held, o.InputWait = 1<<20, 10*time.Second }, func(w *world) {
+		gate := w.hold("a")
+		d := w.define(`a pass`)
+		large := func() *blueprint.StartRequest {
+			r := request(d)
+			r.InputData = strings.Repeat("x", 600<<10)
+			return r
+		}
+		first := w.startWith(large(), engine.AtOnce)
+		<-gate.came
+		_, err := w.StartOrWait(w.Context(), large(), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+
+		const waiting = 8
+		handles := make(chan *engine.Handle, waiting)
+		for range waiting {
+			go func() {
+				handle, err := w.StartOrWait(w.Context(), large(), engine.AtOnce)
+				if err != nil {
+					t.Error(err)
+				}
+				handles <- handle
+			}()
+		}
+		synctest.Wait()
+		w.wait(w.startWith(request(w.define(`b pass`)), engine.AtOnce)) // a small one does not wait
+		if held := w.Stats().Held; held > 1<<20 || len(handles) > 0 {
+			t.Errorf("%d bytes are held, %d were let in", held, len(handles))
+		}
+		close(gate.open)
+		w.wait(first)
+		for range waiting {
+			w.wait(<-handles)
+		}
+		synctest.Wait()
+		if held := w.Stats().Held; held != 0 {
+			t.Errorf("%d bytes are held by nobody", held)
+		}
+		w.wait(w.startWith(large(), engine.AtOnce))
+	})
+}
+
+// Room that large inputs have used up is still there for small ones.
+func TestLargeInputsLeaveRoomForSmallOnes(t *testing.T) {
+	const most = 1 << 20
+	testWith(t, func(o *engine.Options) { o.Limits.Held = most }, func(w *world) {
+		gate := w.hold("a")
+		sized := func(size int) *blueprint.StartRequest {
+			r := request(w.define(`a pass`))
+			r.InputData = strings.Repeat("x", size)
+			return r
+		}
+		large := w.startWith(sized(most-200), engine.AtOnce)
+		<-gate.came
+		_, err := w.Start(sized(3000), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+		small := w.startWith(sized(300), engine.AtOnce)
+		close(gate.open)
+		w.wait(large)
+		w.wait(small)
+	})
+}
+
+// What a recorded run has exchanged takes room like its input, and gives it back.
+func TestTapesInMemoryAreCounted(t *testing.T) {
+	testWith(t, func(o *engine.Options) {
+		o.Limits.Held = 100_000
+		calling(o)
+	}, func(w *world) {
+		gate := w.hold("b")
+		plan := w.define("a ring {\"size\": 60000}\nb pass")
+		first := w.recorded(plan)
+		<-gate.came
+		if held := w.Stats().Held; held < 120_000 {
+			t.Errorf("%d bytes are held", held)
+		}
+		_, err := w.Start(request(plan), engine.AtOnce)
+		w.code(err, blueprint.CodeUnavailable)
+		close(gate.open)
+		w.wait(first)
+		if held := w.Stats().Held; held != 0 {
+			t.Errorf("%d bytes are held by nobody", held)
+		}
+		w.wait(w.startWith(request(plan), engine.AtOnce))
 	})
 }

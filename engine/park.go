@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -224,4 +225,105 @@ func (r *run) setTimer(at blueprint.Time) {
 		e, id := r.engine, r.id // the timer of a run at rest must not keep the run
 		r.timer = e.Clock.At(at.Time(), func() { e.wake(id) })
 	}
+}
+
+// naps keeps a run with many steps, or one that keeps what those below it use, in
+// memory while it waits for others: it would otherwise be read back once for each. It lets go of the clock and of
+// its turn. r.mu is held.
+func (r *run) naps() bool {
+	e := r.engine
+	if r.count[looping] == 0 && !(r.shared && r.count[calling] > 0) || r.broken != nil || r.ended || e.stopping.Load() {
+		return false
+	}
+	r.arm()
+	soon := r.timerAt != 0 && r.timerAt.Time().Sub(e.Clock.Now()) < shortNap
+	if r.count[calling] == 0 && !soon {
+		return false
+	}
+	if !r.napping && !e.layDown(r) {
+		return false
+	}
+	e.changed(r.id)
+	return true
+}
+
+// How long a run that waits for an instant may nap, and how many may nap at a
+// time: the others are put down.
+const (
+	shortNap = time.Minute
+	maxNaps  = 1000
+)
+
+// layDown lets a run nap, unless too many do. What it was counted for, others
+// may use. r.mu is held.
+func (e *Engine) layDown(r *run) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.naps >= maxNaps {
+		return false
+	}
+	e.naps++
+	e.passTurn(r)
+	e.unload(r)
+	r.napping = true
+	r.unhold()
+	return true
+}
+
+// wakeUp ends a nap. r.mu is held.
+func (r *run) wakeUp() {
+	if r.napping {
+		r.napping = false
+		r.engine.mu.Lock()
+		r.engine.naps--
+		r.engine.mu.Unlock()
+		r.unhold = r.engine.Clock.Hold()
+	}
+}
+
+// rouse puts a run that naps down, when the engine stops.
+func (e *Engine) rouse(r *run) {
+	r.mu.Lock()
+	if !r.napping || r.gone {
+		r.mu.Unlock()
+		return
+	}
+	r.units++
+	r.wakeUp()
+	r.mu.Unlock()
+	e.leave(r)
+}
+
+// standing is a run as it was when it came to rest. What is asked of it is made
+// then, for most callers want the end alone, which takes far less. It is safe for
+// concurrent use.
+type standing interface {
+	whole() *blueprint.Execution
+	ending() blueprint.Ending
+}
+
+// rested is a run that this process brought to rest.
+type rested struct {
+	account *stored // as readers see it
+	truth   *stored // as it is
+	row     blueprint.ExecutionRow
+}
+
+func (r *rested) whole() *blueprint.Execution { return r.account.expand(&r.row) }
+
+func (r *rested) ending() blueprint.Ending {
+	ending := blueprint.Ending{Status: r.row.Status, Failure: r.account.failure(r.row.Status)}
+	if ending.Status == blueprint.StatusCompleted {
+		ending.Output = newValues(r.truth).output(r.truth.Ends)
+	}
+	return ending
+}
+
+// viewed is a run that has not ended, of which there is a view already.
+type viewed struct{ *blueprint.Execution }
+
+func (v viewed) whole() *blueprint.Execution { return v.Execution }
+
+func (v viewed) ending() blueprint.Ending {
+	return blueprint.Ending{Status: v.Status, Output: v.Output, Failure: v.Failure}
 }
