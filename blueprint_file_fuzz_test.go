@@ -28,7 +28,7 @@ func FuzzBlueprintFile(f *testing.F) {
 		if asJSON {
 			name = "f.blueprint.json"
 		}
-		b, issues, err := readBlueprint(&inputs{stdin: strings.NewReader(string(data))}, "-")
+		b, issues, err := readBlueprint(&fileInputs{stdin: strings.NewReader(string(data))}, "-")
 		if asJSON {
 			var doc *document.Document
 			if doc, err = document.Parse(name, data); err == nil {

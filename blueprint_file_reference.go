@@ -11,9 +11,12 @@ import (
 	"blueprintd/foundation/ids"
 )
 
-// standInID gives the id that takes the place of a name where nothing real is
+// derivedSeed is what the ids follow from that take the place of names.
+const derivedSeed = 1
+
+// derivedID returns the id that takes the place of a name where nothing real is
 // known by it. It follows from the name.
-func standInID(key, name string) string { return ids.Seeded(testSeed).Stream(key, name).UUID() }
+func derivedID(key, name string) string { return ids.Seeded(derivedSeed).Stream(key, name).UUID() }
 
 // refer puts stand-ins in the place of the references of a file, and keeps what
 // it refers to.
@@ -26,7 +29,7 @@ func (r *fileReader) refer(object map[string]any) map[string]any {
 				if !to.Wellformed() {
 					r.wrong(blueprint.SeverityError, `must be the path of a blueprint file from this one, with slashes, such as "child.blueprint.yaml"`, to.Path...)
 				}
-				return standInID(to.Key, to.Name)
+				return derivedID(to.Key, to.Name)
 			})
 		}
 	}
@@ -61,7 +64,7 @@ func follow(name, base string, b *blueprintFile) *referred {
 				f.lost[target] = fmt.Errorf("is one file too many: %d are followed", mostReferred)
 				continue
 			}
-			found, issues, err := readBlueprint(&inputs{}, filepath.FromSlash(target))
+			found, issues, err := readBlueprint(&fileInputs{}, filepath.FromSlash(target))
 			if err != nil {
 				f.lost[target] = err
 				continue
@@ -102,7 +105,7 @@ func (f *referred) idOf(path string) string {
 	if err != nil {
 		from = path
 	}
-	return standInID(folder.BlueprintKey, filepath.ToSlash(from))
+	return derivedID(folder.BlueprintKey, filepath.ToSlash(from))
 }
 
 // connect lets the files refer to each other by id, and gives what the first one
@@ -119,7 +122,7 @@ func (f *referred) connect() (others map[string]*blueprint.Definition, wrong str
 			if to.Key == folder.BlueprintKey {
 				return f.idOf(to.Target(path))
 			}
-			return standInID(to.Key, to.Name)
+			return derivedID(to.Key, to.Name)
 		})
 	}
 	if wrong != "" {

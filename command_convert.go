@@ -23,7 +23,7 @@ func convertFile(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage("blueprintd convert my.blueprint.yaml", "name one file")
 	}
-	in := &inputs{stdin: c.App.Reader}
+	in := &fileInputs{stdin: c.App.Reader}
 	data, called, err := in.read(c.Args().First(), document.MaxSize)
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))

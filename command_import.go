@@ -27,7 +27,7 @@ func importFiles(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usage("blueprintd import my.blueprint.yaml", "name at least one file")
 	}
-	in := &inputs{stdin: c.App.Reader}
+	in := &fileInputs{stdin: c.App.Reader}
 	var files []*blueprintFile
 	for _, name := range c.Args().Slice() {
 		b, err := readForImport(c, in, name)
@@ -59,7 +59,7 @@ func importFiles(c *cli.Context) error {
 
 // readForImport reads a file and shows what is wrong with it and can be mended
 // later; what cannot be stored is an error.
-func readForImport(c *cli.Context, in *inputs, name string) (*blueprintFile, error) {
+func readForImport(c *cli.Context, in *fileInputs, name string) (*blueprintFile, error) {
 	b, issues, err := readBlueprint(in, name)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {

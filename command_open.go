@@ -34,7 +34,7 @@ func openRun(c *cli.Context) error {
 	if at, err := netip.ParseAddrPort(address); err != nil || !at.Addr().Unmap().IsLoopback() {
 		return usage("--addr 127.0.0.1:0", "%s %s: must be an address of this machine alone", given(c, "addr"), address)
 	}
-	in := &inputs{stdin: c.App.Reader}
+	in := &fileInputs{stdin: c.App.Reader}
 	data, name, err := in.read(c.Args().First(), recording.MaxSize)
 	if err != nil {
 		return failed("blueprintd export-run writes such files", "%s: %s", name, fileio.Cause(err))

@@ -36,7 +36,7 @@ func commandReplay() *cli.Command {
 }
 
 func replay(c *cli.Context, name string) error {
-	in := &inputs{stdin: c.App.Reader}
+	in := &fileInputs{stdin: c.App.Reader}
 	data, called, err := in.read(name, recording.MaxSize)
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))

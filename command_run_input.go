@@ -26,7 +26,7 @@ func loadForRun(c *cli.Context, name string) (b *blueprintFile, others map[strin
 	if isTestFile(name) {
 		return nil, nil, nil, usage("blueprintd test "+blueprint.ShellWord(name), "%s is a test file and not a blueprint", name)
 	}
-	b, issues, err := readBlueprint(&inputs{stdin: c.App.Reader}, name)
+	b, issues, err := readBlueprint(&fileInputs{stdin: c.App.Reader}, name)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, nil, nil, usage(hint, "%s", syntax.Error())
@@ -160,7 +160,7 @@ func parseInput(c *cli.Context) (any, error) {
 		if name == "-" && c.Args().First() == "-" {
 			return nil, usage("write one of the two into a file", "%s: standard input is the blueprint already", source)
 		}
-		data, called, err := (&inputs{stdin: c.App.Reader}).read(name, maxInputFile)
+		data, called, err := (&fileInputs{stdin: c.App.Reader}).read(name, maxInputFile)
 		if err != nil {
 			return nil, usage("--input @data.json", "%s: %s cannot be read: %s", source, called, fileio.Cause(err))
 		}

@@ -131,15 +131,6 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 	return cases, wrong
 }
 
-// messageOf is what an error says to who wrote the file.
-func messageOf(err error) string {
-	var known *blueprint.Error
-	if errors.As(err, &known) {
-		return known.Message
-	}
-	return fileio.Cause(err).Error()
-}
-
 // saw keeps a file that tests depend on, to be watched.
 func (t *trials) saw(path string) {
 	if info, err := os.Stat(path); err == nil && t.named != nil {
@@ -150,7 +141,7 @@ func (t *trials) saw(path string) {
 // loadTested reads a blueprint that a test file names; wrong tells why it cannot
 // be run.
 func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong string) {
-	b, issues, err := readBlueprint(&inputs{}, path)
+	b, issues, err := readBlueprint(&fileInputs{}, path)
 	var syntax *document.SyntaxError
 	switch {
 	case errors.As(err, &syntax) && !ofBlueprints(path):
@@ -178,16 +169,6 @@ func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong 
 // any file of this machine.
 func unshown(f *trial.File, path string, at []any) string {
 	return pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
-}
-
-// pointed shows problems of a file with their places; others are problems that are
-// not told.
-func pointed(d *document.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
-	var out strings.Builder
-	for _, issue := range issues {
-		out.WriteString(showIssue(d, issue, slices.Concat(issues, others)))
-	}
-	return out.String()
 }
 
 // nodesOf gives the addresses of a map's nodes, those that run for each item with

@@ -16,7 +16,7 @@ import (
 // the recording.
 func nameConnected(connections map[string]recording.Connection, names map[string]bool) {
 	for name := range names {
-		id := standInID(folder.ConnectionKey, name)
+		id := derivedID(folder.ConnectionKey, name)
 		if c, given := connections[name]; given {
 			connections[id] = c
 			continue
@@ -54,7 +54,7 @@ func referredConnections(tests *trial.File, name string) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range append(slices.Collect(maps.Values(tests.Blueprints)), tests.Blueprint) {
 		path = filepath.Join(filepath.Dir(name), path)
-		if b, _, err := readBlueprint(&inputs{}, path); err == nil {
+		if b, _, err := readBlueprint(&fileInputs{}, path); err == nil {
 			maps.Copy(names, follow(path, path, b).connections())
 		}
 	}

@@ -7,14 +7,12 @@ import (
 	"io"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
-	"blueprintd/folder"
-	"blueprintd/foundation/fileio"
+
+	"github.com/urfave/cli/v2"
 )
 
 func commandValidate() *cli.Command {
@@ -50,7 +48,7 @@ func validate(c *cli.Context) error {
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && terminal.IsTerminal(c.App.Writer) && terminal.IsTerminal(c.App.ErrWriter)
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
-	in := &inputs{stdin: c.App.Reader, scripts: scripts, compileTime: compileAllTime}
+	in := &validation{files: &fileInputs{stdin: c.App.Reader}, scripts: scripts, compileTime: compileAllTime}
 	all := []problem{}
 	bad := false
 	var unread error // of the first file that cannot be read
@@ -105,8 +103,8 @@ type problem struct {
 
 // problems tells what is wrong with one blueprint file. An error means that it
 // could not be read.
-func problems(in *inputs, name string) ([]problem, error) {
-	b, issues, err := readBlueprint(in, name)
+func problems(in *validation, name string) ([]problem, error) {
+	b, issues, err := readBlueprint(in.files, name)
 	if b != nil && len(b.references) > 0 {
 		f := follow(name, name, b)
 		issues = append(issues, f.problems()[f.root]...)
@@ -120,14 +118,6 @@ func problems(in *inputs, name string) ([]problem, error) {
 // unreadable tells programs of a file that cannot be looked at.
 func unreadable(name string, err error) problem {
 	return problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: messageOf(err), Severity: blueprint.SeverityError}
-}
-
-// documentOrNil is for what could not be parsed.
-func (b *blueprintFile) documentOrNil() *document.Document {
-	if b == nil {
-		return nil
-	}
-	return b.document
 }
 
 // problemsOf gives the issues of a document, in the order of its text, or what
@@ -198,39 +188,4 @@ func pointOut(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
 			fmt.Fprint(out, excerptOf(b.document, issue, issues))
 		}
 	}
-}
-
-// blueprintFile is a parsed blueprint file.
-type blueprintFile struct {
-	document    *document.Document
-	title       string
-	description string
-	tags        []string
-	variables   []any
-	m           any // the map
-	triggers    []triggerEntry
-	references  []folder.Reference // for which stand-ins are there
-	settings
-}
-
-type triggerEntry struct {
-	kind   string
-	config map[string]any
-	active bool
-}
-
-// readBlueprint reads a blueprint file and tells all that is wrong with it. Its
-// errors are *document.SyntaxError, and usage errors for a file that cannot be read.
-func readBlueprint(in *inputs, name string) (*blueprintFile, []blueprint.Issue, error) {
-	data, called, err := in.read(name, document.MaxSize)
-	if err != nil {
-		return nil, nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
-	}
-	doc, err := document.Parse(called, data)
-	if err != nil {
-		return nil, nil, err
-	}
-	r := &fileReader{b: &blueprintFile{document: doc}}
-	r.read()
-	return r.b, r.issues, nil
 }

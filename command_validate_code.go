@@ -18,6 +18,13 @@ const (
 	compileAllTime = 10 * time.Second
 )
 
+// validation looks for what is wrong with files.
+type validation struct {
+	files       *fileInputs
+	scripts     *script.Pool  // compiles the code of blueprints; nil = nobody does
+	compileTime time.Duration // that is left for compiling
+}
+
 // codeSource is the source of a code node.
 type codeSource struct {
 	text string
@@ -60,7 +67,7 @@ func codeOfSeed(value any) (found []codeSource) {
 // compiled tells which sources do not compile. Nothing of them runs, and they are
 // compiled where code runs: in a process that may do nothing else. What cannot be
 // found out is a warning.
-func (in *inputs) compiled(owner string, sources []codeSource) (issues []blueprint.Issue) {
+func (in *validation) compiled(owner string, sources []codeSource) (issues []blueprint.Issue) {
 	if in.scripts == nil || len(sources) == 0 {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 // fileChecker tells what is wrong with files of one kind, which their names say.
 type fileChecker struct {
 	endings []string
-	check   func(in *inputs, name string) ([]problem, error)
+	check   func(in *validation, name string) ([]problem, error)
 }
 
 // fileCheckers are the kinds of files that validate knows. Any other name is
@@ -23,7 +23,7 @@ var fileCheckers = []fileChecker{
 	{[]string{".seed.yaml", ".seed.yml", ".seed.json"}, seedProblems},
 }
 
-func checkerOf(name string) func(*inputs, string) ([]problem, error) {
+func checkerOf(name string) func(*validation, string) ([]problem, error) {
 	for _, kind := range fileCheckers {
 		if kind.takes(name) {
 			return kind.check

@@ -12,8 +12,8 @@ import (
 
 // testProblems tells what is wrong with a test file: with itself, and with what
 // it says of the nodes of its blueprint.
-func testProblems(in *inputs, name string) ([]problem, error) {
-	data, called, err := in.read(name, document.MaxSize)
+func testProblems(in *validation, name string) ([]problem, error) {
+	data, called, err := in.files.read(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
@@ -31,7 +31,7 @@ func testProblems(in *inputs, name string) ([]problem, error) {
 // cassettes, which a file with a name says where to find.
 func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
 	path := filepath.Join(filepath.Dir(name), tests.Blueprint)
-	b, _, err := readBlueprint(&inputs{}, path)
+	b, _, err := readBlueprint(&fileInputs{}, path)
 	if err != nil {
 		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: messageOf(err)}}
 	}
@@ -66,8 +66,8 @@ func readCassette(path string) (*recording.Cassette, error) {
 
 // seedProblems tells what is wrong with a seed file. Environment variables that
 // it names are taken to be set.
-func seedProblems(in *inputs, name string) ([]problem, error) {
-	data, called, err := in.read(name, document.MaxSize)
+func seedProblems(in *validation, name string) ([]problem, error) {
+	data, called, err := in.files.read(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}

@@ -53,7 +53,7 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder
 				wrong += ", and save again; until then what needs it fails (--sandbox makes a stand-in)"
 			}
 			tell(d.Point(to.Path, wrong))
-			return standInID(to.Key, to.Name) // which nobody has
+			return derivedID(to.Key, to.Name) // which nobody has
 		})
 	}
 	return files, have, nil

@@ -82,11 +82,6 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 	return found
 }
 
-// showIssue gives an issue of a file with its place and its line.
-func showIssue(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
-	return blueprint.OneLine(d.Point(issue)) + "\n" + excerptOf(d, issue, others)
-}
-
 // ofBlueprints tells whether a file, and what it is a link to, has the name of one
 // that may be shown: what others name may be any file of this machine.
 func ofBlueprints(path string) bool {

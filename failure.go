@@ -54,10 +54,13 @@ func report(out io.Writer, err error) int {
 // without the operations that it went through, anything else with all of them.
 func explain(err error) (code int, message, hint string) {
 	var end *exit
+	var input *InputError
 	var library cli.ExitCoder
 	switch {
 	case errors.As(err, &end):
 		return end.code, end.message, end.hint
+	case errors.As(err, &input):
+		return exitUsage, input.Message, input.Hint
 	case errors.As(err, &library): // help of a command that does not exist
 		return exitUsage, library.Error(), "blueprintd help lists the commands"
 	}

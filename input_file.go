@@ -4,26 +4,21 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"time"
 
-	"blueprintd/engine/script"
 	"blueprintd/foundation/fileio"
 )
 
 // stdinName is what a file is called that came through standard input.
 const stdinName = "stdin"
 
-// inputs reads the files that a command line names; "-" is standard input.
-type inputs struct {
-	stdin   io.Reader
-	spent   bool         // standard input was read
-	scripts *script.Pool // compiles the code of blueprints; nil = nobody does
-
-	compileTime time.Duration // that is left for compiling
+// fileInputs reads the files that a command line names; "-" is standard input.
+type fileInputs struct {
+	stdin io.Reader
+	spent bool // standard input was read
 }
 
 // read gives the content of a file and what to call it.
-func (in *inputs) read(name string, most int64) (data []byte, called string, err error) {
+func (in *fileInputs) read(name string, most int64) (data []byte, called string, err error) {
 	if name == "" {
 		return nil, `""`, fs.ErrNotExist
 	}

@@ -47,10 +47,10 @@ func (g *givenConnections) check(out io.Writer, f *referred) error {
 	}
 	switch {
 	case count > 0:
-		return usage(hint, "%s has not all connections that this run needs: %s", g.name, counted(count, "problem"))
+		return unusable(hint, "%s has not all connections that this run needs: %s", g.name, counted(count, "problem"))
 	case len(unset) > 0:
 		g.point(out, unset)
-		return usage("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
+		return unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
 	}
 	return nil
 }

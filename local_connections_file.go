@@ -105,11 +105,11 @@ func (g *givenConnections) read(r *seedReader, lookup func(string) (string, bool
 		return
 	}
 	read := r.seed.connections[connections]
-	config, _ := connected(read.config, nil, func(name string, _ []any) string { return standInID(folder.ConnectionKey, name) }).(map[string]any)
+	config, _ := connected(read.config, nil, func(name string, _ []any) string { return derivedID(folder.ConnectionKey, name) }).(map[string]any)
 	config, _, _ = blueprint.MergeConnection(blueprint.ConnectionType(read.kind), nil, config)
 	maker := r.ownerOf(read.owner)
 	made := &givenConnection{lacking: lacking, hidden: variablesIn(nil, valueAt(value, []any{"config"}), lookup), Connection: blueprint.Connection{
-		ID: standInID(folder.ConnectionKey, read.name), Name: read.name, Type: blueprint.ConnectionType(read.kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
+		ID: derivedID(folder.ConnectionKey, read.name), Name: read.name, Type: blueprint.ConnectionType(read.kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
 	}}
 	if read.organization != "" {
 		made.OrganizationID = &read.organization

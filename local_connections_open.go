@@ -30,7 +30,7 @@ type localStore struct {
 func newLocalStore(given *givenConnections, f *referred) *localStore {
 	s := &localStore{given: given, names: map[string]string{}}
 	for name := range f.connections() {
-		s.names[standInID(folder.ConnectionKey, name)] = name
+		s.names[derivedID(folder.ConnectionKey, name)] = name
 	}
 	return s
 }

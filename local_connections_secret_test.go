@@ -78,7 +78,7 @@ func TestMistypedVariables(t *testing.T) {
 		if strings.Contains(want, "EMPTY") { // it is taken to be set
 			want = ""
 		}
-		found, err := seedProblems(&inputs{}, filepath.Join(world.dir, "a.seed.yaml"))
+		found, err := seedProblems(&validation{files: &fileInputs{}}, filepath.Join(world.dir, "a.seed.yaml"))
 		told := ""
 		for _, p := range found {
 			told += p.line + p.excerpt()
@@ -110,7 +110,7 @@ func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := seedProblems(&inputs{}, name)
+		found, err := seedProblems(&validation{files: &fileInputs{}}, name)
 		told := ""
 		for _, p := range found {
 			told += p.line + "\n" + p.excerpt()

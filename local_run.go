@@ -47,13 +47,6 @@ type localRun struct {
 	show  func(*blueprint.Execution) // is told how far it is; may be nil
 }
 
-// newDefinition makes the definition of a blueprint file that is fit to run.
-func newDefinition(id string, b *blueprintFile) *blueprint.Definition {
-	variables, _ := blueprint.ParseVariables(b.variables)
-	m, _ := blueprint.ParseMap(b.m)
-	return &blueprint.Definition{BlueprintID: id, Title: b.title, Version: blueprint.InitialVersion, Map: m, Variables: variables}
-}
-
 // run runs it until it ends or pauses. The end of ctx cancels the run, which then
 // ends as failed. Errors are those of engine.Start, and the machine's.
 func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {

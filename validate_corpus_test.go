@@ -24,7 +24,7 @@ func TestCorpus(t *testing.T) {
 	var got txtar.Archive
 	mistakes := 0
 	for _, name := range names {
-		found, err := problems(&inputs{}, name)
+		found, err := problems(&validation{files: &fileInputs{}}, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -165,7 +165,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		found, err := checkerOf(name)(&inputs{}, name)
+		found, err := checkerOf(name)(&validation{files: &fileInputs{}}, name)
 		if err != nil {
 			t.Fatal(err)
 		}
