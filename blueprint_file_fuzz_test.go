@@ -6,6 +6,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/project"
 )
 
 // FuzzBlueprintFile reads whole blueprint files, as validate, run and import do:
@@ -28,13 +29,13 @@ func FuzzBlueprintFile(f *testing.F) {
 		if asJSON {
 			name = "f.blueprint.json"
 		}
-		b, issues, err := readBlueprint(&fileInputs{stdin: strings.NewReader(string(data))}, "-")
+		b, issues, err := project.ReadFile(&project.Inputs{Stdin: strings.NewReader(string(data))}, "-")
 		if asJSON {
 			var doc *document.Document
 			if doc, err = document.Parse(name, data); err == nil {
-				r := &fileReader{b: &blueprintFile{document: doc}}
-				r.read()
-				b, issues = r.b, r.issues
+				r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+				r.Read()
+				b, issues = r.Blueprint, r.Issues
 			}
 		}
 		if err != nil {
@@ -43,7 +44,7 @@ func FuzzBlueprintFile(f *testing.F) {
 		bad := false
 		for _, issue := range issues {
 			bad = bad || issue.Severity == blueprint.SeverityError
-			at := b.document.At(issue.Path)
+			at := b.Document.At(issue.Path)
 			line := strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 1
 			if at.Line < 0 || at.Line > line || issue.Message == "" || issue.Severity == "" {
 				t.Fatalf("%q: %+v at %+v of %d lines", data, issue, at, line)
@@ -55,10 +56,10 @@ func FuzzBlueprintFile(f *testing.F) {
 		if bad {
 			return
 		}
-		if m, wrong := blueprint.ParseMap(b.m); b.title == "" || m == nil || len(wrong) > 0 {
+		if m, wrong := blueprint.ParseMap(b.Map); b.Title == "" || m == nil || len(wrong) > 0 {
 			t.Fatalf("%q: accepted without a title or map: %+v", data, wrong)
 		}
-		whole := b.document.Value.(map[string]any)
+		whole := b.Document.Value.(map[string]any)
 		var members []document.Member
 		for key, value := range whole {
 			members = append(members, document.Member{Name: key, Value: value})
@@ -73,7 +74,7 @@ func FuzzBlueprintFile(f *testing.F) {
 				name = "again.json"
 			}
 			again, err := document.Parse(name, text)
-			if err != nil || !blueprint.Equal(again.Value, b.document.Value) {
+			if err != nil || !blueprint.Equal(again.Value, b.Document.Value) {
 				t.Fatalf("%q is written as %q, which reads back as %v", data, text, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 func commandConvert() *cli.Command {
@@ -23,8 +24,8 @@ func convertFile(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage("blueprintd convert my.blueprint.yaml", "name one file")
 	}
-	in := &fileInputs{stdin: c.App.Reader}
-	data, called, err := in.read(c.Args().First(), document.MaxSize)
+	in := &project.Inputs{Stdin: c.App.Reader}
+	data, called, err := in.Read(c.Args().First(), document.MaxSize)
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}

@@ -15,6 +15,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 	"blueprintd/rpc"
 	"blueprintd/store"
 )
@@ -89,7 +90,7 @@ func writeRun(c *cli.Context, s *store.Store, sealer *secret.Sealer) error {
 
 // exporter is as much of the service as an export takes. Nothing runs.
 func exporter(s *store.Store, sealer *secret.Sealer) *rpc.Service {
-	types := catalogue()
+	types := project.Catalogue()
 	reader := engine.New(engine.Options{
 		Catalogue: types, Journal: s, Clock: clock.Real{}, IDs: ids.New(nil), Sealer: sealer, Logger: slog.New(slog.DiscardHandler),
 	})

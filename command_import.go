@@ -10,6 +10,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
+	"blueprintd/project"
 	"blueprintd/store"
 )
 
@@ -27,8 +28,8 @@ func importFiles(c *cli.Context) error {
 	if c.NArg() == 0 {
 		return usage("blueprintd import my.blueprint.yaml", "name at least one file")
 	}
-	in := &fileInputs{stdin: c.App.Reader}
-	var files []*blueprintFile
+	in := &project.Inputs{Stdin: c.App.Reader}
+	var files []*project.Blueprint
 	for _, name := range c.Args().Slice() {
 		b, err := readForImport(c, in, name)
 		if err != nil {
@@ -59,8 +60,8 @@ func importFiles(c *cli.Context) error {
 
 // readForImport reads a file and shows what is wrong with it and can be mended
 // later; what cannot be stored is an error.
-func readForImport(c *cli.Context, in *fileInputs, name string) (*blueprintFile, error) {
-	b, issues, err := readBlueprint(in, name)
+func readForImport(c *cli.Context, in *project.Inputs, name string) (*project.Blueprint, error) {
+	b, issues, err := project.ReadFile(in, name)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, usage("mend the file; nothing was imported", "%s", syntax.Error())
@@ -70,12 +71,12 @@ func readForImport(c *cli.Context, in *fileInputs, name string) (*blueprintFile,
 	}
 	for _, issue := range issues {
 		if issue.Severity != blueprint.SeverityWarning && !storable(issue) {
-			return nil, usage("blueprintd validate shows all that is wrong; nothing was imported", "%s", b.document.Point(issue))
+			return nil, usage("blueprintd validate shows all that is wrong; nothing was imported", "%s", b.Document.Point(issue))
 		}
 	}
-	if len(b.references) > 0 {
-		to := b.references[0]
-		where := b.document.Point(blueprint.Issue{Path: to.Path, Message: "is a name in the place of an id, which import does not look up", Severity: blueprint.SeverityError})
+	if len(b.References) > 0 {
+		to := b.References[0]
+		where := b.Document.Point(blueprint.Issue{Path: to.Path, Message: "is a name in the place of an id, which import does not look up", Severity: blueprint.SeverityError})
 		return nil, usage("blueprintd sync DIR --apply stores files that refer to others or to connections; nothing was imported", "%s", where)
 	}
 	pointOut(c.App.ErrWriter, b, issues)
@@ -105,7 +106,7 @@ type imported struct {
 
 // importAll stores files; when one cannot be stored, those before it are
 // deleted again.
-func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*blueprintFile) ([]imported, error) {
+func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, files []*project.Blueprint) ([]imported, error) {
 	var done []imported
 	for _, b := range files {
 		id, err := importBlueprint(ctx, s, owner, b)
@@ -115,18 +116,18 @@ func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, f
 				err = errors.Join(err, undone)
 			}
 			code, message, hint := explain(err)
-			return nil, &exit{code, b.document.Name + " cannot be stored: " + message, hint}
+			return nil, &exit{code, b.Document.Name + " cannot be stored: " + message, hint}
 		}
-		done = append(done, imported{b.document.Name, id})
+		done = append(done, imported{b.Document.Name, id})
 	}
 	return done, nil
 }
 
 // importBlueprint stores a parsed file with its triggers, or nothing, and gives
 // the new id.
-func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *blueprintFile) (string, error) {
+func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Principal, b *project.Blueprint) (string, error) {
 	created, err := s.CreateBlueprint(ctx, owner, blueprint.NewBlueprint{
-		Title: b.title, Description: b.description, Status: blueprint.StatusDraft, Tags: b.tags, Map: b.m, Variables: b.variables, Budget: b.budget,
+		Title: b.Title, Description: b.Description, Status: blueprint.StatusDraft, Tags: b.Tags, Map: b.Map, Variables: b.Variables, Budget: b.Budget,
 	})
 	if err != nil {
 		return "", err
@@ -135,7 +136,7 @@ func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Princi
 		_, undone := s.DeleteBlueprint(ctx, owner, created.ID)
 		return "", errors.Join(err, undone)
 	}
-	for _, t := range b.triggers {
+	for _, t := range b.Triggers {
 		if err := importTrigger(ctx, s, owner, created.ID, t); err != nil {
 			return undo(err)
 		}
@@ -143,7 +144,7 @@ func importBlueprint(ctx context.Context, s *store.Store, owner blueprint.Princi
 	return created.ID, nil
 }
 
-func importTrigger(ctx context.Context, s *store.Store, owner blueprint.Principal, blueprintID string, t triggerEntry) error {
-	_, err := s.AddTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.kind), t.config, t.active)
+func importTrigger(ctx context.Context, s *store.Store, owner blueprint.Principal, blueprintID string, t project.Trigger) error {
+	_, err := s.AddTrigger(ctx, owner, blueprintID, blueprint.TriggerType(t.Kind), t.Config, t.Active)
 	return err
 }

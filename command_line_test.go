@@ -14,6 +14,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/project"
 )
 
 func TestEveryFlagHasItsEnvironmentVariable(t *testing.T) {
@@ -104,15 +105,15 @@ func TestQuoted(t *testing.T) {
 // TestImportIsAllOrNothing stores two files where there is room for one.
 func TestImportIsAllOrNothing(t *testing.T) {
 	s := newService(t, func(o *options) { o.maxBlueprints = 1 })
-	var files []*blueprintFile
+	var files []*project.Blueprint
 	for i := range 2 {
 		doc, err := document.Parse(fmt.Sprintf("%d.yaml", i), sample)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &fileReader{b: &blueprintFile{document: doc}}
-		r.read()
-		files = append(files, r.b)
+		r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+		r.Read()
+		files = append(files, r.Blueprint)
 	}
 	ctx := context.Background()
 	user, err := s.store.ServerOwner(ctx)

@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 )
 
 func commandOpen() *cli.Command {
@@ -34,8 +35,8 @@ func openRun(c *cli.Context) error {
 	if at, err := netip.ParseAddrPort(address); err != nil || !at.Addr().Unmap().IsLoopback() {
 		return usage("--addr 127.0.0.1:0", "%s %s: must be an address of this machine alone", given(c, "addr"), address)
 	}
-	in := &fileInputs{stdin: c.App.Reader}
-	data, name, err := in.read(c.Args().First(), recording.MaxSize)
+	in := &project.Inputs{Stdin: c.App.Reader}
+	data, name, err := in.Read(c.Args().First(), recording.MaxSize)
 	if err != nil {
 		return failed("blueprintd export-run writes such files", "%s: %s", name, fileio.Cause(err))
 	}

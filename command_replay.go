@@ -15,6 +15,7 @@ import (
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -36,14 +37,14 @@ func commandReplay() *cli.Command {
 }
 
 func replay(c *cli.Context, name string) error {
-	in := &fileInputs{stdin: c.App.Reader}
-	data, called, err := in.read(name, recording.MaxSize)
+	in := &project.Inputs{Stdin: c.App.Reader}
+	data, called, err := in.Read(name, recording.MaxSize)
 	if err != nil {
 		return usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
 	f, err := recording.Parse(data)
 	if err != nil {
-		return usage("blueprintd export-run writes such files", "%s: %s", called, messageOf(err))
+		return usage("blueprintd export-run writes such files", "%s: %s", called, project.MessageOf(err))
 	}
 	if f.Cassette == nil {
 		fmt.Fprintln(c.App.ErrWriter, `this run was not recorded: its steps that need other services give what they gave then; start a run with "record": true to keep what it exchanges`)
@@ -57,7 +58,7 @@ func replay(c *cli.Context, name string) error {
 	}
 	record, player, err := repeat(c, f, definition)
 	if err != nil {
-		return usage("the file may be of another version", "%s cannot be repeated: %s", called, messageOf(err))
+		return usage("the file may be of another version", "%s cannot be repeated: %s", called, project.MessageOf(err))
 	}
 	differences, idle := compareRuns(player.Rules, f, record)
 	if len(idle) > 0 {
@@ -87,7 +88,7 @@ func replayed(c *cli.Context, f *recording.File) (*blueprint.Definition, error) 
 		if err != nil {
 			return nil, err
 		}
-		return newDefinition(f.Blueprint.ID, b), nil
+		return project.Definition(f.Blueprint.ID, b), nil
 	}
 	variables, issues := blueprint.ParseVariables(f.Blueprint.Variables)
 	m, more := blueprint.ParseMap(f.Blueprint.Map)
@@ -133,7 +134,7 @@ func repeat(c *cli.Context, f *recording.File, definition *blueprint.Definition)
 // listens to events; and for all that needs other services when nobody recorded
 // what they said. With drawn, so do the steps whose sources draw at random.
 func answersThen(f *recording.File, drawn bool) *trial.Test {
-	t, kinds := &trial.Test{}, catalogue()
+	t, kinds := &trial.Test{}, project.Catalogue()
 	for i := range f.Run.Steps {
 		step := &f.Run.Steps[i]
 		kind := kinds[step.NodeType]

@@ -13,6 +13,7 @@ import (
 	"blueprintd/engine/script"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
+	"blueprintd/project"
 )
 
 func commandRun() *cli.Command {
@@ -43,7 +44,7 @@ func runFile(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	declared, _ := blueprint.ParseVariables(b.variables)
+	declared, _ := blueprint.ParseVariables(b.Variables)
 	variables, err := parseVars(given(c, "var"), declared, c.Generic("var").(*list).items)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func runFile(c *cli.Context) error {
 	if err := checkRecord(c); err != nil {
 		return err
 	}
-	connections, err := chooseConnections(c, environment)
+	connections, err := chooseConnections(c, project.Environment)
 	if err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func runFile(c *cli.Context) error {
 	source := ids.New(nil)
 	progress := newProgress(c.App.ErrWriter)
 	local := &localRun{
-		definition: newDefinition(source.UUID(), b), others: others, variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
+		definition: project.Definition(source.UUID(), b), others: others, variables: variables, input: input, clock: ticking, ids: source, scripts: scripts,
 		errors: c.App.ErrWriter, allow: allow, record: c.String("record") != "",
 	}
 	local.connect = func(way *outbound.Client) engine.Connections { return kept.open(way, ticking, source) }

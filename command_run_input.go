@@ -17,16 +17,17 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 // loadForRun reads a file that is fit to run, and the blueprints that it refers
 // to, by id; files are all of them.
-func loadForRun(c *cli.Context, name string) (b *blueprintFile, others map[string]*blueprint.Definition, files *referred, err error) {
+func loadForRun(c *cli.Context, name string) (b *project.Blueprint, others map[string]*blueprint.Definition, files *project.Followed, err error) {
 	const hint = "mend the file; blueprintd validate shows all that is wrong"
 	if isTestFile(name) {
 		return nil, nil, nil, usage("blueprintd test "+blueprint.ShellWord(name), "%s is a test file and not a blueprint", name)
 	}
-	b, issues, err := readBlueprint(&fileInputs{stdin: c.App.Reader}, name)
+	b, issues, err := project.ReadFile(&project.Inputs{Stdin: c.App.Reader}, name)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return nil, nil, nil, usage(hint, "%s", syntax.Error())
@@ -42,16 +43,16 @@ func loadForRun(c *cli.Context, name string) (b *blueprintFile, others map[strin
 	}
 	if len(bad) > 0 {
 		pointOut(c.App.ErrWriter, b, bad)
-		return nil, nil, nil, usage(hint, "%s has %s", b.document.Name, counted(len(bad), "error"))
+		return nil, nil, nil, usage(hint, "%s has %s", b.Document.Name, counted(len(bad), "error"))
 	}
-	if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
-		return nil, nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.document.Name)
+	if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
+		return nil, nil, nil, usage("add a node under blueprint_map.nodes", "%s has no nodes to run", b.Document.Name)
 	}
-	files = follow(name, name, b)
-	others, wrong := files.connect()
+	files = project.Follow(name, name, b)
+	others, wrong := files.Connect()
 	if wrong != "" {
 		fmt.Fprint(c.App.ErrWriter, wrong)
-		return nil, nil, nil, usage(hint, "%s refers to what cannot be run", b.document.Name)
+		return nil, nil, nil, usage(hint, "%s refers to what cannot be run", b.Document.Name)
 	}
 	return b, others, files, nil
 }
@@ -160,7 +161,7 @@ func parseInput(c *cli.Context) (any, error) {
 		if name == "-" && c.Args().First() == "-" {
 			return nil, usage("write one of the two into a file", "%s: standard input is the blueprint already", source)
 		}
-		data, called, err := (&fileInputs{stdin: c.App.Reader}).read(name, maxInputFile)
+		data, called, err := (&project.Inputs{Stdin: c.App.Reader}).Read(name, maxInputFile)
 		if err != nil {
 			return nil, usage("--input @data.json", "%s: %s cannot be read: %s", source, called, fileio.Cause(err))
 		}
@@ -178,12 +179,12 @@ func parseInput(c *cli.Context) (any, error) {
 
 // unusedVars warns of variables that are neither declared nor named anywhere in the
 // blueprint.
-func unusedVars(out io.Writer, b *blueprintFile, declared []blueprint.Variable, variables map[string]any) {
+func unusedVars(out io.Writer, b *project.Blueprint, declared []blueprint.Variable, variables map[string]any) {
 	known := make([]string, len(declared))
 	for i := range declared {
 		known[i] = declared[i].Name
 	}
-	text, err := blueprint.Encode(b.m)
+	text, err := blueprint.Encode(b.Map)
 	if err != nil {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/project"
 	"blueprintd/rpc/trpc"
 	"blueprintd/store"
 	"blueprintd/triggers/mail"
@@ -77,7 +78,7 @@ type options struct {
 	resolver       mail.Resolver // of who sent a mail; nil = the machine's
 	metricsAddr    string        // "" = metrics are on addr
 	clock          clock.Clock
-	seed           *seedFile       // what the server begins with; nil = nothing
+	seed           *project.Seed   // what the server begins with; nil = nothing
 	seedIDs        *int64          // what ids, keys and chance follow from; nil = nothing
 	sandbox        *sandboxOptions // nil = the server reaches the world
 	allowNet       []string

@@ -8,6 +8,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 func seedFlag() cli.Flag {
@@ -24,7 +25,7 @@ func chooseSeed(c *cli.Context, o *options) error {
 	if err != nil {
 		return usage("name a file that exists", "%s %s: %s", given(c, "seed"), name, fileio.Cause(err))
 	}
-	seed, doc, issues, err := readSeed(name, data, environment)
+	seed, doc, issues, err := project.ReadSeed(name, data, project.Environment)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		return usage("mend the file; nothing was written", "%s", syntax.Error())

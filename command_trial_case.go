@@ -9,6 +9,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -45,7 +46,9 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 			at := document.At(path)
 			return at.Line, at.Column
 		},
-		Excerpt: func(path []any) string { return excerptOf(document, blueprint.Issue{Path: path}, nil, c.secrets()...) },
+		Excerpt: func(path []any) string {
+			return project.Excerpt(document, blueprint.Issue{Path: path}, nil, c.secrets()...)
+		},
 	}
 	began := clock.Real{}.Now()
 	defer func() { r.Took = clock.Real{}.Now().Sub(began) }()
@@ -61,7 +64,7 @@ func (c *trialCase) result(ctx context.Context) *trial.Result {
 	}
 	if err != nil {
 		at := document.At([]any{"tests", c.test.Index})
-		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, messageOf(err), excerptOf(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
+		r.Fault = fmt.Errorf("%s:%d:%d: the test cannot run: %s\n%s", c.name, at.Line, at.Column, project.MessageOf(err), project.Excerpt(document, blueprint.Issue{Path: []any{"tests", c.test.Index}}, nil, c.secrets()...))
 		return r
 	}
 	c.outcome = &trial.Outcome{Recording: record, Nodes: c.nodes}

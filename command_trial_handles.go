@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -18,7 +19,7 @@ func waysOf(m any, before string, out map[string][]string) {
 		node, _ := element.(map[string]any)
 		id, _ := node["id"].(string)
 		config, _ := node["config"].(map[string]any)
-		kind := catalogue()[blueprint.NormalType(fmt.Sprint(node["type"]))]
+		kind := project.Catalogue()[blueprint.NormalType(fmt.Sprint(node["type"]))]
 		if kind == nil || slices.Contains(kind.Handles, "*") {
 			out[before+id] = nil
 			continue

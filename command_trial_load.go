@@ -13,6 +13,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -77,7 +78,7 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 		return nil, fmt.Sprintf("%s: %s\n", name, err)
 	}
 	if len(issues) > 0 {
-		return nil, pointed(f.Document, issues)
+		return nil, project.Pointed(f.Document, issues)
 	}
 	beside := func(path string) string {
 		path = filepath.Join(filepath.Dir(name), path)
@@ -85,18 +86,18 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 		return path
 	}
 	others, names := map[string]*blueprint.Definition{}, map[string]bool{}
-	load := func(path string, at ...any) (*blueprintFile, string) {
+	load := func(path string, at ...any) (*project.Blueprint, string) {
 		b, wrong := loadTested(f, path, at...)
 		if wrong != "" {
 			return nil, wrong
 		}
-		to := follow(path, beside(f.Blueprint), b)
-		for path := range to.files {
+		to := project.Follow(path, beside(f.Blueprint), b)
+		for path := range to.Files {
 			t.saw(filepath.FromSlash(path))
 		}
-		below, wrong := to.connect()
+		below, wrong := to.Connect()
 		maps.Copy(others, below)
-		maps.Copy(names, to.connections())
+		maps.Copy(names, to.Connections())
 		return b, wrong
 	}
 	main, wrong := load(beside(f.Blueprint), "blueprint")
@@ -108,19 +109,19 @@ func (t *trials) loadFile(name string) (cases []*trialCase, wrong string) {
 		if wrong != "" {
 			return nil, wrong
 		}
-		others[id] = newDefinition(id, other)
+		others[id] = project.Definition(id, other)
 	}
-	definition := newDefinition(testedID, main)
-	nodes := nodesOf(main.m)
+	definition := project.Definition(testedID, main)
+	nodes := nodesOf(main.Map)
 	for _, test := range f.Tests {
 		if issues := append(test.Check(nodes), unknownConnections(test, names)...); len(issues) > 0 {
-			wrong += pointed(f.Document, issues)
+			wrong += project.Pointed(f.Document, issues)
 			continue
 		}
 		one := &trialCase{trials: t, name: name, data: data, test: test, definition: definition, others: others, names: names, nodes: nodes, source: beside(f.Blueprint)}
 		if test.Cassette != "" {
 			if one.cassette, err = readCassette(beside(test.Cassette)); err != nil {
-				wrong += pointed(f.Document, []blueprint.Issue{{Path: []any{"tests", test.Index, "cassette"}, Message: beside(test.Cassette) + ": " + messageOf(err)}})
+				wrong += project.Pointed(f.Document, []blueprint.Issue{{Path: []any{"tests", test.Index, "cassette"}, Message: beside(test.Cassette) + ": " + project.MessageOf(err)}})
 				continue
 			}
 		}
@@ -140,27 +141,27 @@ func (t *trials) saw(path string) {
 
 // loadTested reads a blueprint that a test file names; wrong tells why it cannot
 // be run.
-func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong string) {
-	b, issues, err := readBlueprint(&fileInputs{}, path)
+func loadTested(f *trial.File, path string, at ...any) (b *project.Blueprint, wrong string) {
+	b, issues, err := project.ReadFile(&project.Inputs{}, path)
 	var syntax *document.SyntaxError
 	switch {
-	case errors.As(err, &syntax) && !ofBlueprints(path):
+	case errors.As(err, &syntax) && !project.OfBlueprints(path):
 		return nil, unshown(f, path, at)
 	case errors.As(err, &syntax):
 		return nil, syntax.Error() + "\n" + syntax.Excerpt()
 	case err != nil:
-		return nil, pointed(f.Document, []blueprint.Issue{{Path: at, Message: err.Error()}})
+		return nil, project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: err.Error()}})
 	}
 	all := slices.Clone(issues)
 	issues = slices.DeleteFunc(issues, func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning })
 	switch {
-	case len(issues) > 0 && !ofBlueprints(path):
+	case len(issues) > 0 && !project.OfBlueprints(path):
 		return nil, unshown(f, path, at)
 	case len(issues) > 0:
-		return nil, pointed(b.document, issues, all...)
+		return nil, project.Pointed(b.Document, issues, all...)
 	}
-	if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
-		return nil, pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " has no nodes to run"}})
+	if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
+		return nil, project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " has no nodes to run"}})
 	}
 	return b, ""
 }
@@ -168,7 +169,7 @@ func loadTested(f *trial.File, path string, at ...any) (b *blueprintFile, wrong 
 // unshown says of a file no more than that it cannot be run: a test file may name
 // any file of this machine.
 func unshown(f *trial.File, path string, at []any) string {
-	return pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
+	return project.Pointed(f.Document, []blueprint.Issue{{Path: at, Message: path + " is no blueprint without errors, and of a file that is not named *.blueprint.yaml nothing is shown; blueprintd validate shows it"}})
 }
 
 // nodesOf gives the addresses of a map's nodes, those that run for each item with

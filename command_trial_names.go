@@ -8,6 +8,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/folder"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -16,7 +17,7 @@ import (
 // the recording.
 func nameConnected(connections map[string]recording.Connection, names map[string]bool) {
 	for name := range names {
-		id := derivedID(folder.ConnectionKey, name)
+		id := project.DerivedID(folder.ConnectionKey, name)
 		if c, given := connections[name]; given {
 			connections[id] = c
 			continue
@@ -54,8 +55,8 @@ func referredConnections(tests *trial.File, name string) map[string]bool {
 	names := map[string]bool{}
 	for _, path := range append(slices.Collect(maps.Values(tests.Blueprints)), tests.Blueprint) {
 		path = filepath.Join(filepath.Dir(name), path)
-		if b, _, err := readBlueprint(&fileInputs{}, path); err == nil {
-			maps.Copy(names, follow(path, path, b).connections())
+		if b, _, err := project.ReadFile(&project.Inputs{}, path); err == nil {
+			maps.Copy(names, project.Follow(path, path, b).Connections())
 		}
 	}
 	return names

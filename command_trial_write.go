@@ -13,6 +13,7 @@ import (
 
 	"blueprintd/folder"
 	"blueprintd/foundation/clock"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -41,7 +42,7 @@ func (t *trials) write(cases []*trialCase, results []*trial.Result) {
 		}
 		for _, i := range list {
 			if results[i].Updated = err == nil; err != nil {
-				results[i].Fault = fmt.Errorf("%s: %s", name, messageOf(err))
+				results[i].Fault = fmt.Errorf("%s: %s", name, project.MessageOf(err))
 			}
 		}
 		if err == nil && written.Bare {

@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
+	"blueprintd/project"
 
 	"github.com/urfave/cli/v2"
 )
@@ -48,7 +49,7 @@ func validate(c *cli.Context) error {
 	carets := c.Bool("caret") || !c.Bool("no-caret") && !c.Bool("json") && terminal.IsTerminal(c.App.Writer) && terminal.IsTerminal(c.App.ErrWriter)
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
-	in := &validation{files: &fileInputs{stdin: c.App.Reader}, scripts: scripts, compileTime: compileAllTime}
+	in := &validation{files: &project.Inputs{Stdin: c.App.Reader}, scripts: scripts, compileTime: compileAllTime}
 	all := []problem{}
 	bad := false
 	var unread error // of the first file that cannot be read
@@ -58,7 +59,7 @@ func validate(c *cli.Context) error {
 			if unread == nil {
 				unread = err
 			} else {
-				fmt.Fprintln(c.App.ErrWriter, messageOf(err))
+				fmt.Fprintln(c.App.ErrWriter, project.MessageOf(err))
 			}
 			all = append(all, unreadable(name, err))
 			continue
@@ -104,20 +105,20 @@ type problem struct {
 // problems tells what is wrong with one blueprint file. An error means that it
 // could not be read.
 func problems(in *validation, name string) ([]problem, error) {
-	b, issues, err := readBlueprint(in.files, name)
-	if b != nil && len(b.references) > 0 {
-		f := follow(name, name, b)
-		issues = append(issues, f.problems()[f.root]...)
+	b, issues, err := project.ReadFile(in.files, name)
+	if b != nil && len(b.References) > 0 {
+		f := project.Follow(name, name, b)
+		issues = append(issues, f.Problems()[f.Root]...)
 	}
 	if b != nil {
-		issues = append(issues, in.compiled(b.document.Name, codeIn(nil, b.m, []any{"blueprint_map"}))...)
+		issues = append(issues, in.compiled(b.Document.Name, codeIn(nil, b.Map, []any{"blueprint_map"}))...)
 	}
-	return problemsOf(b.documentOrNil(), issues, err)
+	return problemsOf(b.DocumentOrNil(), issues, err)
 }
 
 // unreadable tells programs of a file that cannot be looked at.
 func unreadable(name string, err error) problem {
-	return problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: messageOf(err), Severity: blueprint.SeverityError}
+	return problem{File: name, Line: 1, Column: 1, Path: []any{}, Message: project.MessageOf(err), Severity: blueprint.SeverityError}
 }
 
 // problemsOf gives the issues of a document, in the order of its text, or what
@@ -154,7 +155,7 @@ func problemsShown(doc *document.Document, issues []blueprint.Issue, err error, 
 			if excerpt != nil {
 				return excerpt(doc, issue, issues)
 			}
-			return excerptOf(doc, issue, issues)
+			return project.Excerpt(doc, issue, issues)
 		}
 		if issue.Severity == blueprint.SeverityWarning {
 			p.Severity = blueprint.SeverityWarning
@@ -176,16 +177,16 @@ const mostPointed = 10
 
 // pointOut shows the first problems of a file; on a terminal with their places
 // in it.
-func pointOut(out io.Writer, b *blueprintFile, issues []blueprint.Issue) {
+func pointOut(out io.Writer, b *project.Blueprint, issues []blueprint.Issue) {
 	carets := terminal.IsTerminal(out)
 	for i, issue := range issues {
 		if i == mostPointed {
-			fmt.Fprintf(out, "%s: and %d more; blueprintd validate shows all\n", b.document.Name, len(issues)-i)
+			fmt.Fprintf(out, "%s: and %d more; blueprintd validate shows all\n", b.Document.Name, len(issues)-i)
 			return
 		}
-		fmt.Fprintln(out, b.document.Point(issue))
+		fmt.Fprintln(out, b.Document.Point(issue))
 		if carets {
-			fmt.Fprint(out, excerptOf(b.document, issue, issues))
+			fmt.Fprint(out, project.Excerpt(b.Document, issue, issues))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine/script"
 	"blueprintd/foundation/clock"
+	"blueprintd/project"
 )
 
 // How long the compiler of code may take: for one node, and for all files. It
@@ -20,7 +21,7 @@ const (
 
 // validation looks for what is wrong with files.
 type validation struct {
-	files       *fileInputs
+	files       *project.Inputs
 	scripts     *script.Pool  // compiles the code of blueprints; nil = nobody does
 	compileTime time.Duration // that is left for compiling
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"blueprintd/engine/script"
+	"blueprintd/project"
 )
 
 // All files together have one time for the compiler.
 func TestCompilingHasOneBudget(t *testing.T) {
 	scripts := script.New(script.Options{})
 	defer runScripts(scripts)()
-	in := &validation{files: &fileInputs{}, scripts: scripts, compileTime: 300 * time.Millisecond}
+	in := &validation{files: &project.Inputs{}, scripts: scripts, compileTime: 300 * time.Millisecond}
 	var slow strings.Builder // names are compared with all before them
 	for i := range 26_000 {
 		fmt.Fprintf(&slow, "let a%x;", i)

@@ -7,13 +7,14 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
 	"blueprintd/foundation/recording"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
 // testProblems tells what is wrong with a test file: with itself, and with what
 // it says of the nodes of its blueprint.
 func testProblems(in *validation, name string) ([]problem, error) {
-	data, called, err := in.files.read(name, document.MaxSize)
+	data, called, err := in.files.Read(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
@@ -31,25 +32,25 @@ func testProblems(in *validation, name string) ([]problem, error) {
 // cassettes, which a file with a name says where to find.
 func besideNodes(tests *trial.File, name string) (issues []blueprint.Issue) {
 	path := filepath.Join(filepath.Dir(name), tests.Blueprint)
-	b, _, err := readBlueprint(&fileInputs{}, path)
+	b, _, err := project.ReadFile(&project.Inputs{}, path)
 	if err != nil {
-		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: messageOf(err)}}
+		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: project.MessageOf(err)}}
 	}
-	if m, _ := blueprint.ParseMap(b.m); m == nil {
+	if m, _ := blueprint.ParseMap(b.Map); m == nil {
 		return []blueprint.Issue{{Path: []any{"blueprint"}, Message: path + " has no map that could run; blueprintd validate " + path + " tells why"}}
 	}
 	ways := map[string][]string{}
-	waysOf(b.m, "", ways)
+	waysOf(b.Map, "", ways)
 	names := referredConnections(tests, name)
 	for _, test := range tests.Tests {
-		issues = append(issues, test.Check(nodesOf(b.m))...)
+		issues = append(issues, test.Check(nodesOf(b.Map))...)
 		issues = append(issues, unknownConnections(test, names)...)
 		issues = append(issues, unknownWays(test, ways)...)
 		if test.Cassette == "" {
 			continue
 		}
 		if _, err := readCassette(filepath.Join(filepath.Dir(name), test.Cassette)); err != nil {
-			issues = append(issues, blueprint.Issue{Path: []any{"tests", test.Index, "cassette"}, Message: test.Cassette + ": " + messageOf(err)})
+			issues = append(issues, blueprint.Issue{Path: []any{"tests", test.Index, "cassette"}, Message: test.Cassette + ": " + project.MessageOf(err)})
 		}
 	}
 	trial.InOrder(tests.Document, issues)
@@ -67,13 +68,13 @@ func readCassette(path string) (*recording.Cassette, error) {
 // seedProblems tells what is wrong with a seed file. Environment variables that
 // it names are taken to be set.
 func seedProblems(in *validation, name string) ([]problem, error) {
-	data, called, err := in.files.read(name, document.MaxSize)
+	data, called, err := in.files.Read(name, document.MaxSize)
 	if err != nil {
 		return nil, usage("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
 	}
-	_, doc, issues, err := readSeed(called, data, assumed)
+	_, doc, issues, err := project.ReadSeed(called, data, project.Assumed)
 	if doc != nil {
-		issues = append(issues, variablesWithoutBraces(doc.Value)...)
+		issues = append(issues, project.VariablesWithoutBraces(doc.Value)...)
 		issues = append(issues, in.compiled(called, codeOfSeed(doc.Value))...)
 	}
 	return problemsShown(doc, issues, err, excerptOfSeed)

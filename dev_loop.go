@@ -13,6 +13,7 @@ import (
 	"blueprintd/folder"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 // devLoop keeps a server as a folder is. One goroutine has it, but for what its
@@ -107,7 +108,7 @@ func (l *devLoop) saved(ctx context.Context, events []folder.Event) error {
 
 // read takes a file over if it is good; else it says what is wrong.
 func (l *devLoop) read(path string) bool {
-	desired, ok := readDesired(l.problems, l.dir, path)
+	desired, ok := project.ReadDesired(l.problems, l.dir, path)
 	if !ok {
 		if _, before := l.wanted[path]; before {
 			l.screen.Say(terminal.Red, "%s: has errors; what was there before stays", path)

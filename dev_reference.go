@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // refer prepares the references of files for a plan: connections are found by
@@ -53,7 +54,7 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder
 				wrong += ", and save again; until then what needs it fails (--sandbox makes a stand-in)"
 			}
 			tell(d.Point(to.Path, wrong))
-			return derivedID(to.Key, to.Name) // which nobody has
+			return project.DerivedID(to.Key, to.Name) // which nobody has
 		})
 	}
 	return files, have, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // The exit codes, besides 0 for done.
@@ -54,7 +55,7 @@ func report(out io.Writer, err error) int {
 // without the operations that it went through, anything else with all of them.
 func explain(err error) (code int, message, hint string) {
 	var end *exit
-	var input *InputError
+	var input *project.InputError
 	var library cli.ExitCoder
 	switch {
 	case errors.As(err, &end):

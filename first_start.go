@@ -10,6 +10,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 	"blueprintd/store/masterkey"
 )
 
@@ -118,10 +119,10 @@ func (s *server) addSample(ctx context.Context, owner blueprint.User) (string, e
 	if err != nil {
 		return "", err
 	}
-	r := &fileReader{b: &blueprintFile{document: doc}}
-	r.read()
+	r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+	r.Read()
 	principal := blueprint.Principal{UserID: owner.ID}
-	id, err := importBlueprint(ctx, s.store, principal, r.b)
+	id, err := importBlueprint(ctx, s.store, principal, r.Blueprint)
 	if err != nil {
 		return "", err
 	}
@@ -185,7 +186,7 @@ func (s *server) announce() error {
 		say("  API key   %s has none yet; make one: %s", w.account.Email, keyCommand(w.account.Email, fileio.Absolute(s.options.db), keyFile))
 	}
 	if w.seeded != nil {
-		say("%s", w.seeded.table(s.options.seed.name))
+		say("%s", w.seeded.table(s.options.seed.Name))
 	}
 	if w.hook != "" {
 		say("\nTry the sample blueprint:\n")

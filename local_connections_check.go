@@ -9,25 +9,26 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // check looks, before anything runs, whether all connections that the nodes of
 // files name are given and can be used; it shows where not. Whatever a template
 // names is found out when its node runs.
-func (g *givenConnections) check(out io.Writer, f *referred) error {
+func (g *givenConnections) check(out io.Writer, f *project.Followed) error {
 	wrong := map[string][]blueprint.Issue{}
 	lacking := map[*givenConnection]bool{}
 	hint, count := "", 0
-	for _, path := range slices.Sorted(maps.Keys(f.files)) {
-		b := f.files[path]
-		for _, to := range b.references {
+	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
+		b := f.Files[path]
+		for _, to := range b.References {
 			if to.Key != folder.ConnectionKey || to.Path[0] != "blueprint_map" { // triggers start nothing here
 				continue
 			}
 			c := g.named(to.Name)
 			if message := g.unfit(c, to); message != "" {
 				count++
-				wrong[path] = append(wrong[path], blueprint.Issue{Path: to.Path, Message: fmt.Sprintf("node %q: ", nodeAt(rawMap(b), to.Path[1:])) + message, Severity: blueprint.SeverityError})
+				wrong[path] = append(wrong[path], blueprint.Issue{Path: to.Path, Message: fmt.Sprintf("node %q: ", nodeAt(project.RawMap(b), to.Path[1:])) + message, Severity: blueprint.SeverityError})
 				if c == nil {
 					hint = connectionsHint
 				}
@@ -37,7 +38,7 @@ func (g *givenConnections) check(out io.Writer, f *referred) error {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(wrong)) {
-		fmt.Fprint(out, pointed(f.files[path].document, wrong[path]))
+		fmt.Fprint(out, project.Pointed(f.Files[path].Document, wrong[path]))
 	}
 	var unset []blueprint.Issue
 	for _, c := range g.list {
@@ -47,10 +48,10 @@ func (g *givenConnections) check(out io.Writer, f *referred) error {
 	}
 	switch {
 	case count > 0:
-		return unusable(hint, "%s has not all connections that this run needs: %s", g.name, counted(count, "problem"))
+		return project.Unusable(hint, "%s has not all connections that this run needs: %s", g.name, counted(count, "problem"))
 	case len(unset) > 0:
 		g.point(out, unset)
-		return unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
+		return project.Unusable("set it, or write the value into the file", "%s needs environment variables that are not set, or empty", g.name)
 	}
 	return nil
 }
@@ -93,7 +94,7 @@ func (g *givenConnections) lack(lacking map[*givenConnection]bool, c *givenConne
 func nodeAt(m any, path []any) (id string) {
 	for i, step := range path {
 		if _, position := step.(int); position && i > 0 && path[i-1] == "nodes" {
-			node, _ := valueAt(m, path[:i+1]).(map[string]any)
+			node, _ := project.ValueAt(m, path[:i+1]).(map[string]any)
 			id, _ = node["id"].(string)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 // givenConnections are the connections of a file, for runs without a server.
@@ -70,49 +71,49 @@ func readConnections(name string, data []byte, lookup func(string) (string, bool
 		return nil, nil, err
 	}
 	g := &givenConnections{name: name, document: doc}
-	r := &seedReader{document: doc, seed: &seedFile{name: name}, lookup: assumed}
-	top, ok := r.object(doc.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
+	r := &project.SeedReader{Document: doc, Seed: &project.Seed{Name: name}, Lookup: project.Assumed}
+	top, ok := r.Object(doc.Value, nil, "$schema", "users", "organizations", "connections", "blueprints")
 	if !ok {
-		return g, r.issues, nil
+		return g, r.Issues, nil
 	}
-	r.each(top, "users", r.readUser)
-	r.each(top, "organizations", r.readOrganization)
-	r.each(top, "connections", func(value any, path []any) { g.read(r, lookup, value, path) })
-	return g, r.issues, nil
+	r.Each(top, "users", r.ReadUser)
+	r.Each(top, "organizations", r.ReadOrganization)
+	r.Each(top, "connections", func(value any, path []any) { g.read(r, lookup, value, path) })
+	return g, r.Issues, nil
 }
 
-func (g *givenConnections) read(r *seedReader, lookup func(string) (string, bool), value any, path []any) {
+func (g *givenConnections) read(r *project.SeedReader, lookup func(string) (string, bool), value any, path []any) {
 	var unset []string
-	r.lookup = func(name string) (string, bool) {
+	r.Lookup = func(name string) (string, bool) {
 		text, known := lookup(name)
-		if message := unfilled(name, text, known); message != "" {
+		if message := project.Unfilled(name, text, known); message != "" {
 			unset = append(unset, message)
 		}
 		return text, known
 	}
-	issues, connections := len(r.issues), len(r.seed.connections)
-	r.readConnection(value, path)
+	issues, connections := len(r.Issues), len(r.Seed.Connections)
+	r.ReadConnection(value, path)
 	var lacking, wrong []blueprint.Issue
-	for _, issue := range r.issues[issues:] {
+	for _, issue := range r.Issues[issues:] {
 		if slices.Contains(unset, issue.Message) {
 			lacking = append(lacking, issue)
 		} else {
 			wrong = append(wrong, issue)
 		}
 	}
-	r.issues = append(r.issues[:issues], wrong...)
-	if len(r.seed.connections) == connections {
+	r.Issues = append(r.Issues[:issues], wrong...)
+	if len(r.Seed.Connections) == connections {
 		return
 	}
-	read := r.seed.connections[connections]
-	config, _ := connected(read.config, nil, func(name string, _ []any) string { return derivedID(folder.ConnectionKey, name) }).(map[string]any)
-	config, _, _ = blueprint.MergeConnection(blueprint.ConnectionType(read.kind), nil, config)
-	maker := r.ownerOf(read.owner)
-	made := &givenConnection{lacking: lacking, hidden: variablesIn(nil, valueAt(value, []any{"config"}), lookup), Connection: blueprint.Connection{
-		ID: derivedID(folder.ConnectionKey, read.name), Name: read.name, Type: blueprint.ConnectionType(read.kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
+	read := r.Seed.Connections[connections]
+	config, _ := project.Connected(read.Config, nil, func(name string, _ []any) string { return project.DerivedID(folder.ConnectionKey, name) }).(map[string]any)
+	config, _, _ = blueprint.MergeConnection(blueprint.ConnectionType(read.Kind), nil, config)
+	maker := r.OwnerOf(read.Owner)
+	made := &givenConnection{lacking: lacking, hidden: variablesIn(nil, project.ValueAt(value, []any{"config"}), lookup), Connection: blueprint.Connection{
+		ID: project.DerivedID(folder.ConnectionKey, read.Name), Name: read.Name, Type: blueprint.ConnectionType(read.Kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
 	}}
-	if read.organization != "" {
-		made.OrganizationID = &read.organization
+	if read.Organization != "" {
+		made.OrganizationID = &read.Organization
 	}
 	g.list = append(g.list, made)
 }

@@ -9,6 +9,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 )
 
 // leastHidden is how many bytes the value of an environment variable must have to
@@ -28,7 +29,7 @@ var (
 func variablesIn(found []string, value any, lookup func(string) (string, bool)) []string {
 	switch v := value.(type) {
 	case string:
-		for _, match := range fromEnvironment.FindAllStringSubmatch(v, -1) {
+		for _, match := range project.FromEnvironment.FindAllStringSubmatch(v, -1) {
 			if text, _ := lookup(match[1]); len(text) >= leastHidden && !slices.Contains(found, text) {
 				found = append(found, text)
 			}

@@ -14,6 +14,7 @@ import (
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 )
 
 // connectionsHint tells how a run without a server gets a connection.
@@ -27,10 +28,10 @@ type localStore struct {
 }
 
 // newLocalStore makes one for the blueprints that run.
-func newLocalStore(given *givenConnections, f *referred) *localStore {
+func newLocalStore(given *givenConnections, f *project.Followed) *localStore {
 	s := &localStore{given: given, names: map[string]string{}}
-	for name := range f.connections() {
-		s.names[derivedID(folder.ConnectionKey, name)] = name
+	for name := range f.Connections() {
+		s.names[project.DerivedID(folder.ConnectionKey, name)] = name
 	}
 	return s
 }

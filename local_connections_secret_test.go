@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // A service that tells a part of a credential is heard with asterisks, too.
@@ -78,7 +79,7 @@ func TestMistypedVariables(t *testing.T) {
 		if strings.Contains(want, "EMPTY") { // it is taken to be set
 			want = ""
 		}
-		found, err := seedProblems(&validation{files: &fileInputs{}}, filepath.Join(world.dir, "a.seed.yaml"))
+		found, err := seedProblems(&validation{files: &project.Inputs{}}, filepath.Join(world.dir, "a.seed.yaml"))
 		told := ""
 		for _, p := range found {
 			told += p.line + p.excerpt()
@@ -110,7 +111,7 @@ func TestSeedsAreShownWithoutSecrets(t *testing.T) {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		found, err := seedProblems(&validation{files: &fileInputs{}}, name)
+		found, err := seedProblems(&validation{files: &project.Inputs{}}, name)
 		told := ""
 		for _, p := range found {
 			told += p.line + "\n" + p.excerpt()

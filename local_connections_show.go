@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/project"
 )
 
 // knownWords are what excerpts of connections show below members that are to have
@@ -23,12 +24,12 @@ var namedMembers = []string{"email", "name", "owner", "organization", "$connecti
 // point shows issues of the file with their places, and no secret of it.
 func (g *givenConnections) point(out io.Writer, issues []blueprint.Issue) {
 	hidden := append(secretsOfSeed(g.document.Value), hiddenBelow(nil, nil, g.document.Value, false)...)
-	fmt.Fprint(out, pointed(g.document, issues, hidden...))
+	fmt.Fprint(out, project.Pointed(g.document, issues, hidden...))
 }
 
 // excerptOfSeed is excerptOf for a seed file.
 func excerptOfSeed(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
-	return excerptOf(d, issue, slices.Concat(others, secretsOfSeed(d.Value)))
+	return project.Excerpt(d, issue, slices.Concat(others, secretsOfSeed(d.Value)))
 }
 
 // secretsOfSeed gives an issue for each text and number of a seed file that may be

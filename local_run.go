@@ -18,6 +18,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 )
 
 // localRun is a run without a server: of a file, of a test, or of a run that is
@@ -55,7 +56,7 @@ func (l *localRun) run(ctx context.Context) (*blueprint.Recording, error) {
 		return nil, err
 	}
 	way := outbound.New(outbound.Options{Allow: l.allow, Instead: l.instead})
-	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: l.scripts, Clock: l.clock})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: l.scripts, Clock: l.clock})
 	if l.wrap != nil {
 		for name, kind := range catalogue {
 			catalogue[name] = l.wrap(kind)

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // apiDoc is a JSON object of the description of the interface.
@@ -114,8 +115,8 @@ func pathID(name string) []any {
 }
 
 func schemaFile() apiDoc {
-	names := make([]any, len(schemaNames))
-	for i, name := range schemaNames {
+	names := make([]any, len(project.SchemaNames))
+	for i, name := range project.SchemaNames {
 		names[i] = name + ".json"
 	}
 	return apiDoc{"name": "file", "in": "path", "required": true, "schema": apiDoc{"type": "string", "enum": names}}

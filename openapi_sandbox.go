@@ -2,6 +2,7 @@ package main
 
 import (
 	"blueprintd/blueprint"
+	"blueprintd/project"
 	"blueprintd/rpc"
 	"blueprintd/server/sandbox"
 )
@@ -81,7 +82,7 @@ func sandboxSchemas() apiDoc {
 		"SandboxRules":        shape(apiDoc{"rules": list(rule)}, "rules"),
 		"SandboxExpectations": shape(apiDoc{"expect": list(expectation)}, "expect"),
 		"SandboxSend": shape(apiDoc{"webhook": apiDoc{"type": "string", "format": "uuid", "description": "the trigger"}, "body": apiDoc{}, "headers": object,
-			"preset": apiDoc{"enum": words(sandbox.Senders[1:]), "description": "who signs; that of the trigger when it is left out"}}, "webhook"),
+			"preset": apiDoc{"enum": project.Words(sandbox.Senders[1:]), "description": "who signs; that of the trigger when it is left out"}}, "webhook"),
 		"SandboxSent": shape(apiDoc{"request": shape(apiDoc{"headers": object, "body": apiDoc{}}), "response": shape(apiDoc{"status": count, "headers": object, "body": apiDoc{}}, "status")}, "request", "response"),
 		"SandboxVerdict": shape(apiDoc{"met": apiDoc{"type": "boolean"}, "unmet": list(shape(apiDoc{"expect": apiDoc{}, "came": count, "problem": word, "index": count},
 			"expect", "came", "problem", "index"))}, "met", "unmet"),

@@ -11,6 +11,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/engine/nodes"
 	"blueprintd/foundation/outbound"
+	"blueprintd/project"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/sandbox"
@@ -32,7 +33,7 @@ func (s *server) newFakes() (*sandbox.Sandbox, error) {
 
 // ruledNames are the names that rules and expectations can be about.
 func ruledNames() sandbox.Known {
-	known := sandbox.Known{NodeTypes: slices.Sorted(maps.Keys(catalogueOf(nodes.Dependencies{})))}
+	known := sandbox.Known{NodeTypes: slices.Sorted(maps.Keys(project.CatalogueOf(nodes.Dependencies{})))}
 	service := &rpc.Service{}
 	for _, procedure := range append(service.Procedures(), service.SessionProcedures()...) {
 		known.Procedures = append(known.Procedures, procedure.Name)

@@ -6,16 +6,17 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // serveSchema answers GET /schemas/{file}: NAME.json.
 func (s *server) serveSchema(w http.ResponseWriter, r *http.Request) {
 	name, isJSON := strings.CutSuffix(r.PathValue("file"), ".json")
-	if !isJSON || !slices.Contains(schemaNames, name) {
-		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "there are %s", strings.Join(schemaNames, ".json, ")+".json"))
+	if !isJSON || !slices.Contains(project.SchemaNames, name) {
+		s.rpc.WritePlainError(w, r, blueprint.Errorf(blueprint.CodeNotFound, "there are %s", strings.Join(project.SchemaNames, ".json, ")+".json"))
 		return
 	}
-	data, err := schemaText(name)
+	data, err := project.SchemaText(name)
 	if err != nil {
 		s.rpc.WritePlainError(w, r, err)
 		return

@@ -11,12 +11,13 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/project"
 )
 
 // TestSchemas keeps the schemas that editors are pointed to.
 func TestSchemas(t *testing.T) {
-	for _, name := range schemaNames {
-		text, err := schemaText(name)
+	for _, name := range project.SchemaNames {
+		text, err := project.SchemaText(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +28,7 @@ func TestSchemas(t *testing.T) {
 
 func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	text, err := schemaText(name)
+	text, err := project.SchemaText(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,8 +47,8 @@ func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
 // one against the schema.
 func TestSchemaOfBlueprints(t *testing.T) {
 	schema := compiledSchema(t, "blueprint")
-	for name, kind := range catalogue() {
-		for _, spelling := range spellings(name) {
+	for name, kind := range project.Catalogue() {
+		for _, spelling := range project.Spellings(name) {
 			value := object{"title": "x", "blueprint_map": object{"nodes": []any{object{"id": "a", "type": spelling, "title": "A", "config": kind.Example}}}}
 			if err := schema.Validate(value); err != nil {
 				t.Errorf("the example of %v: %v", spelling, err)
@@ -148,21 +149,21 @@ func TestSchemasOfOtherFiles(t *testing.T) {
 // blueprint files knows.
 func TestSchemaKnowsEveryMember(t *testing.T) {
 	var members []string
-	for name := range blueprintSchema()["properties"].(map[string]any) {
+	for name := range project.BlueprintSchema()["properties"].(map[string]any) {
 		members = append(members, name)
 	}
-	want := slices.Clone(fileMembers)
+	want := slices.Clone(project.FileMembers)
 	slices.Sort(want)
 	if slices.Sort(members); !slices.Equal(members, want) {
 		t.Errorf("the schema has %q, a file %q", members, want)
 	}
-	_, configs := triggerSchema()
+	_, configs := project.TriggerSchema()
 	for _, kind := range []blueprint.TriggerType{blueprint.TriggerManual, blueprint.TriggerScheduled, blueprint.TriggerWebhook, blueprint.TriggerEmail, blueprint.TriggerSlack, blueprint.TriggerEvent, blueprint.TriggerAPI} {
 		if configs["trigger."+string(kind)] == nil {
 			t.Errorf("the schema knows no %s trigger", kind)
 		}
 	}
-	if strings.Contains(encoded(t, blueprintSchema()), `"x-kind"`) {
+	if strings.Contains(encoded(t, project.BlueprintSchema()), `"x-kind"`) {
 		t.Error("the schema holds what only forms ask")
 	}
 }
@@ -190,7 +191,7 @@ func TestSchemaOfSeeds(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _, issues, _ := readSeed("seed.yaml", []byte(c.text(t)), seedLookup)
+			_, _, issues, _ := project.ReadSeed("seed.yaml", []byte(c.text(t)), seedLookup)
 			taken := !slices.ContainsFunc(issues, func(i blueprint.Issue) bool { return i.Severity != blueprint.SeverityWarning })
 			if taken != (c.want == "") {
 				t.Errorf("the reader takes it: %t, %v", taken, issues)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // seeded is what a seed file made or found, as the ready file tells it.
@@ -49,7 +50,7 @@ type seededTrigger struct {
 // organizations, connections and blueprints by name and owner.
 type sower struct {
 	*server
-	seed  *seedFile
+	seed  *project.Seed
 	users map[string]blueprint.User // by folded email
 	homes map[string]string         // organizations by name
 	ties  map[string]string         // connections by name
@@ -65,24 +66,24 @@ func newSower(s *server) *sower {
 
 // sowUsers makes the users that are not there.
 func (w *sower) sowUsers(ctx context.Context) error {
-	for _, given := range w.seed.users {
-		user, err := w.store.UserByEmail(ctx, given.email)
+	for _, given := range w.seed.Users {
+		user, err := w.store.UserByEmail(ctx, given.Email)
 		switch {
 		case err == nil:
 			w.done.left++
 		case blueprint.CodeOf(err) != blueprint.CodeNotFound:
 			return err
 		default:
-			if user, err = w.store.CreateUser(ctx, given.email, given.name); err != nil {
+			if user, err = w.store.CreateUser(ctx, given.Email, given.Name); err != nil {
 				return err
 			}
-			if given.password != "" {
-				if err := w.accounts.SetPassword(ctx, user.ID, given.password); err != nil {
+			if given.Password != "" {
+				if err := w.accounts.SetPassword(ctx, user.ID, given.Password); err != nil {
 					return err
 				}
 			}
-			if given.apiKey != "" {
-				if _, err := w.store.CreateKey(ctx, user.ID, "seed", given.apiKey); err != nil {
+			if given.APIKey != "" {
+				if _, err := w.store.CreateKey(ctx, user.ID, "seed", given.APIKey); err != nil {
 					return err
 				}
 			}
@@ -94,9 +95,9 @@ func (w *sower) sowUsers(ctx context.Context) error {
 
 // keyOf gives the key that the seed gives a user, "" when it gives none.
 func (w *sower) keyOf(email string) string {
-	for _, user := range w.seed.users {
-		if sameEmail(user.email, email) {
-			return user.apiKey
+	for _, user := range w.seed.Users {
+		if project.SameEmail(user.Email, email) {
+			return user.APIKey
 		}
 	}
 	return ""
@@ -112,86 +113,86 @@ func (w *sower) user(ctx context.Context, email string) (blueprint.User, error) 
 
 // sow stores all but the users.
 func (w *sower) sow(ctx context.Context) error {
-	for i := range w.seed.organizations {
-		if err := w.sowOrganization(ctx, &w.seed.organizations[i]); err != nil {
-			return fmt.Errorf("organization %q: %w", w.seed.organizations[i].name, err)
+	for i := range w.seed.Organizations {
+		if err := w.sowOrganization(ctx, &w.seed.Organizations[i]); err != nil {
+			return fmt.Errorf("organization %q: %w", w.seed.Organizations[i].Name, err)
 		}
 	}
-	for i := range w.seed.connections {
-		if err := w.sowConnection(ctx, &w.seed.connections[i]); err != nil {
-			return fmt.Errorf("connection %q: %w", w.seed.connections[i].name, err)
+	for i := range w.seed.Connections {
+		if err := w.sowConnection(ctx, &w.seed.Connections[i]); err != nil {
+			return fmt.Errorf("connection %q: %w", w.seed.Connections[i].Name, err)
 		}
 	}
-	for i := range w.seed.blueprints {
-		if err := w.sowBlueprint(ctx, &w.seed.blueprints[i]); err != nil {
-			return fmt.Errorf("blueprint %q: %w", w.seed.blueprints[i].title, err)
+	for i := range w.seed.Blueprints {
+		if err := w.sowBlueprint(ctx, &w.seed.Blueprints[i]); err != nil {
+			return fmt.Errorf("blueprint %q: %w", w.seed.Blueprints[i].Title, err)
 		}
 	}
 	return nil
 }
 
-func (w *sower) sowOrganization(ctx context.Context, given *seedOrganization) error {
-	owner, err := w.user(ctx, given.owner)
+func (w *sower) sowOrganization(ctx context.Context, given *project.SeedOrganization) error {
+	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
 		return err
 	}
-	id, err := w.store.OwnOrganization(ctx, owner.ID, given.name)
+	id, err := w.store.OwnOrganization(ctx, owner.ID, given.Name)
 	switch {
 	case err == nil:
 		w.done.left++
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
 		return err
 	default:
-		made, err := w.store.CreateOrganization(ctx, blueprint.Principal{UserID: owner.ID}, given.name)
+		made, err := w.store.CreateOrganization(ctx, blueprint.Principal{UserID: owner.ID}, given.Name)
 		if err != nil {
 			return err
 		}
 		id = made.ID
-		for _, member := range given.members {
-			user, err := w.user(ctx, member.email)
+		for _, member := range given.Members {
+			user, err := w.user(ctx, member.Email)
 			if err == nil && user.ID != owner.ID {
-				err = w.store.SetMember(ctx, id, user.ID, member.role)
+				err = w.store.SetMember(ctx, id, user.ID, member.Role)
 			}
 			if err != nil {
 				return err
 			}
 		}
 	}
-	w.homes[given.name] = id
-	w.done.Organizations = append(w.done.Organizations, seededOrganization{given.name, id})
+	w.homes[given.Name] = id
+	w.done.Organizations = append(w.done.Organizations, seededOrganization{given.Name, id})
 	return nil
 }
 
-func (w *sower) sowConnection(ctx context.Context, given *seedConnection) error {
-	owner, err := w.user(ctx, given.owner)
+func (w *sower) sowConnection(ctx context.Context, given *project.SeedConnection) error {
+	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
 		return err
 	}
-	id, err := w.store.OwnConnection(ctx, owner.ID, w.homes[given.organization], given.name)
+	id, err := w.store.OwnConnection(ctx, owner.ID, w.homes[given.Organization], given.Name)
 	switch {
 	case err == nil:
 		w.done.left++
 	case blueprint.CodeOf(err) != blueprint.CodeNotFound:
 		return err
 	default:
-		config, _ := w.tied(given.config).(map[string]any)
+		config, _ := w.tied(given.Config).(map[string]any)
 		made, err := w.store.CreateConnection(ctx, blueprint.Principal{UserID: owner.ID}, blueprint.NewConnection{
-			Name: given.name, Type: blueprint.ConnectionType(given.kind), Config: config, OrganizationID: w.homes[given.organization],
+			Name: given.Name, Type: blueprint.ConnectionType(given.Kind), Config: config, OrganizationID: w.homes[given.Organization],
 		})
 		if err != nil {
 			return err
 		}
 		id = made.ID
 	}
-	w.ties[given.name] = id
-	w.done.Connections = append(w.done.Connections, seededConnection{given.name, id})
+	w.ties[given.Name] = id
+	w.done.Connections = append(w.done.Connections, seededConnection{given.Name, id})
 	return nil
 }
 
 // failed says why a seed could not be stored, of which nothing is.
 func (w *sower) failed(err error) error {
 	message, hint := blueprint.Explain(err)
-	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.name, message)
+	return blueprint.Hinted(hint, "the seed file %s cannot be stored: %s", w.seed.Name, message)
 }
 
 // table is what people read of a seed.

@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"blueprintd/blueprint"
+	"blueprintd/project"
 )
 
 // sowBlueprint makes a blueprint with its triggers.
-func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
-	owner, err := w.user(ctx, given.owner)
+func (w *sower) sowBlueprint(ctx context.Context, given *project.SeedBlueprint) error {
+	owner, err := w.user(ctx, given.Owner)
 	if err != nil {
 		return err
 	}
-	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.organization]
-	id, err := w.store.OwnBlueprint(ctx, owner.ID, home, given.title)
+	principal, home := blueprint.Principal{UserID: owner.ID}, w.homes[given.Organization]
+	id, err := w.store.OwnBlueprint(ctx, owner.ID, home, given.Title)
 	switch {
 	case err == nil:
 		w.done.left++
@@ -21,8 +22,8 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 		return err
 	default:
 		made, err := w.store.CreateBlueprint(ctx, principal, blueprint.NewBlueprint{
-			Title: given.title, Description: given.description, Status: given.status, Tags: given.tags, Map: w.tied(given.m), Variables: given.variables,
-			Budget: given.budget, OrganizationID: home,
+			Title: given.Title, Description: given.Description, Status: given.Status, Tags: given.Tags, Map: w.tied(given.Map), Variables: given.Variables,
+			Budget: given.Budget, OrganizationID: home,
 		})
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 	if err != nil {
 		return err
 	}
-	out := seededBlueprint{Title: given.title, ID: id, Triggers: []seededTrigger{}}
+	out := seededBlueprint{Title: given.Title, ID: id, Triggers: []seededTrigger{}}
 	for i := range found {
 		out.Triggers = append(out.Triggers, seededTrigger{found[i].ID, string(found[i].Type), w.callAt(&found[i])})
 	}
@@ -46,18 +47,18 @@ func (w *sower) sowBlueprint(ctx context.Context, given *seedBlueprint) error {
 
 // tied puts the ids of connections in the place of their names.
 func (w *sower) tied(value any) any {
-	return connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
+	return project.Connected(value, nil, func(name string, _ []any) string { return w.ties[name] })
 }
 
 // furnish gives a new blueprint its visibility and its triggers.
-func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *seedBlueprint) error {
-	if given.visibility == blueprint.VisibilityPublic {
-		if _, err := w.store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.visibility}); err != nil {
+func (w *sower) furnish(ctx context.Context, principal blueprint.Principal, id string, given *project.SeedBlueprint) error {
+	if given.Visibility == blueprint.VisibilityPublic {
+		if _, err := w.store.UpdateBlueprint(ctx, principal, id, blueprint.BlueprintPatch{Visibility: &given.Visibility}); err != nil {
 			return err
 		}
 	}
-	for _, t := range given.triggers {
-		t.config, _ = w.tied(t.config).(map[string]any)
+	for _, t := range given.Triggers {
+		t.Config, _ = w.tied(t.Config).(map[string]any)
 		if err := importTrigger(ctx, w.store, principal, id, t); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"blueprintd/foundation/clock"
+	"blueprintd/project"
 )
 
 // cutOff is a context that ends once it was asked so many times whether it has.
@@ -32,7 +33,7 @@ func (c *cutOff) Err() error {
 // TestSeedCutOff ends the start of a server with a seed at each write of the
 // store. Nothing of the seed is stored then, and the next start stores it whole.
 func TestSeedCutOff(t *testing.T) {
-	seed, _, _, err := readSeed("seed.yaml", []byte(strings.Replace(wholeSeed, ", password: correct horse battery", "", 1)), seedLookup) // one is enough: they take time
+	seed, _, _, err := project.ReadSeed("seed.yaml", []byte(strings.Replace(wholeSeed, ", password: correct horse battery", "", 1)), seedLookup) // one is enough: they take time
 	if err != nil {
 		t.Fatal(err)
 	}

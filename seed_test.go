@@ -1,6 +1,7 @@
 package main
 
 import (
+	"blueprintd/project"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -101,7 +102,7 @@ func TestSeedFiles(t *testing.T) {
 	for _, test := range seedCases() {
 		t.Run(test.name, func(t *testing.T) {
 			text := test.text(t)
-			_, document, issues, err := readSeed("seed.yaml", []byte(text), seedLookup)
+			_, document, issues, err := project.ReadSeed("seed.yaml", []byte(text), seedLookup)
 			var said []string
 			if err != nil {
 				said = append(said, err.Error())
@@ -191,7 +192,7 @@ func FuzzSeed(f *testing.F) {
 	f.Add([]byte(`{"users": [{"email": "a@b", "apiKey": "${WHO}${WHO}"}], "blueprints": [{"title": "x", "blueprint_map": {"nodes": []}, "triggers": [{"triggerType": "slack", "config": null}]}]}`))
 	f.Add([]byte(`connections: [{name: x, type: smtp, config: {$connection: x}}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, document, issues, err := readSeed("seed.yaml", data, seedLookup)
+		_, document, issues, err := project.ReadSeed("seed.yaml", data, seedLookup)
 		if err != nil {
 			return
 		}

@@ -26,6 +26,7 @@ import (
 	"blueprintd/foundation/metrics"
 	"blueprintd/foundation/outbound"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
@@ -134,7 +135,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 	}
 	way := outbound.New(s.boxed(outbound.Options{Allow: allow}))
 	s.scripts = script.New(script.Options{Logger: o.logger})
-	catalogue := catalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
+	catalogue := project.CatalogueOf(nodes.Dependencies{HTTP: way, MCP: mcp.New(way, version), Scripts: s.scripts, Clock: o.clock, Files: s.fileOfRun})
 	s.connections = s.newConnections(way)
 	s.engine = engine.New(engine.Options{
 		Catalogue: s.running(catalogue), Journal: s.store, Clock: o.clock, IDs: s.ids.Stream("engine"), Sealer: key.Sealer, Logger: o.logger, Turn: s.turn(),
@@ -147,7 +148,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Store: s.store, Runner: starter{s.engine}, Clock: o.clock, IDs: s.ids.Stream("triggers"), Logger: o.logger, MaxBody: o.maxBody, SyncTimeout: o.syncTimeout,
 		Relimit: s.engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
-	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: checkConfig, IDs: s.ids.Stream("procedures"), APIHost: s.apiHost, Connections: s.connections}
+	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.ids.Stream("procedures"), APIHost: s.apiHost, Connections: s.connections}
 	started := o.clock.Now()
 	service.Info = func() rpc.ServerInfo { return s.info(started) }
 	limiter := trpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)

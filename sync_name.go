@@ -17,6 +17,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 // nameFile is the file in a folder that says its name on servers, wherever the
@@ -29,7 +30,7 @@ const mostNameFile = 64 << 10
 // folderArgument reads the one argument of sync and dev, and the folder's name.
 func folderArgument(c *cli.Context) (dir, name string, err error) {
 	if c.NArg() != 1 {
-		return "", "", unusable("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
+		return "", "", project.Unusable("blueprintd "+c.Command.Name+" flows", "%s takes one folder", c.Command.Name)
 	}
 	dir = filepath.Clean(c.Args().First())
 	name, _, err = folderName(c, dir)
@@ -47,7 +48,7 @@ func folderName(c *cli.Context, dir string) (name string, chosen bool, err error
 	chosen = name != ""
 	name = cmp.Or(name, filepath.Base(fileio.Absolute(dir)))
 	if utf8.RuneCountInString(name) > 100 || !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return r == ':' || r == '/' || blueprint.Disturbs(r) }) {
-		return "", false, unusable("--name flows", "%q is no name for a folder on the server: it may have 100 characters, none of them : or /", name)
+		return "", false, project.Unusable("--name flows", "%q is no name for a folder on the server: it may have 100 characters, none of them : or /", name)
 	}
 	return name, chosen, nil
 }
@@ -59,13 +60,13 @@ func nameInFile(dir string) (string, error) {
 		return "", nil
 	}
 	called := filepath.Join(dir, nameFile)
-	bad := func(why string) error { return unusable("write into it: name: flows", "%s: %s", called, why) }
+	bad := func(why string) error { return project.Unusable("write into it: name: flows", "%s: %s", called, why) }
 	if err != nil {
 		return "", bad(fileio.Cause(err).Error())
 	}
 	doc, err := document.Parse(called, data)
 	if err != nil {
-		return "", unusable("write into it: name: flows", "%s", blueprint.OneLine(err.Error()))
+		return "", project.Unusable("write into it: name: flows", "%s", blueprint.OneLine(err.Error()))
 	}
 	object, _ := doc.Value.(map[string]any)
 	name, _ := object["name"].(string)

@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 )
 
 // syncServer is a server that can be synced with.
@@ -37,7 +38,7 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 	}
 	listing, unseen, err := folder.Survey(dir)
 	if err != nil {
-		return of, unusable("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
+		return of, project.Unusable("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
 	var bad int
 	for _, place := range unseen {
@@ -48,13 +49,13 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 		fmt.Fprintf(c.App.ErrWriter, "%s: cannot be read: %s\n", blueprint.OneLine(filepath.Join(dir, filepath.FromSlash(place.Path))), place.Why)
 		bad++
 	}
-	wanted, wrong := readFolder(c.App.ErrWriter, dir, listing)
+	wanted, wrong := project.ReadFolder(c.App.ErrWriter, dir, listing)
 	of.wanted = wanted
 	if bad += wrong; bad > 0 {
-		return of, unusable("mend the files; nothing was changed", "%s of %s cannot be used", counted(bad, "file"), dir)
+		return of, project.Unusable("mend the files; nothing was changed", "%s of %s cannot be used", counted(bad, "file"), dir)
 	}
 	if len(wanted) == 0 && !(c.Bool("prune") && c.Bool("force")) {
-		return of, unusable("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
+		return of, project.Unusable("check the path; --prune --force deletes what a server has of a folder that is empty now", "no file named *.blueprint.yaml in %s", dir)
 	}
 	return of, nil
 }
@@ -107,7 +108,7 @@ func allSeen(of syncOf, have []folder.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
 			if path := strings.TrimPrefix(d.Source, folder.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {
-				return unusable("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
+				return project.Unusable("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
 			}
 		}
 	}

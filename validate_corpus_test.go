@@ -11,6 +11,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
+	"blueprintd/project"
 )
 
 // TestCorpus tells all mistakes of testdata/validate, each with its place as a
@@ -24,7 +25,7 @@ func TestCorpus(t *testing.T) {
 	var got txtar.Archive
 	mistakes := 0
 	for _, name := range names {
-		found, err := problems(&validation{files: &fileInputs{}}, name)
+		found, err := problems(&validation{files: &project.Inputs{}}, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,7 @@ func checked(t *testing.T, text string) []blueprint.Issue {
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	r := &fileReader{b: &blueprintFile{document: doc}}
-	r.read()
-	return r.issues
+	r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+	r.Read()
+	return r.Issues
 }

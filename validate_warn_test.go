@@ -12,6 +12,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/engine/script"
+	"blueprintd/project"
 )
 
 // Each warning has a file that it is for, and one much the same that it is not.
@@ -140,10 +141,10 @@ func TestSecretsInPlainText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &fileReader{b: &blueprintFile{document: doc}}
-		r.read()
+		r := &project.Reader{Blueprint: &project.Blueprint{Document: doc}}
+		r.Read()
 		told, secret := "", false
-		for _, issue := range r.issues {
+		for _, issue := range r.Issues {
 			if strings.Contains(issue.Message, "looks like ") {
 				told, secret = issue.Message, true
 				if shown := doc.ExcerptOf(issue) + doc.Point(issue); strings.Contains(shown, c.value) || strings.Contains(shown, "0123456789") || strings.Contains(shown, "012345") || !strings.Contains(shown, "****") {
@@ -165,7 +166,7 @@ func TestNoFalseAlarm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		found, err := checkerOf(name)(&validation{files: &fileInputs{}}, name)
+		found, err := checkerOf(name)(&validation{files: &project.Inputs{}}, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,9 +176,9 @@ func TestNoFalseAlarm(t *testing.T) {
 			}
 		}
 	}
-	for _, kind := range catalogue() {
+	for _, kind := range project.Catalogue() {
 		node := map[string]any{"id": "a", "type": kind.Type, "title": kind.Title, "config": kind.Example}
-		for _, issue := range blueprint.Validate(map[string]any{"nodes": []any{node}}, nil, catalogue(), checkConfig) {
+		for _, issue := range blueprint.Validate(map[string]any{"nodes": []any{node}}, nil, project.Catalogue(), project.CheckConfig) {
 			if issue.Severity == blueprint.SeverityError {
 				t.Errorf("the example of %s: %+v", kind.Type, issue)
 			}
@@ -203,7 +204,7 @@ func TestNoFalseAlarm(t *testing.T) {
 	}
 	for _, each := range templates {
 		template := each.(map[string]any)
-		for _, issue := range blueprint.Validate(template["map"], nil, catalogue(), checkConfig) {
+		for _, issue := range blueprint.Validate(template["map"], nil, project.Catalogue(), project.CheckConfig) {
 			if path := issue.Path; path[len(path)-1] != "connectionId" { // left to fill in
 				t.Errorf("%v: %+v", template["key"], issue)
 			}

@@ -12,6 +12,7 @@ import (
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/recording"
 	"blueprintd/foundation/secret"
+	"blueprintd/project"
 	"blueprintd/rpc"
 	"blueprintd/rpc/trpc"
 	"blueprintd/server/accounts"
@@ -63,9 +64,9 @@ func newViewer(ctx context.Context, address string, f *recording.File, log io.Wr
 		return nil, err
 	}
 	began := clock.Real{}.Now()
-	types := catalogue()
+	types := project.Catalogue()
 	service := &rpc.Service{
-		Store: s.store, Runner: frozenRunner{f, row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: checkConfig, IDs: source, APIHost: s.apiHost,
+		Store: s.store, Runner: frozenRunner{f, row}, Triggers: frozenTriggers{}, Catalogue: types, CheckConfig: project.CheckConfig, IDs: source, APIHost: s.apiHost,
 		Frozen: errFrozen, Info: func() rpc.ServerInfo {
 			info := s.info(began)
 			info.Sandbox = f.Run.Sandbox // the page says so of where the run was

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"encoding/json"
@@ -11,9 +11,9 @@ import (
 	"blueprintd/triggers"
 )
 
-// blueprintSchema is that of a blueprint file. It knows the config of every node
+// BlueprintSchema is that of a blueprint file. It knows the config of every node
 // type and of every trigger type.
-func blueprintSchema() map[string]any {
+func BlueprintSchema() map[string]any {
 	schema := closedObject("A blueprint: a graph of nodes, and what starts it.", []any{"title", "blueprint_map"}, map[string]any{
 		"$schema":     oneType("string", "where this schema is, for editors"),
 		"title":       map[string]any{"type": "string", "minLength": json.Number("1"), "maxLength": json.Number("500"), "description": "the name for people"},
@@ -43,7 +43,7 @@ func blueprintSchema() map[string]any {
 // blueprintDefinitions are the parts of a blueprint file.
 func blueprintDefinitions() map[string]any {
 	node, configs := nodeSchema()
-	trigger, triggerConfigs := triggerSchema()
+	trigger, triggerConfigs := TriggerSchema()
 	types := make([]any, 0, 4)
 	for _, kind := range []blueprint.VariableType{blueprint.VariableString, blueprint.VariableNumber, blueprint.VariableBoolean, blueprint.VariableJSON} {
 		types = append(types, string(kind))
@@ -59,7 +59,7 @@ func blueprintDefinitions() map[string]any {
 		})},
 		"node": node, "trigger": trigger,
 		"variable": openObject("A variable of the blueprint's runs.", []any{"name"}, map[string]any{
-			"name": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9_]+$", "not": map[string]any{"enum": words(blueprint.ReservedNames)}, "description": "what {{name}} stands for"},
+			"name": map[string]any{"type": "string", "pattern": "^[A-Za-z0-9_]+$", "not": map[string]any{"enum": Words(blueprint.ReservedNames)}, "description": "what {{name}} stands for"},
 			"type": choiceOf("string when left out", types...), "default": anything("the value of runs that are given none"), "description": oneType("string", "what it is for"),
 			"required": oneType("boolean", "whether a run must be given one"), "secret": oneType("boolean", "shown as *** everywhere"),
 		}),
@@ -73,10 +73,10 @@ func blueprintDefinitions() map[string]any {
 func nodeSchema() (node, configs map[string]any) {
 	configs = map[string]any{}
 	var types, rules, old []any
-	all := catalogue()
+	all := Catalogue()
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		kind := all[name]
-		names := spellings(name)
+		names := Spellings(name)
 		types = append(types, map[string]any{"const": name, "title": kind.Title, "description": kind.Description})
 		old = append(old, names[1:]...)
 		config := plainSchema(kind.Schema).(map[string]any)
@@ -114,8 +114,8 @@ func nodeSchema() (node, configs map[string]any) {
 	return node, configs
 }
 
-// spellings are the names that a node type goes by, its own first.
-func spellings(name string) []any {
+// Spellings are the names that a node type goes by, its own first.
+func Spellings(name string) []any {
 	names := []any{name}
 	if strings.Contains(name, "-") {
 		names = append(names, strings.ReplaceAll(name, "-", "_"))
@@ -126,8 +126,8 @@ func spellings(name string) []any {
 	return names
 }
 
-// triggerSchema is that of a trigger, with those of the configs of all types.
-func triggerSchema() (trigger, configs map[string]any) {
+// TriggerSchema is that of a trigger, with those of the configs of all types.
+func TriggerSchema() (trigger, configs map[string]any) {
 	configs = map[string]any{}
 	var types, rules []any
 	for _, kind := range triggers.ConfigSchemas() {
@@ -180,7 +180,7 @@ func plainSchema(value any) any {
 	return value
 }
 
-func words(list []string) []any {
+func Words(list []string) []any {
 	out := make([]any, len(list))
 	for i, word := range list {
 		out[i] = word

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"fmt"
@@ -14,22 +14,22 @@ import (
 // derivedSeed is what the ids follow from that take the place of names.
 const derivedSeed = 1
 
-// derivedID returns the id that takes the place of a name where nothing real is
+// DerivedID returns the id that takes the place of a name where nothing real is
 // known by it. It follows from the name.
-func derivedID(key, name string) string { return ids.Seeded(derivedSeed).Stream(key, name).UUID() }
+func DerivedID(key, name string) string { return ids.Seeded(derivedSeed).Stream(key, name).UUID() }
 
 // refer puts stand-ins in the place of the references of a file, and keeps what
 // it refers to.
-func (r *fileReader) refer(object map[string]any) map[string]any {
+func (r *Reader) refer(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	for _, name := range []string{"blueprint_map", "triggers"} {
 		if value, given := object[name]; given {
 			object[name] = folder.Replace(value, []any{name}, func(to folder.Reference) any {
-				r.b.references = append(r.b.references, to)
+				r.Blueprint.References = append(r.Blueprint.References, to)
 				if !to.Wellformed() {
 					r.wrong(blueprint.SeverityError, `must be the path of a blueprint file from this one, with slashes, such as "child.blueprint.yaml"`, to.Path...)
 				}
-				return derivedID(to.Key, to.Name)
+				return DerivedID(to.Key, to.Name)
 			})
 		}
 	}
@@ -39,32 +39,32 @@ func (r *fileReader) refer(object map[string]any) map[string]any {
 // mostReferred is how many files one leads to.
 const mostReferred = 1000
 
-// referred is a blueprint file with those that it refers to, and those that these
+// Followed is a blueprint file with those that it refers to, and those that these
 // do, by their paths with slashes.
-type referred struct {
-	root  string
+type Followed struct {
+	Root  string
 	base  string // the folder from which ids come
-	files map[string]*blueprintFile
+	Files map[string]*Blueprint
 	bad   map[string][]blueprint.Issue // errors of files that cannot run
 	lost  map[string]error             // of files that cannot be read
 }
 
-// follow reads what a file refers to. name is its path, base that of the first of
+// Follow reads what a file refers to. name is its path, base that of the first of
 // all files.
-func follow(name, base string, b *blueprintFile) *referred {
-	f := &referred{root: filepath.ToSlash(filepath.Clean(name)), base: filepath.Dir(base), bad: map[string][]blueprint.Issue{}, lost: map[string]error{}}
-	f.files = map[string]*blueprintFile{f.root: b}
-	for queue := []string{f.root}; len(queue) > 0; queue = queue[1:] {
-		for _, to := range f.files[queue[0]].references {
+func Follow(name, base string, b *Blueprint) *Followed {
+	f := &Followed{Root: filepath.ToSlash(filepath.Clean(name)), base: filepath.Dir(base), bad: map[string][]blueprint.Issue{}, lost: map[string]error{}}
+	f.Files = map[string]*Blueprint{f.Root: b}
+	for queue := []string{f.Root}; len(queue) > 0; queue = queue[1:] {
+		for _, to := range f.Files[queue[0]].References {
 			target := to.Target(queue[0])
-			if to.Key != folder.BlueprintKey || !to.Wellformed() || f.files[target] != nil || f.lost[target] != nil {
+			if to.Key != folder.BlueprintKey || !to.Wellformed() || f.Files[target] != nil || f.lost[target] != nil {
 				continue
 			}
-			if len(f.files) == mostReferred {
+			if len(f.Files) == mostReferred {
 				f.lost[target] = fmt.Errorf("is one file too many: %d are followed", mostReferred)
 				continue
 			}
-			found, issues, err := readBlueprint(&fileInputs{}, filepath.FromSlash(target))
+			found, issues, err := ReadFile(&Inputs{}, filepath.FromSlash(target))
 			if err != nil {
 				f.lost[target] = err
 				continue
@@ -72,18 +72,18 @@ func follow(name, base string, b *blueprintFile) *referred {
 			if issues = slices.DeleteFunc(issues, func(i blueprint.Issue) bool { return i.Severity == blueprint.SeverityWarning }); len(issues) > 0 {
 				f.bad[target] = issues
 			}
-			f.files[target] = found
+			f.Files[target] = found
 			queue = append(queue, target)
 		}
 	}
 	return f
 }
 
-// problems tells what is wrong with the references of each file.
-func (f *referred) problems() map[string][]blueprint.Issue {
+// Problems tells what is wrong with the references of each file.
+func (f *Followed) Problems() map[string][]blueprint.Issue {
 	var all []folder.Desired
-	for _, path := range slices.Sorted(maps.Keys(f.files)) {
-		all = append(all, desired(path, f.files[path]))
+	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
+		all = append(all, desired(path, f.Files[path]))
 	}
 	found := map[string][]blueprint.Issue{}
 	for _, d := range folder.FindDangling(all) {
@@ -91,7 +91,7 @@ func (f *referred) problems() map[string][]blueprint.Issue {
 			continue
 		}
 		if err := f.lost[d.Target(d.File)]; err != nil {
-			d.Message = messageOf(err)
+			d.Message = MessageOf(err)
 		}
 		found[d.File] = append(found[d.File], blueprint.Issue{Path: d.Path, Message: d.Message, Severity: blueprint.SeverityError})
 	}
@@ -100,53 +100,53 @@ func (f *referred) problems() map[string][]blueprint.Issue {
 
 // idOf gives the id of a file while it runs without a server. It is the same in
 // whichever folder the program is called.
-func (f *referred) idOf(path string) string {
+func (f *Followed) idOf(path string) string {
 	from, err := filepath.Rel(f.base, filepath.FromSlash(path))
 	if err != nil {
 		from = path
 	}
-	return derivedID(folder.BlueprintKey, filepath.ToSlash(from))
+	return DerivedID(folder.BlueprintKey, filepath.ToSlash(from))
 }
 
-// connect lets the files refer to each other by id, and gives what the first one
+// Connect lets the files refer to each other by id, and gives what the first one
 // leads to; wrong tells, in lines, why they cannot run.
-func (f *referred) connect() (others map[string]*blueprint.Definition, wrong string) {
-	problems := f.problems()
-	for _, path := range slices.Sorted(maps.Keys(f.files)) {
-		b := f.files[path]
+func (f *Followed) Connect() (others map[string]*blueprint.Definition, wrong string) {
+	problems := f.Problems()
+	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
+		b := f.Files[path]
 		if issues := append(slices.Clone(f.bad[path]), problems[path]...); len(issues) > 0 {
-			wrong += pointed(b.document, issues)
+			wrong += Pointed(b.Document, issues)
 			continue
 		}
-		b.m = folder.Replace(rawMap(b), nil, func(to folder.Reference) any {
+		b.Map = folder.Replace(RawMap(b), nil, func(to folder.Reference) any {
 			if to.Key == folder.BlueprintKey {
 				return f.idOf(to.Target(path))
 			}
-			return derivedID(to.Key, to.Name)
+			return DerivedID(to.Key, to.Name)
 		})
 	}
 	if wrong != "" {
 		return nil, wrong
 	}
 	others = map[string]*blueprint.Definition{}
-	for path, b := range f.files {
-		if path == f.root {
+	for path, b := range f.Files {
+		if path == f.Root {
 			continue
 		}
-		if m, _ := blueprint.ParseMap(b.m); m == nil || len(m.Nodes) == 0 {
-			return nil, b.document.Name + ": has no nodes to run\n"
+		if m, _ := blueprint.ParseMap(b.Map); m == nil || len(m.Nodes) == 0 {
+			return nil, b.Document.Name + ": has no nodes to run\n"
 		}
 		id := f.idOf(path)
-		others[id] = newDefinition(id, b)
+		others[id] = Definition(id, b)
 	}
 	return others, ""
 }
 
-// connections gives the names of connections to which the files refer.
-func (f *referred) connections() map[string]bool {
+// Connections gives the names of connections to which the files refer.
+func (f *Followed) Connections() map[string]bool {
 	names := map[string]bool{}
-	for _, b := range f.files {
-		for _, to := range b.references {
+	for _, b := range f.Files {
+		for _, to := range b.References {
 			if to.Key == folder.ConnectionKey {
 				names[to.Name] = true
 			}
@@ -155,8 +155,8 @@ func (f *referred) connections() map[string]bool {
 	return names
 }
 
-// rawMap is the map of a file as it stands there.
-func rawMap(b *blueprintFile) any {
-	object, _ := b.document.Value.(map[string]any)
+// RawMap is the map of a file as it stands there.
+func RawMap(b *Blueprint) any {
+	object, _ := b.Document.Value.(map[string]any)
 	return object["blueprint_map"]
 }

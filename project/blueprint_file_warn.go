@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"cmp"
@@ -11,13 +11,13 @@ import (
 	"blueprintd/triggers"
 )
 
-func (r *fileReader) last() *blueprint.Issue { return &r.issues[len(r.issues)-1] }
+func (r *Reader) last() *blueprint.Issue { return &r.Issues[len(r.Issues)-1] }
 
 // secretDefaults warns of secrets that are written in the file, for all to read
 // who have it.
-func (r *fileReader) secretDefaults() {
-	for i, element := range r.b.variables {
-		if len(r.issues) >= blueprint.MaxIssues {
+func (r *Reader) secretDefaults() {
+	for i, element := range r.Blueprint.Variables {
+		if len(r.Issues) >= blueprint.MaxIssues {
 			return
 		}
 		object, ok := element.(map[string]any)
@@ -35,7 +35,7 @@ func (r *fileReader) secretDefaults() {
 var triggerMembers = []string{"triggerType", "config", "isActive"}
 
 // misspeltTrigger warns of a member of a trigger that is meant to be another.
-func (r *fileReader) misspeltTrigger(object map[string]any, i int) {
+func (r *Reader) misspeltTrigger(object map[string]any, i int) {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(triggerMembers, name) {
 			if hint := blueprint.DidYouMean(name, triggerMembers); hint != "" {
@@ -48,31 +48,31 @@ func (r *fileReader) misspeltTrigger(object map[string]any, i int) {
 
 // checkTrigger looks at the config of a trigger, and warns when strangers could
 // set off what costs or cannot be taken back.
-func (r *fileReader) checkTrigger(t *triggerEntry, i int) {
-	kind := blueprint.TriggerType(t.kind)
+func (r *Reader) checkTrigger(t *Trigger, i int) {
+	kind := blueprint.TriggerType(t.Kind)
 	if known := slices.Collect(maps.Keys(triggerTypes)); !triggerTypes[kind] {
 		slices.Sort(known)
 		names := make([]string, len(known))
 		for i, name := range known {
 			names[i] = string(name)
 		}
-		r.wrong(blueprint.SeverityError, fmt.Sprintf("unknown trigger type %q; known types: %s", t.kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.kind, names), "triggers", i, "triggerType")
+		r.wrong(blueprint.SeverityError, fmt.Sprintf("unknown trigger type %q; known types: %s", t.Kind, strings.Join(names, ", "))+blueprint.DidYouMean(t.Kind, names), "triggers", i, "triggerType")
 		return
 	}
 	at := func(path []any) []any { return append([]any{"triggers", i, "config"}, path...) }
-	config, issues := triggers.Settle(kind, nil, t.config)
+	config, issues := triggers.Settle(kind, nil, t.Config)
 	for _, issue := range issues {
 		if !leftOut(t, issue.Path) {
 			r.wrong(blueprint.SeverityError, issue.Message, at(issue.Path)...)
 			r.last().Spot = issue.Spot
 		}
 	}
-	t.config, _, _ = blueprint.TriggerConfigSpelling(kind, t.config)
-	for _, issue := range triggers.Warnings(kind, t.config) {
+	t.Config, _, _ = blueprint.TriggerConfigSpelling(kind, t.Config)
+	for _, issue := range triggers.Warnings(kind, t.Config) {
 		r.wrong(blueprint.SeverityWarning, issue.Message, at(issue.Path)...)
 		r.last().Spot = issue.Spot
 	}
-	if key := secretOf[kind]; key != "" && t.active && len(issues) == 0 {
+	if key := secretOf[kind]; key != "" && t.Active && len(issues) == 0 {
 		_, has := config[key]
 		switch {
 		case has:

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"maps"
@@ -11,19 +11,19 @@ import (
 )
 
 var (
-	fromEnvironment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+	FromEnvironment = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 	withoutBraces   = regexp.MustCompile(`^\$[A-Z_][A-Z0-9_]*$`)
 )
 
-// environment is the lookup of the real environment.
-func environment(name string) (string, bool) { return os.LookupEnv(name) }
+// Environment is the lookup of the real environment.
+func Environment(name string) (string, bool) { return os.LookupEnv(name) }
 
-// assumed takes an environment variable to be set, to another value than others.
-func assumed(name string) (string, bool) { return "a-value-of-" + name, true }
+// Assumed takes an environment variable to be set, to another value than others.
+func Assumed(name string) (string, bool) { return "a-value-of-" + name, true }
 
-// unfilled tells what is wrong with the value of an environment variable; "" is
+// Unfilled tells what is wrong with the value of an environment variable; "" is
 // nothing.
-func unfilled(name, value string, known bool) string {
+func Unfilled(name, value string, known bool) string {
 	switch {
 	case !known:
 		return "the environment variable " + name + " is not set"
@@ -35,14 +35,14 @@ func unfilled(name, value string, known bool) string {
 
 // filled puts the values of environment variables in the place of ${NAME} in all
 // texts of a value. One that is empty may be a part of a text, and not all of it.
-func (r *seedReader) filled(value any, path []any) any {
+func (r *SeedReader) filled(value any, path []any) any {
 	switch v := value.(type) {
 	case string:
 		empty := ""
-		text := fromEnvironment.ReplaceAllStringFunc(v, func(match string) string {
+		text := FromEnvironment.ReplaceAllStringFunc(v, func(match string) string {
 			name := match[2 : len(match)-1]
-			text, known := r.lookup(name)
-			message := unfilled(name, text, known)
+			text, known := r.Lookup(name)
+			message := Unfilled(name, text, known)
 			if known {
 				empty = message
 			} else {
@@ -73,13 +73,13 @@ func (r *seedReader) filled(value any, path []any) any {
 // checkVariables refuses, in the secrets of a config that is not filled yet, what
 // would be sent as a credential although a variable was meant, and variables that
 // are empty in them.
-func (r *seedReader) checkVariables(kind string, config map[string]any, path []any) {
+func (r *SeedReader) checkVariables(kind string, config map[string]any, path []any) {
 	for _, at := range secretsOf(kind, config, path) {
-		text, _ := valueAt(config, at[len(path):]).(string)
-		rest := fromEnvironment.ReplaceAllStringFunc(text, func(match string) string {
+		text, _ := ValueAt(config, at[len(path):]).(string)
+		rest := FromEnvironment.ReplaceAllStringFunc(text, func(match string) string {
 			name := match[2 : len(match)-1]
-			value, known := r.lookup(name)
-			if message := unfilled(name, value, known); known && message != "" && text != match {
+			value, known := r.Lookup(name)
+			if message := Unfilled(name, value, known); known && message != "" && text != match {
 				r.wrong(message, at...)
 			}
 			return "-"
@@ -102,16 +102,16 @@ func secretsOf(kind string, config map[string]any, path []any) (places [][]any) 
 	return places
 }
 
-// variablesWithoutBraces warns of secrets of the connections of a seed file that
+// VariablesWithoutBraces warns of secrets of the connections of a seed file that
 // look like variables, and are sent as they stand there.
-func variablesWithoutBraces(value any) (issues []blueprint.Issue) {
-	list, _ := valueAt(value, []any{"connections"}).([]any)
+func VariablesWithoutBraces(value any) (issues []blueprint.Issue) {
+	list, _ := ValueAt(value, []any{"connections"}).([]any)
 	for i := range list {
-		kind, _ := valueAt(list[i], []any{"type"}).(string)
-		config, _ := valueAt(list[i], []any{"config"}).(map[string]any)
+		kind, _ := ValueAt(list[i], []any{"type"}).(string)
+		config, _ := ValueAt(list[i], []any{"config"}).(map[string]any)
 		path := []any{"connections", i, "config"}
 		for _, at := range secretsOf(kind, config, path) {
-			if text, _ := valueAt(config, at[len(path):]).(string); withoutBraces.MatchString(text) {
+			if text, _ := ValueAt(config, at[len(path):]).(string); withoutBraces.MatchString(text) {
 				issues = append(issues, blueprint.Issue{
 					Path: at, Severity: blueprint.SeverityWarning, Spot: blueprint.Spot{Secret: true},
 					Message: "is sent as it stands here; write ${NAME} for an environment variable",

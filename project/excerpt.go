@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"path/filepath"
@@ -12,15 +12,15 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// excerptOf shows the line that an issue of a file is about, without any secret
+// Excerpt shows the line that an issue of a file is about, without any secret
 // that the file has: what other issues say is one, the defaults of secret variables,
 // what has a telling name, and the variables of some names.
-func excerptOf(d *document.Document, issue blueprint.Issue, others []blueprint.Issue, names ...string) string {
+func Excerpt(d *document.Document, issue blueprint.Issue, others []blueprint.Issue, names ...string) string {
 	hidden := secretsIn(nil, nil, d.Value, names)
 	shown := d.ExcerptOf(issue, slices.Concat(others, hidden)...)
 	for _, each := range slices.Concat(others, hidden) {
 		if each.Spot.Secret {
-			shown = withoutWords(shown, valueAt(d.Value, each.Path))
+			shown = withoutWords(shown, ValueAt(d.Value, each.Path))
 		}
 	}
 	return shown
@@ -38,8 +38,8 @@ func withoutWords(shown string, value any) string {
 	return shown
 }
 
-// valueAt gives what is at a path of a value; nil when there is nothing.
-func valueAt(value any, path []any) any {
+// ValueAt gives what is at a path of a value; nil when there is nothing.
+func ValueAt(value any, path []any) any {
 	for _, part := range path {
 		switch at := part.(type) {
 		case string:
@@ -82,9 +82,9 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 	return found
 }
 
-// ofBlueprints tells whether a file, and what it is a link to, has the name of one
+// OfBlueprints tells whether a file, and what it is a link to, has the name of one
 // that may be shown: what others name may be any file of this machine.
-func ofBlueprints(path string) bool {
+func OfBlueprints(path string) bool {
 	target, err := filepath.EvalSymlinks(path)
 	return err == nil && folder.KindOf(path) == folder.Blueprint && folder.KindOf(target) == folder.Blueprint
 }

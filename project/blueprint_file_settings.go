@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"slices"
@@ -11,14 +11,14 @@ import (
 // same, so that nothing is published unseen; sync heeds all, and leaves what is not
 // said as it is there.
 type settings struct {
-	status     string            // "" = not said
-	visibility string            // "" = not said
-	budget     *blueprint.Budget // nil = not said; without limits = none
+	Status     string            // "" = not said
+	Visibility string            // "" = not said
+	Budget     *blueprint.Budget // nil = not said; without limits = none
 }
 
-func (r *fileReader) readSettings(object map[string]any) {
-	r.b.status = r.choice(object, "status", blueprint.StatusDraft, blueprint.StatusPublished)
-	r.b.visibility = r.choice(object, "visibility", blueprint.VisibilityPrivate, blueprint.VisibilityPublic)
+func (r *Reader) readSettings(object map[string]any) {
+	r.Blueprint.Status = r.choice(object, "status", blueprint.StatusDraft, blueprint.StatusPublished)
+	r.Blueprint.Visibility = r.choice(object, "visibility", blueprint.VisibilityPrivate, blueprint.VisibilityPublic)
 	value, given := object["budget"]
 	if !given {
 		return
@@ -27,13 +27,13 @@ func (r *fileReader) readSettings(object map[string]any) {
 	for _, issue := range issues {
 		r.wrong(blueprint.SeverityError, issue.Message, append([]any{"budget"}, issue.Path...)...)
 	}
-	if r.b.budget = budget; budget == nil {
-		r.b.budget = &blueprint.Budget{}
+	if r.Blueprint.Budget = budget; budget == nil {
+		r.Blueprint.Budget = &blueprint.Budget{}
 	}
 }
 
 // choice reads a member that is one of two texts.
-func (r *fileReader) choice(object map[string]any, name, one, other string) string {
+func (r *Reader) choice(object map[string]any, name, one, other string) string {
 	value, given := object[name]
 	text, _ := value.(string)
 	if given && !slices.Contains([]string{one, other}, text) {

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 	"blueprintd/foundation/fileio"
 )
 
-// readFolder reads the blueprint files of a folder and shows what is wrong with
+// ReadFolder reads the blueprint files of a folder and shows what is wrong with
 // them. It gives how many are bad; the others are wanted.
-func readFolder(out io.Writer, dir string, listing folder.Listing) (wanted []folder.Desired, bad int) {
+func ReadFolder(out io.Writer, dir string, listing folder.Listing) (wanted []folder.Desired, bad int) {
 	for _, name := range slices.Sorted(maps.Keys(listing)) {
 		if folder.KindOf(name) != folder.Blueprint {
 			continue
 		}
-		desired, ok := readDesired(out, dir, name)
+		desired, ok := ReadDesired(out, dir, name)
 		if !ok {
 			bad++
 			continue
@@ -48,9 +48,9 @@ func dangling(out io.Writer, wanted []folder.Desired, listing folder.Listing) in
 	return len(files)
 }
 
-// readDesired reads one file of a folder and shows all that is wrong with it; it
+// ReadDesired reads one file of a folder and shows all that is wrong with it; it
 // is wanted only when it can run.
-func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
+func ReadDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
 	data, err := folder.Read(dir, name, document.MaxSize)
 	if err != nil {
@@ -67,7 +67,7 @@ func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 	all := slices.Clone(issues)
 	issues = slices.DeleteFunc(issues, func(issue blueprint.Issue) bool { return ofLeftOutSecret(b, issue) })
 	for _, issue := range issues {
-		fmt.Fprint(out, showIssue(b.document, issue, all))
+		fmt.Fprint(out, showIssue(b.Document, issue, all))
 	}
 	if slices.ContainsFunc(issues, func(issue blueprint.Issue) bool { return issue.Severity != blueprint.SeverityWarning }) {
 		return folder.Desired{}, false
@@ -76,19 +76,19 @@ func readDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 }
 
 // parseBlueprint reads a file whose content is there already.
-func parseBlueprint(called string, data []byte) (*blueprintFile, []blueprint.Issue, error) {
+func parseBlueprint(called string, data []byte) (*Blueprint, []blueprint.Issue, error) {
 	doc, err := document.Parse(called, data)
 	if err != nil {
 		return nil, nil, err
 	}
-	r := &fileReader{b: &blueprintFile{document: doc}}
-	r.read()
-	return r.b, r.issues, nil
+	r := &Reader{Blueprint: &Blueprint{Document: doc}}
+	r.Read()
+	return r.Blueprint, r.Issues, nil
 }
 
 // ofLeftOutSecret tells whether an issue says what import does about a secret
 // that is null: on a server it may be there already.
-func ofLeftOutSecret(b *blueprintFile, issue blueprint.Issue) bool {
+func ofLeftOutSecret(b *Blueprint, issue blueprint.Issue) bool {
 	if issue.Severity != blueprint.SeverityWarning || len(issue.Path) != 4 || issue.Path[0] != "triggers" || issue.Path[2] != "config" {
 		return false
 	}
@@ -99,39 +99,39 @@ func ofLeftOutSecret(b *blueprintFile, issue blueprint.Issue) bool {
 
 // rawTrigger returns a trigger of a file that has no errors, with its secrets that
 // are null.
-func rawTrigger(b *blueprintFile, i int) triggerEntry {
-	entry := triggerEntry{active: true, config: map[string]any{}}
-	object, _ := b.document.Value.(map[string]any)
+func rawTrigger(b *Blueprint, i int) Trigger {
+	entry := Trigger{Active: true, Config: map[string]any{}}
+	object, _ := b.Document.Value.(map[string]any)
 	list, _ := object["triggers"].([]any)
 	if i < 0 || i >= len(list) {
 		return entry
 	}
 	trigger, _ := list[i].(map[string]any)
-	entry.kind, _ = trigger["triggerType"].(string)
+	entry.Kind, _ = trigger["triggerType"].(string)
 	if config, ok := trigger["config"].(map[string]any); ok {
-		entry.config, _, _ = blueprint.TriggerConfigSpelling(blueprint.TriggerType(entry.kind), config)
+		entry.Config, _, _ = blueprint.TriggerConfigSpelling(blueprint.TriggerType(entry.Kind), config)
 	}
 	if active, ok := trigger["isActive"].(bool); ok {
-		entry.active = active
+		entry.Active = active
 	}
 	return entry
 }
 
 // desired gives what a file without errors wants of a server.
-func desired(path string, b *blueprintFile) folder.Desired {
+func desired(path string, b *Blueprint) folder.Desired {
 	d := folder.Desired{
-		Path: path, Title: b.title, Description: b.description, Tags: b.tags, Map: rawMap(b), Variables: b.variables,
-		Status: b.status, Visibility: b.visibility, Budget: b.budget,
+		Path: path, Title: b.Title, Description: b.Description, Tags: b.Tags, Map: RawMap(b), Variables: b.Variables,
+		Status: b.Status, Visibility: b.Visibility, Budget: b.Budget,
 		Point: func(path []any, message string) string {
-			return b.document.Point(blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
+			return b.Document.Point(blueprint.Issue{Path: path, Message: message, Severity: blueprint.SeverityError})
 		},
 	}
 	if d.Variables == nil {
 		d.Variables = []any{}
 	}
-	for i := range b.triggers {
+	for i := range b.Triggers {
 		raw := rawTrigger(b, i)
-		d.Triggers = append(d.Triggers, folder.DesiredTrigger{Type: blueprint.TriggerType(raw.kind), Config: raw.config, Active: raw.active})
+		d.Triggers = append(d.Triggers, folder.DesiredTrigger{Type: blueprint.TriggerType(raw.Kind), Config: raw.Config, Active: raw.Active})
 	}
 	return d
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 
 // seedSchema is that of what a fresh server begins with.
 func seedSchema() map[string]any {
-	file := blueprintSchema()
+	file := BlueprintSchema()
 	delete(file, "$defs")
 	file["properties"].(map[string]any)["owner"] = emailOf("the email of its owner; by default the owner of the server")
 	kinds := make([]any, 0, 6)

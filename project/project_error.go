@@ -1,4 +1,4 @@
-package main
+package project
 
 import "fmt"
 
@@ -10,7 +10,7 @@ type InputError struct{ Message, Hint string }
 // Error returns the message.
 func (e *InputError) Error() string { return e.Message }
 
-// unusable returns an InputError.
-func unusable(hint, format string, args ...any) error {
+// Unusable returns an InputError.
+func Unusable(hint, format string, args ...any) error {
 	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
 }

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"blueprintd/trial"
 )
 
-// schemaNames are the files that have a JSON Schema for editors, in order.
-var schemaNames = []string{"blueprint", "cassette", "run", "seed", "test"}
+// SchemaNames are the files that have a JSON Schema for editors, in order.
+var SchemaNames = []string{"blueprint", "cassette", "run", "seed", "test"}
 
 // schemaOf gives the JSON Schema (2020-12) of a kind of file, made for editors:
 // it says of more than a reader must refuse, and takes templates wherever a run
@@ -18,7 +18,7 @@ func schemaOf(name string) map[string]any {
 	var schema map[string]any
 	switch name {
 	case "blueprint":
-		schema = blueprintSchema()
+		schema = BlueprintSchema()
 	case "cassette":
 		schema = recording.CassetteSchema()
 	case "run":
@@ -35,8 +35,8 @@ func schemaOf(name string) map[string]any {
 	return schema
 }
 
-// schemaText is a schema as it is printed and served.
-func schemaText(name string) ([]byte, error) { return blueprint.EncodeIndented(schemaOf(name)) }
+// SchemaText is a schema as it is printed and served.
+func SchemaText(name string) ([]byte, error) { return blueprint.EncodeIndented(schemaOf(name)) }
 
 // closedObject is the schema of an object that has no members but these.
 func closedObject(description string, required []any, properties map[string]any) map[string]any {

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"errors"
@@ -11,14 +11,14 @@ import (
 // stdinName is what a file is called that came through standard input.
 const stdinName = "stdin"
 
-// fileInputs reads the files that a command line names; "-" is standard input.
-type fileInputs struct {
-	stdin io.Reader
+// Inputs reads the files that a command line names; "-" is standard input.
+type Inputs struct {
+	Stdin io.Reader
 	spent bool // standard input was read
 }
 
-// read gives the content of a file and what to call it.
-func (in *fileInputs) read(name string, most int64) (data []byte, called string, err error) {
+// Read gives the content of a file and what to call it.
+func (in *Inputs) Read(name string, most int64) (data []byte, called string, err error) {
 	if name == "" {
 		return nil, `""`, fs.ErrNotExist
 	}
@@ -26,10 +26,10 @@ func (in *fileInputs) read(name string, most int64) (data []byte, called string,
 		data, err = fileio.Read(name, most)
 		return data, name, err
 	}
-	if in.spent || in.stdin == nil {
+	if in.spent || in.Stdin == nil {
 		return nil, stdinName, errors.New("it was read already")
 	}
 	in.spent = true
-	data, err = fileio.ReadAll(in.stdin, most)
+	data, err = fileio.ReadAll(in.Stdin, most)
 	return data, stdinName, err
 }

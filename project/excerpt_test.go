@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"strings"
@@ -24,7 +24,7 @@ func TestExcerptsHideSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown := excerptOf(d, blueprint.Issue{Path: test.path}, nil, "mine")
+		shown := Excerpt(d, blueprint.Issue{Path: test.path}, nil, "mine")
 		if strings.Contains(shown, "hunter") || !strings.Contains(shown, "****") || !strings.Contains(shown, "^") {
 			t.Errorf("%s:\n%s", test.name, shown)
 		}

@@ -1,4 +1,4 @@
-package main
+package project
 
 import (
 	"fmt"
@@ -41,12 +41,12 @@ func worstMap(n int) (m map[string]any) {
 }
 
 func BenchmarkValidate(b *testing.B) {
-	types := catalogue()
+	types := Catalogue()
 	for _, n := range []int{1000, blueprint.MaxNodes} {
 		m, variables := largeMap(n)
 		b.Run(fmt.Sprintf("good-%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if issues := blueprint.Validate(m, variables, types, checkConfig); len(issues) > 0 {
+				if issues := blueprint.Validate(m, variables, types, CheckConfig); len(issues) > 0 {
 					b.Fatal(issues[0])
 				}
 			}
@@ -54,7 +54,7 @@ func BenchmarkValidate(b *testing.B) {
 		worst := worstMap(n)
 		b.Run(fmt.Sprintf("worst-%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if issues := blueprint.Validate(worst, nil, types, checkConfig); len(issues) < blueprint.MaxIssues {
+				if issues := blueprint.Validate(worst, nil, types, CheckConfig); len(issues) < blueprint.MaxIssues {
 					b.Fatal(len(issues))
 				}
 			}
@@ -66,12 +66,12 @@ func BenchmarkValidate(b *testing.B) {
 // by number and, for lists that are gone through again and again, by the looks at
 // the configs of nodes.
 func TestValidateIsLinear(t *testing.T) {
-	types := catalogue()
+	types := Catalogue()
 	work := func(n int) (allocated float64, looks int) {
 		m, variables := largeMap(n)
 		check := func(config map[string]any, untouched func([]any) bool) ([]blueprint.Reference, []blueprint.Issue) {
 			looks++
-			return checkConfig(config, untouched)
+			return CheckConfig(config, untouched)
 		}
 		if issues := blueprint.Validate(m, variables, types, check); len(issues) > 0 {
 			t.Fatal(issues[0])

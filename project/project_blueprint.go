@@ -1,0 +1,85 @@
+package project
+
+import (
+	"blueprintd/blueprint"
+	"blueprintd/blueprint/document"
+	"blueprintd/folder"
+	"blueprintd/foundation/fileio"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// MessageOf is what an error says to who wrote the file.
+func MessageOf(err error) string {
+	var known *blueprint.Error
+	if errors.As(err, &known) {
+		return known.Message
+	}
+	return fileio.Cause(err).Error()
+}
+
+// Pointed shows problems of a file with their places; others are problems that are
+// not told.
+func Pointed(d *document.Document, issues []blueprint.Issue, others ...blueprint.Issue) string {
+	var out strings.Builder
+	for _, issue := range issues {
+		out.WriteString(showIssue(d, issue, slices.Concat(issues, others)))
+	}
+	return out.String()
+}
+
+// DocumentOrNil is for what could not be parsed.
+func (b *Blueprint) DocumentOrNil() *document.Document {
+	if b == nil {
+		return nil
+	}
+	return b.Document
+}
+
+// Blueprint is a parsed blueprint file.
+type Blueprint struct {
+	Document    *document.Document
+	Title       string
+	Description string
+	Tags        []string
+	Variables   []any
+	Map         any // the map
+	Triggers    []Trigger
+	References  []folder.Reference // for which stand-ins are there
+	settings
+}
+
+type Trigger struct {
+	Kind   string
+	Config map[string]any
+	Active bool
+}
+
+// ReadFile reads a blueprint file and tells all that is wrong with it. Its
+// errors are *document.SyntaxError, and *InputError for a file that cannot be read.
+func ReadFile(in *Inputs, name string) (*Blueprint, []blueprint.Issue, error) {
+	data, called, err := in.Read(name, document.MaxSize)
+	if err != nil {
+		return nil, nil, Unusable("check the path; - is standard input", "%s cannot be read: %s", called, fileio.Cause(err))
+	}
+	doc, err := document.Parse(called, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &Reader{Blueprint: &Blueprint{Document: doc}}
+	r.Read()
+	return r.Blueprint, r.Issues, nil
+}
+
+// showIssue gives an issue of a file with its place and its line.
+func showIssue(d *document.Document, issue blueprint.Issue, others []blueprint.Issue) string {
+	return blueprint.OneLine(d.Point(issue)) + "\n" + Excerpt(d, issue, others)
+}
+
+// Definition makes the definition of a blueprint file that is fit to run.
+func Definition(id string, b *Blueprint) *blueprint.Definition {
+	variables, _ := blueprint.ParseVariables(b.Variables)
+	m, _ := blueprint.ParseMap(b.Map)
+	return &blueprint.Definition{BlueprintID: id, Title: b.Title, Version: blueprint.InitialVersion, Map: m, Variables: variables}
+}
