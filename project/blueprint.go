@@ -1,13 +1,17 @@
 package project
 
 import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
-	"errors"
-	"slices"
-	"strings"
 )
 
 // MessageOf is what an error says to who wrote the file.
@@ -82,4 +86,43 @@ func Definition(id string, b *Blueprint) *blueprint.Definition {
 	variables, _ := blueprint.ParseVariables(b.Variables)
 	m, _ := blueprint.ParseMap(b.Map)
 	return &blueprint.Definition{BlueprintID: id, Title: b.Title, Version: blueprint.InitialVersion, Map: m, Variables: variables}
+}
+
+// InputError says that the files of a user cannot be used as they are: what is
+// wrong, and what to do. Nothing was changed. A command ends with the exit code of a
+// wrong call.
+type InputError struct{ Message, Hint string }
+
+// Error returns the message.
+func (e *InputError) Error() string { return e.Message }
+
+// Unusable returns an InputError.
+func Unusable(hint, format string, args ...any) error {
+	return &InputError{Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+// stdinName is what a file is called that came through standard input.
+const stdinName = "stdin"
+
+// Inputs reads the files that a command line names; "-" is standard input.
+type Inputs struct {
+	Stdin io.Reader
+	spent bool // standard input was read
+}
+
+// Read gives the content of a file and what to call it.
+func (in *Inputs) Read(name string, most int64) (data []byte, called string, err error) {
+	if name == "" {
+		return nil, `""`, fs.ErrNotExist
+	}
+	if name != "-" {
+		data, err = fileio.Read(name, most)
+		return data, name, err
+	}
+	if in.spent || in.Stdin == nil {
+		return nil, stdinName, errors.New("it was read already")
+	}
+	in.spent = true
+	data, err = fileio.ReadAll(in.Stdin, most)
+	return data, stdinName, err
 }

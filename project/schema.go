@@ -1,0 +1,134 @@
+package project
+
+import (
+	"fmt"
+	"slices"
+
+	"blueprintd/blueprint"
+	"blueprintd/folder"
+	"blueprintd/foundation/recording"
+	"blueprintd/trial"
+)
+
+// SchemaNames are the files that have a JSON Schema for editors, in order.
+var SchemaNames = []string{"blueprint", "cassette", "run", "seed", "test"}
+
+// schemaOf gives the JSON Schema (2020-12) of a kind of file, made for editors:
+// it says of more than a reader must refuse, and takes templates wherever a run
+// resolves them.
+func schemaOf(name string) map[string]any {
+	var schema map[string]any
+	switch name {
+	case "blueprint":
+		schema = BlueprintSchema()
+	case "cassette":
+		schema = recording.CassetteSchema()
+	case "run":
+		schema = runSchema()
+	case "seed":
+		schema = seedSchema()
+	case "test":
+		schema = trial.Schema()
+	default:
+		panic(fmt.Sprintf("no schema is named %q", name))
+	}
+	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+	schema["$id"] = "urn:blueprintd:schema:" + name
+	return schema
+}
+
+// SchemaText is a schema as it is printed and served.
+func SchemaText(name string) ([]byte, error) { return blueprint.EncodeIndented(schemaOf(name)) }
+
+// closedObject is the schema of an object that has no members but these.
+func closedObject(description string, required []any, properties map[string]any) map[string]any {
+	schema := openObject(description, required, properties)
+	schema["additionalProperties"] = false
+	return schema
+}
+
+// openObject is the schema of an object that may have other members too.
+func openObject(description string, required []any, properties map[string]any) map[string]any {
+	schema := map[string]any{"type": "object", "properties": properties}
+	if description != "" {
+		schema["description"] = description
+	}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
+
+// oneType is the schema of a value of a type, with what it is for.
+func oneType(kind, description string) map[string]any {
+	return map[string]any{"type": kind, "description": description}
+}
+
+func anything(description string) map[string]any {
+	return map[string]any{"description": description}
+}
+
+func listOf(description string, items map[string]any) map[string]any {
+	return map[string]any{"type": "array", "items": items, "description": description}
+}
+
+func choiceOf(description string, words ...any) map[string]any {
+	return map[string]any{"enum": words, "description": description}
+}
+
+func defined(name string) map[string]any { return map[string]any{"$ref": "#/$defs/" + name} }
+
+// runSchema is that of a portable run.
+func runSchema() map[string]any {
+	stored := openObject("The blueprint as it was.", []any{"title", "blueprint_map"}, map[string]any{
+		"id": oneType("string", "its id on that server"), "version": oneType("string", "its version"), "title": oneType("string", "its title"), "blueprint_map": defined("map"),
+	})
+	schema := openObject("A run with its blueprint and what it exchanged.", []any{"format", "blueprint", "run"}, map[string]any{
+		"format": map[string]any{"const": "blueprintd-run/1"}, "exportedAt": oneType("string", "when it was exported"), "server": oneType("string", "the version of the server that it ran on"),
+		"blueprint": stored,
+		"run": openObject("The status record, and what went in and came out.", []any{"id", "status"}, map[string]any{
+			"id": oneType("string", "the id of the run"), "status": choiceOf("how it ended", "completed", "failed", "paused", "running"), "inputVariables": oneType("object", "its variables; secrets as ***"),
+			"inputData": anything("its input"), "output": anything("its output"), "steps": listOf("what each node did", map[string]any{"type": "object"}),
+		}),
+		"cassette": map[string]any{"anyOf": []any{map[string]any{"type": "null"}, defined("cassette")}},
+	})
+	schema["title"] = "Portable run (*.run.json)"
+	definitions, recorded := blueprintDefinitions(), recording.CassetteSchema()
+	delete(recorded, "$schema")
+	definitions["cassette"] = recorded
+	schema["$defs"] = definitions
+	return schema
+}
+
+// nameReferences lets references stand where ids do, of those keys that a kind of
+// file knows: {"$connection": name}, {"$blueprint": path}.
+func nameReferences(value any, keys ...string) {
+	switch v := value.(type) {
+	case []any:
+		for _, element := range v {
+			nameReferences(element, keys...)
+		}
+	case map[string]any:
+		for name, member := range v {
+			if nameReferences(member, keys...); name != "properties" {
+				continue
+			}
+			properties := member.(map[string]any)
+			for _, each := range []struct{ member, key, doc string }{
+				{"connectionId", folder.ConnectionKey, "a connection, by its name"},
+				{"mcpConnectionIds", folder.ConnectionKey, "a connection, by its name"},
+				{"blueprintId", folder.BlueprintKey, "the blueprint of a file, by its path from this one, such as child.blueprint.yaml"},
+			} {
+				id := properties[each.member]
+				if id == nil || !slices.Contains(keys, each.key) {
+					continue
+				}
+				named := closedObject(each.doc, []any{each.key}, map[string]any{each.key: map[string]any{"type": "string"}})
+				if each.member == "mcpConnectionIds" {
+					named = listOf("", map[string]any{"anyOf": []any{map[string]any{"type": "string"}, named}})
+				}
+				properties[each.member] = map[string]any{"anyOf": []any{id, named}}
+			}
+		}
+	}
+}
