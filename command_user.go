@@ -13,7 +13,6 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/rpc"
-	"blueprintd/server/accounts"
 	"blueprintd/store"
 )
 
@@ -41,7 +40,7 @@ func userAdd(c *cli.Context) error {
 	if email == "" {
 		return usage("blueprintd user add --email ada@example.org", "user add needs --email")
 	}
-	if accounts.CheckEmail(email) != nil {
+	if blueprint.CheckEmail(email) != nil {
 		return usage("--email ada@example.org", "%s %s: is no email address", given(c, "email"), email)
 	}
 	host, err := linkHost(c)

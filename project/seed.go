@@ -10,7 +10,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/server/accounts"
 )
 
 // Seed is what a server is to begin with, read and checked.
@@ -142,7 +141,7 @@ func (r *SeedReader) text(object map[string]any, path []any, name string, requir
 
 func (r *SeedReader) email(object map[string]any, path []any, name string, required bool) string {
 	email := r.text(object, path, name, required, 320)
-	if _, given := object[name].(string); given && (email != "" || !required) && accounts.CheckEmail(email) != nil {
+	if _, given := object[name].(string); given && (email != "" || !required) && blueprint.CheckEmail(email) != nil {
 		r.wrong("is no email address", append(slices.Clone(path), name)...)
 	}
 	return email
@@ -171,7 +170,7 @@ func (r *SeedReader) ReadUser(value any, path []any) {
 		r.wrong("must be 8 or more printable characters without blanks", append(slices.Clone(path), "apiKey")...)
 	}
 	if object["password"] != nil {
-		if err := accounts.CheckPassword(user.Password, user.Email); err != nil {
+		if err := blueprint.CheckPassword(user.Password, user.Email); err != nil {
 			r.wrong(reasonOf(err), append(slices.Clone(path), "password")...)
 		}
 	}

@@ -31,7 +31,7 @@ type device struct {
 type deviceAccount [16]byte
 
 func accountOnDevice(email string) deviceAccount {
-	sum := sha256.Sum256([]byte(fold(email)))
+	sum := sha256.Sum256([]byte(blueprint.FoldEmail(email)))
 	return deviceAccount(sum[:16])
 }
 

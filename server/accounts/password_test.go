@@ -21,7 +21,7 @@ func TestPasswordRules(t *testing.T) {
 		{"0123456789\xff", "is not valid UTF-8"},
 		{"", "must have at least 10 characters"},
 	} {
-		checkField(t, checkPassword(test.password, "Ada@example.org"), "password", test.want)
+		checkField(t, blueprint.CheckPassword(test.password, "Ada@example.org"), "password", test.want)
 	}
 }
 
@@ -32,7 +32,7 @@ func TestEmailRules(t *testing.T) {
 		if want != "" {
 			want = "is no email address; write ada@example.org"
 		}
-		checkField(t, CheckEmail(email), "email", want)
+		checkField(t, blueprint.CheckEmail(email), "email", want)
 	}
 }
 

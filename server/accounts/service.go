@@ -78,10 +78,10 @@ func errWrong() error {
 // place of its own among those who wait for a hash: however often others are
 // wrong, at whichever address, the right password signs in there.
 func (s *Service) SignIn(ctx context.Context, email, password string, from blueprint.Visitor) (token string, session blueprint.Session, err error) {
-	account, address, network := "sign in "+fold(email), from.Address, from.Network
+	account, address, network := "sign in "+blueprint.FoldEmail(email), from.Address, from.Network
 	if device := s.deviceOf(from.Device, email); device != "" {
-		account, address = "device "+device+" "+fold(email), ""
-		network = "account " + fold(email)
+		account, address = "device "+device+" "+blueprint.FoldEmail(email), ""
+		network = "account " + blueprint.FoldEmail(email)
 	}
 	var userID, hash string
 	right, err := s.attempt(ctx, account, address, network, password, func() (_, _ string, err error) {
@@ -132,7 +132,7 @@ func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Princi
 	right, err := s.attempt(ctx, "change "+principal.UserID, "", from.Network, current, func() (string, string, error) {
 		email, hash, err := s.Store.PasswordOf(ctx, principal.UserID)
 		if err == nil {
-			err = checkPassword(password, email)
+			err = blueprint.CheckPassword(password, email)
 		}
 		before = hash
 		return principal.UserID, hash, err
@@ -141,7 +141,7 @@ func (s *Service) ChangePassword(ctx context.Context, principal blueprint.Princi
 		return err
 	}
 	if !right { // CodeUnauthorized would say that the session has ended
-		return wrongField("current", "is not your password")
+		return blueprint.WrongField("current", "is not your password")
 	}
 	hash, err := s.hasher.hash(ctx, from.Network, password, s.IDs.Bytes(saltSize))
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *Service) SetPassword(ctx context.Context, userID, password string) erro
 	if err != nil {
 		return err
 	}
-	if err := checkPassword(password, email); err != nil {
+	if err := blueprint.CheckPassword(password, email); err != nil {
 		return err
 	}
 	hash, err := s.hasher.hash(ctx, "", password, s.IDs.Bytes(saltSize))

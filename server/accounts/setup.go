@@ -36,14 +36,14 @@ func (s *Service) Setup(ctx context.Context, token, email, name, password string
 		return "", session, err
 	}
 	if link.Fresh {
-		if err := CheckEmail(email); err != nil {
+		if err := blueprint.CheckEmail(email); err != nil {
 			return "", session, err
 		}
 		link.Email = email
-	} else if fold(email) != fold(link.Email) {
-		return "", session, wrongField("email", "cannot be changed here; it is %s", link.Email)
+	} else if blueprint.FoldEmail(email) != blueprint.FoldEmail(link.Email) {
+		return "", session, blueprint.WrongField("email", "cannot be changed here; it is %s", link.Email)
 	}
-	if err := checkPassword(password, link.Email); err != nil {
+	if err := blueprint.CheckPassword(password, link.Email); err != nil {
 		return "", session, err
 	}
 	link.Name = name
