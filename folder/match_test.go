@@ -39,7 +39,7 @@ func TestMatchTriggers(t *testing.T) {
 		var have []blueprint.Trigger
 		for _, text := range strings.Split(c.want, "; ") {
 			kind, config := read(text)
-			want = append(want, DesiredTrigger{kind, config, true})
+			want = append(want, DesiredTrigger{Type: kind, Config: config, Active: true})
 		}
 		for i, text := range strings.Split(c.have, "; ") {
 			kind, config := read(text)
@@ -67,7 +67,7 @@ func TestMatchTriggers(t *testing.T) {
 func TestTriggersChangedOnTheServer(t *testing.T) {
 	files := func(cron, zone string, active bool) []Desired {
 		return []Desired{{Path: "a", Title: "A", Map: map[string]any{"nodes": []any{}}, Variables: []any{}, Triggers: []DesiredTrigger{
-			{blueprint.TriggerScheduled, map[string]any{"cron": cron, "timezone": zone}, active}}}}
+			{Type: blueprint.TriggerScheduled, Config: map[string]any{"cron": cron, "timezone": zone}, Active: active}}}}
 	}
 	off := false
 	for _, c := range []struct {

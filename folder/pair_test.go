@@ -17,7 +17,7 @@ func TestMoved(t *testing.T) {
 		for _, id := range nodes {
 			list = append(list, map[string]any{"id": id, "type": "set"})
 		}
-		return Desired{Path: path, Title: title, Map: map[string]any{"nodes": list}, Variables: []any{}, Tags: []string{}, Triggers: []DesiredTrigger{{blueprint.TriggerWebhook, map[string]any{}, true}}}
+		return Desired{Path: path, Title: title, Map: map[string]any{"nodes": list}, Variables: []any{}, Tags: []string{}, Triggers: []DesiredTrigger{{Type: blueprint.TriggerWebhook, Config: map[string]any{}, Active: true}}}
 	}
 	three := []Desired{file("1", "A", "a"), file("2", "B", "b"), file("3", "C", "c")} // id1, id3, id5
 	twins := []Desired{file("1", "T", "a"), file("2", "T", "b")}                      // id1, id3
@@ -106,7 +106,7 @@ func TestMovedStops(t *testing.T) {
 
 func TestAdopt(t *testing.T) {
 	file := func(path, title string) Desired {
-		return Desired{Path: path, Title: title, Map: map[string]any{"nodes": []any{}}, Variables: []any{}, Triggers: []DesiredTrigger{{blueprint.TriggerScheduled, map[string]any{"cron": "0 5 * * *"}, true}}}
+		return Desired{Path: path, Title: title, Map: map[string]any{"nodes": []any{}}, Variables: []any{}, Triggers: []DesiredTrigger{{Type: blueprint.TriggerScheduled, Config: map[string]any{"cron": "0 5 * * *"}, Active: true}}}
 	}
 	theirs := func(id, title string) Deployed {
 		return Deployed{Blueprint: blueprint.Blueprint{ID: id, Title: title, Status: "draft", Visibility: "private", Version: "3", BlueprintMap: map[string]any{"nodes": []any{}}, EnvironmentVariables: []any{}},

@@ -199,10 +199,10 @@ func TestPlan(t *testing.T) {
 			Map:       value(t, `{"nodes":[{"id":"one","type":"template","title":"One","config":{"text":"hi","token":"t0p"}},{"id":"two","type":"set","title":"Two","config":{}}],"edges":[{"source":"one","target":"two"}]}`),
 			Variables: value(t, `[{"name":"key","secret":true,"default":"s3cret"},{"name":"n","type":"number","default":1}]`).([]any),
 			Triggers: []DesiredTrigger{
-				{blueprint.TriggerWebhook, map[string]any{"secret": "h00k", "respond": "wait"}, true},
-				{blueprint.TriggerWebhook, map[string]any{"secret": nil}, true},
-				{blueprint.TriggerScheduled, map[string]any{"cron": "0 5 * * *"}, false},
-				{blueprint.TriggerEmail, map[string]any{}, true},
+				{Type: blueprint.TriggerWebhook, Config: map[string]any{"secret": "h00k", "respond": "wait"}, Active: true},
+				{Type: blueprint.TriggerWebhook, Config: map[string]any{"secret": nil}, Active: true},
+				{Type: blueprint.TriggerScheduled, Config: map[string]any{"cron": "0 5 * * *"}, Active: false},
+				{Type: blueprint.TriggerEmail, Config: map[string]any{}, Active: true},
 			},
 		}, {Path: "sub/b.blueprint.json", Title: "B", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
 	}
@@ -258,7 +258,7 @@ func TestPlan(t *testing.T) {
 		{"triggers", set(func(a *Desired) {
 			a.Triggers[0].Config = map[string]any{"secret": nil, "respond": "accept"}
 			a.Triggers[2].Active = true
-			a.Triggers[3] = DesiredTrigger{blueprint.TriggerManual, map[string]any{}, true}
+			a.Triggers[3] = DesiredTrigger{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     ~ trigger webhook id2: config.respond: "wait" -> "accept"
     ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
@@ -281,7 +281,7 @@ func TestPlan(t *testing.T) {
 		}, options(false, false), "nothing to do", ""},
 		{"a new file with a secret left out", func(files []Desired) []Desired {
 			return append(files, Desired{Path: "c.blueprint.yaml", Title: "C", Map: value(t, `{"nodes":[{"id":"x","type":"set"}]}`), Visibility: "public", Triggers: []DesiredTrigger{
-				{blueprint.TriggerSlack, map[string]any{"signingSecret": nil}, true}, {blueprint.TriggerManual, map[string]any{}, false}}})
+				{Type: blueprint.TriggerSlack, Config: map[string]any{"signingSecret": nil}, Active: true}, {Type: blueprint.TriggerManual, Config: map[string]any{}, Active: false}}})
 		}, nil, options(false, false), `+ c.blueprint.yaml  "C"
     1 node
     visibility: "private" -> "public"
@@ -355,9 +355,9 @@ func TestPlan(t *testing.T) {
 // TestApplyStops cuts the line at every call of a plan; what is left is done by
 // the next one, and the order is the same whole plan's.
 func TestApplyStops(t *testing.T) {
-	first := []Desired{{Path: "a.blueprint.yaml", Title: "A", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []DesiredTrigger{{blueprint.TriggerManual, map[string]any{}, true}}}, {Path: "gone.blueprint.yaml", Title: "G", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
-	second := []Desired{{Path: "a.blueprint.yaml", Title: "A2", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []DesiredTrigger{{blueprint.TriggerAPI, map[string]any{"label": "x"}, true}}},
-		{Path: "new.blueprint.yaml", Title: "N", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Visibility: "public", Triggers: []DesiredTrigger{{blueprint.TriggerManual, map[string]any{}, false}}}}
+	first := []Desired{{Path: "a.blueprint.yaml", Title: "A", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}}}, {Path: "gone.blueprint.yaml", Title: "G", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
+	second := []Desired{{Path: "a.blueprint.yaml", Title: "A2", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []DesiredTrigger{{Type: blueprint.TriggerAPI, Config: map[string]any{"label": "x"}, Active: true}}},
+		{Path: "new.blueprint.yaml", Title: "N", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Visibility: "public", Triggers: []DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: false}}}}
 	whole := []string{"update id1", "create trigger api of id1", "delete trigger id2", "create sync:shop:new.blueprint.yaml", "create trigger manual of id5", "update id5", "delete id3"}
 	for cut := 1; cut <= len(whole)+1; cut++ {
 		f := &fake{}

@@ -106,8 +106,8 @@ func TestFindDangling(t *testing.T) {
 func TestReferencesAreMadeInOrder(t *testing.T) {
 	f := &fake{}
 	files := []Desired{calling(t, "a.blueprint.yaml", "sub/b.blueprint.yaml"), calling(t, "sub/b.blueprint.yaml", "../z.blueprint.yaml"), calling(t, "z.blueprint.yaml")}
-	files[2].Triggers = []DesiredTrigger{{blueprint.TriggerManual, map[string]any{}, true}}
-	files[0].Triggers = []DesiredTrigger{{blueprint.TriggerEvent, map[string]any{"event": "execution.failed", "blueprintId": map[string]any{BlueprintKey: "z.blueprint.yaml"}}, true}}
+	files[2].Triggers = []DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}}
+	files[0].Triggers = []DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
 	p := f.sync(t, files, options(false, false))
 	var made []string
 	for _, c := range p.Changes {
@@ -130,7 +130,7 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 
 	// Another one in its place is told by name; it is made before who needs it.
 	files[0] = calling(t, "a.blueprint.yaml", "new.blueprint.yaml")
-	files[0].Triggers = []DesiredTrigger{{blueprint.TriggerEvent, map[string]any{"event": "execution.failed", "blueprintId": map[string]any{BlueprintKey: "z.blueprint.yaml"}}, true}}
+	files[0].Triggers = []DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
 	files = append(files, calling(t, "new.blueprint.yaml"))
 	p = f.sync(t, files, options(false, false))
 	if len(p.Changes) != 2 || p.Changes[0].Path != "new.blueprint.yaml" {
