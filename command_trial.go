@@ -103,7 +103,7 @@ func runTests(c *cli.Context) error {
 // once runs all tests and tells how they went.
 func (t *trials) once(ctx context.Context) error {
 	for _, name := range t.names {
-		if folder.KindOf(name) == folder.Blueprint {
+		if folder.KindOf(name) == folder.KindBlueprint {
 			return usage("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
 		}
 	}

@@ -20,7 +20,7 @@ import (
 // mostTestFiles bounds what a folder is searched for.
 const mostTestFiles = 10_000
 
-func isTestFile(name string) bool { return folder.KindOf(filepath.Base(name)) == folder.Test }
+func isTestFile(name string) bool { return folder.KindOf(filepath.Base(name)) == folder.KindTest }
 
 // testFiles finds the test files of files and folders, as folder.Scan does: hidden
 // folders, node_modules and what leads out of a folder are left out.
@@ -39,7 +39,7 @@ func testFiles(names []string) (files []string, err error) {
 			return nil, usage("name a smaller folder", "%s: %s", name, fileio.Cause(err))
 		}
 		for path := range listing {
-			if folder.KindOf(path) == folder.Test {
+			if folder.KindOf(path) == folder.KindTest {
 				files = append(files, filepath.Join(name, filepath.FromSlash(path)))
 			}
 		}

@@ -43,7 +43,7 @@ func (l *devLoop) loop(ctx context.Context) error {
 	l.greet()
 	defer os.RemoveAll(l.page)
 	for _, name := range slices.Sorted(maps.Keys(l.seen)) {
-		if folder.KindOf(name) == folder.Blueprint {
+		if folder.KindOf(name) == folder.KindBlueprint {
 			l.read(name)
 		}
 	}
@@ -76,11 +76,11 @@ func (l *devLoop) saved(ctx context.Context, events []folder.Event) error {
 	due := map[string]bool{} // blueprint files to run, and tests without one
 	for _, e := range events {
 		switch {
-		case e.What == folder.Deleted && (e.Kind == folder.Test || e.Kind == folder.Input):
+		case e.What == folder.Deleted && (e.Kind == folder.KindTest || e.Kind == folder.KindInput):
 			continue
-		case e.Kind == folder.Blueprint && e.What == folder.Deleted:
+		case e.Kind == folder.KindBlueprint && e.What == folder.Deleted:
 			delete(l.wanted, e.Path)
-		case e.Kind == folder.Blueprint && !l.read(e.Path):
+		case e.Kind == folder.KindBlueprint && !l.read(e.Path):
 			continue
 		}
 		for _, path := range l.concerned(e.Path) {

@@ -22,7 +22,7 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder
 	left := map[string]bool{} // files that cannot be stored
 	for _, d := range folder.FindDangling(files) {
 		if left[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
-			if _, err := folder.Read(l.dir, d.Target(d.File), document.MaxSize); err == nil {
+			if _, err := folder.ReadListed(l.dir, d.Target(d.File), document.MaxSize); err == nil {
 				d.Message = "waits for " + d.Target(d.File) + ", which has errors"
 			}
 		}

@@ -121,7 +121,7 @@ func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, err
 	}
 	name := folder.Stem(path) + ".input.json"
 	if listing[name] != nil {
-		data, err := folder.Read(l.dir, name, document.MaxSize)
+		data, err := folder.ReadListed(l.dir, name, document.MaxSize)
 		if err != nil {
 			return nil, err
 		}

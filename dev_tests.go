@@ -30,7 +30,7 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 		return known
 	}
 	t := devTest{info: info}
-	data, err := folder.Read(l.dir, name, document.MaxSize)
+	data, err := folder.ReadListed(l.dir, name, document.MaxSize)
 	if err != nil {
 		return t
 	}
@@ -79,7 +79,7 @@ func (l *devLoop) withCassettes(listing folder.Listing) folder.Listing {
 	defer root.Close()
 	out := maps.Clone(listing)
 	for name, info := range listing {
-		if folder.KindOf(name) != folder.Test {
+		if folder.KindOf(name) != folder.KindTest {
 			continue
 		}
 		for _, needed := range l.namedBy(name, info).needs {
@@ -103,7 +103,7 @@ func (l *devLoop) testsBeside(name string) (tests []string) {
 		return nil
 	}
 	for _, test := range slices.Sorted(maps.Keys(listing)) {
-		if folder.KindOf(test) == folder.Test && slices.Contains(l.testedBy(test, listing[test]), name) {
+		if folder.KindOf(test) == folder.KindTest && slices.Contains(l.testedBy(test, listing[test]), name) {
 			tests = append(tests, filepath.Join(l.dir, filepath.FromSlash(test)))
 		}
 	}
@@ -131,15 +131,15 @@ func (l *devLoop) concerned(name string) (out []string) {
 		return nil
 	}
 	switch folder.KindOf(name) {
-	case folder.Blueprint:
+	case folder.KindBlueprint:
 		out = append(out, name)
-	case folder.Test:
+	case folder.KindTest:
 		return l.testedBy(name, listing[name])
-	case folder.Input:
+	case folder.KindInput:
 		return l.namesake(name)
 	}
 	for test, info := range listing {
-		if folder.KindOf(test) == folder.Test && l.needed(l.namedBy(test, info).needs, name) {
+		if folder.KindOf(test) == folder.KindTest && l.needed(l.namedBy(test, info).needs, name) {
 			out = append(out, l.testedBy(test, info)...)
 		}
 	}

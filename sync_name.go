@@ -55,7 +55,7 @@ func folderName(c *cli.Context, dir string) (name string, chosen bool, err error
 
 // nameInFile reads the name out of the folder's file; "" when there is none.
 func nameInFile(dir string) (string, error) {
-	data, err := folder.Read(dir, nameFile, mostNameFile)
+	data, err := folder.ReadListed(dir, nameFile, mostNameFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		return "", nil
 	}

@@ -123,7 +123,7 @@ func (r Reference) Wellformed() bool {
 	if r.Key != BlueprintKey {
 		return true
 	}
-	return !path.IsAbs(r.Name) && !strings.Contains(r.Name, `\`) && KindOf(r.Name) == Blueprint
+	return !path.IsAbs(r.Name) && !strings.Contains(r.Name, `\`) && KindOf(r.Name) == KindBlueprint
 }
 
 // References lists the references of what a file wants; their paths are those in

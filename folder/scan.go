@@ -22,9 +22,9 @@ type Kind string
 
 // The kinds of files.
 const (
-	Blueprint Kind = "blueprint" // *.blueprint.yaml, .yml or .json
-	Test      Kind = "test"      // *.test.yaml, .yml or .json
-	Input     Kind = "input"     // *.input.json
+	KindBlueprint Kind = "blueprint" // *.blueprint.yaml, .yml or .json
+	KindTest      Kind = "test"      // *.test.yaml, .yml or .json
+	KindInput     Kind = "input"     // *.input.json
 )
 
 // KindOf tells from its name what a file is for; "" when it is none of ours.
@@ -37,7 +37,7 @@ func KindOf(name string) Kind {
 	switch {
 	case first == "":
 		return ""
-	case kind == string(Blueprint), kind == string(Test), kind == string(Input) && extension == "json":
+	case kind == string(KindBlueprint), kind == string(KindTest), kind == string(KindInput) && extension == "json":
 		return Kind(kind)
 	}
 	return ""
@@ -116,7 +116,7 @@ func Survey(folder string) (Listing, []Unseen, error) {
 		}
 		info, err := root.Stat(name)
 		if err != nil || !info.Mode().IsRegular() {
-			if why := notRead(entry, err); why != "" && KindOf(name) == Blueprint {
+			if why := notRead(entry, err); why != "" && KindOf(name) == KindBlueprint {
 				unseen = append(unseen, Unseen{name, why, false})
 			}
 			return nil
@@ -150,9 +150,9 @@ func notRead(entry fs.DirEntry, err error) string {
 	return "it is no regular file"
 }
 
-// Read gives the content of a file of the folder, of at most a number of bytes.
+// ReadListed gives the content of a file of the folder, of at most a number of bytes.
 // It never follows a link out of the folder.
-func Read(folder, name string, most int64) ([]byte, error) {
+func ReadListed(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // them. It gives how many are bad; the others are wanted.
 func ReadFolder(out io.Writer, dir string, listing folder.Listing) (wanted []folder.Desired, bad int) {
 	for _, name := range slices.Sorted(maps.Keys(listing)) {
-		if folder.KindOf(name) != folder.Blueprint {
+		if folder.KindOf(name) != folder.KindBlueprint {
 			continue
 		}
 		desired, ok := ReadDesired(out, dir, name)
@@ -52,7 +52,7 @@ func dangling(out io.Writer, wanted []folder.Desired, listing folder.Listing) in
 // is wanted only when it can run.
 func ReadDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
-	data, err := folder.Read(dir, name, document.MaxSize)
+	data, err := folder.ReadListed(dir, name, document.MaxSize)
 	if err != nil {
 		fmt.Fprintf(out, "%s: cannot be read: %s\n", blueprint.OneLine(called), fileio.Cause(err))
 		return folder.Desired{}, false
