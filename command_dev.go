@@ -15,6 +15,7 @@ import (
 	"blueprintd/command/terminal"
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project/deploy"
 )
 
 func commandDev() *cli.Command {
@@ -97,7 +98,7 @@ func dev(c *cli.Context) error {
 	}
 	l := &devLoop{
 		dir: dir, server: s, screen: screen, problems: screen.Beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
-		options: folder.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
+		options: deploy.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
 		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
 	return s.served(ctx, serveAndWatch(asOperator(ctx, c), s, l))

@@ -11,8 +11,8 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
-	"blueprintd/folder"
 	"blueprintd/foundation/ids"
+	"blueprintd/project/deploy"
 	"blueprintd/rpc"
 	"blueprintd/store"
 )
@@ -59,7 +59,7 @@ func syncFolderWithServer(c *cli.Context) error {
 		return err
 	}
 	work := func(ctx context.Context, server syncServer) error {
-		return syncWith(ctx, c, server, of, folder.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Adopt: c.Bool("adopt"), Secret: func() string { return ids.New(nil).Token(32) }})
+		return syncWith(ctx, c, server, of, deploy.Options{Name: name, Prune: c.Bool("prune"), Force: c.Bool("force"), Adopt: c.Bool("adopt"), Secret: func() string { return ids.New(nil).Token(32) }})
 	}
 	if c.String("url") != "" {
 		server, err := remoteOf(c)
@@ -89,7 +89,7 @@ func syncFolderWithServer(c *cli.Context) error {
 
 // syncReport is what sync tells programs.
 type syncReport struct {
-	*folder.Plan
+	*deploy.Plan
 	Summary  string   `json:"summary"` // of what would be done, or was
 	Applied  bool     `json:"applied"`
 	Complete bool     `json:"complete"`       // nothing of what was asked for is left, but for conflicts
@@ -98,16 +98,16 @@ type syncReport struct {
 }
 
 // syncWith compares, shows the plan, and carries it out when that is asked for.
-func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf, o folder.Options) error {
+func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf, o deploy.Options) error {
 	plan, err := syncPlan(ctx, server, of, o)
 	if err != nil {
 		return err
 	}
 	apply := c.Bool("apply")
 	report := syncReport{Plan: plan, Summary: plan.Summary(false), Applied: apply, Complete: !apply}
-	made := &folder.Plan{}
+	made := &deploy.Plan{}
 	for _, change := range plan.Changes {
-		if !apply || change.Action == folder.Keep || change.Conflict != "" {
+		if !apply || change.Action == deploy.Keep || change.Conflict != "" {
 			made.Changes = append(made.Changes, change)
 			if err := sayChange(c, change); err != nil {
 				return err
@@ -115,7 +115,7 @@ func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf,
 		}
 	}
 	if apply {
-		err = plan.Apply(ctx, server, func(change folder.Change) error {
+		err = plan.Apply(ctx, server, func(change deploy.Change) error {
 			report.Done, made.Changes = append(report.Done, change.Path), append(made.Changes, change)
 			return sayChange(c, change)
 		})
@@ -135,7 +135,7 @@ func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf,
 }
 
 // sayChange prints a change for people.
-func sayChange(c *cli.Context, change folder.Change) error {
+func sayChange(c *cli.Context, change deploy.Change) error {
 	if c.Bool("json") {
 		return nil
 	}
@@ -143,7 +143,7 @@ func sayChange(c *cli.Context, change folder.Change) error {
 	return err
 }
 
-func syncLast(c *cli.Context, plan *folder.Plan, summary string) string {
+func syncLast(c *cli.Context, plan *deploy.Plan, summary string) string {
 	if !c.Bool("apply") && len(plan.Pending()) > 0 {
 		return summary + "; --apply does it"
 	}
@@ -151,8 +151,8 @@ func syncLast(c *cli.Context, plan *folder.Plan, summary string) string {
 }
 
 // syncEnd gives the error that sync ends with.
-func syncEnd(c *cli.Context, plan *folder.Plan, done int, err error) error {
-	var stopped *folder.Failure
+func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
+	var stopped *deploy.Failure
 	switch {
 	case errors.As(err, &stopped):
 		code, message, hint := explain(stopped.Err)

@@ -14,6 +14,7 @@ import (
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
+	"blueprintd/project/deploy"
 )
 
 // devLoop keeps a server as a folder is. One goroutine has it, but for what its
@@ -28,7 +29,7 @@ type devLoop struct {
 	open     bool   // the dashboard, in a browser
 	page     string // the folder of the page that leads there; "" = none
 	owner    blueprint.Principal
-	options  folder.Options
+	options  deploy.Options
 
 	wanted  map[string]folder.Desired // the last good state of each file
 	running map[string]*devRun        // by the path of the file
@@ -140,7 +141,7 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 	if err != nil {
 		return nil, l.passing(ctx, err)
 	}
-	plan := folder.Compare(files, have, l.options)
+	plan := deploy.Compare(files, have, l.options)
 	stored = map[string]bool{}
 	for i := range files {
 		stored[files[i].Path] = true
@@ -149,17 +150,17 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 		if change.Conflict != "" {
 			delete(stored, change.Path)
 		}
-		if change.Conflict != "" || change.Action == folder.Keep {
+		if change.Conflict != "" || change.Action == deploy.Keep {
 			l.tell(terminal.Yellow, strings.Join(change.Lines(), "\n"))
 		}
 	}
-	err = plan.ApplyEach(ctx, server, func(change folder.Change, err error) error {
+	err = plan.ApplyEach(ctx, server, func(change deploy.Change, err error) error {
 		if err == nil {
 			l.changed(change)
 			return nil
 		}
 		delete(stored, change.Path)
-		return l.passing(ctx, &folder.Failure{Path: change.Path, Err: err})
+		return l.passing(ctx, &deploy.Failure{Path: change.Path, Err: err})
 	})
 	return stored, err
 }
@@ -182,7 +183,7 @@ func (l *devLoop) passing(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	var stopped *folder.Failure
+	var stopped *deploy.Failure
 	where := ""
 	if errors.As(err, &stopped) {
 		where, err = stopped.Path+": ", stopped.Err
@@ -193,8 +194,8 @@ func (l *devLoop) passing(ctx context.Context, err error) error {
 }
 
 // changed says in a line or two what became of a blueprint.
-func (l *devLoop) changed(change folder.Change) {
-	word := map[string]string{folder.Create: "created", folder.Update: "updated", folder.Delete: "deleted"}[change.Action]
+func (l *devLoop) changed(change deploy.Change) {
+	word := map[string]string{deploy.Create: "created", deploy.Update: "updated", deploy.Delete: "deleted"}[change.Action]
 	var parts []string
 	if change.From != "" {
 		parts = append(parts, "renamed from "+change.From)
@@ -204,11 +205,11 @@ func (l *devLoop) changed(change folder.Change) {
 	}
 	parts = append(parts, change.NodeLines()...)
 	for _, t := range change.Triggers {
-		if t.Action != folder.Keep && change.Action != folder.Create {
+		if t.Action != deploy.Keep && change.Action != deploy.Create {
 			parts = append(parts, "trigger "+string(t.Type)+" "+t.Action+"d")
 		}
 	}
-	if change.Action == folder.Create {
+	if change.Action == deploy.Create {
 		parts = append(parts, counted(len(change.Nodes), "node"))
 	}
 	line := change.Path + ": " + word
@@ -217,7 +218,7 @@ func (l *devLoop) changed(change folder.Change) {
 	}
 	l.screen.Say(terminal.Green, "%s", blueprint.OneLine(short500(line)))
 	for _, t := range change.Triggers {
-		if t.Action == folder.Create && (t.Type == blueprint.TriggerWebhook || t.Type == blueprint.TriggerSlack) {
+		if t.Action == deploy.Create && (t.Type == blueprint.TriggerWebhook || t.Type == blueprint.TriggerSlack) {
 			route := map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "blueprint", blueprint.TriggerSlack: "slack"}[t.Type]
 			l.screen.Say("", "  %s %s/webhooks/%s/%s", t.Type, l.server.apiHost(), route, t.ID)
 		}

@@ -13,6 +13,7 @@ import (
 	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
+	"blueprintd/project/deploy"
 )
 
 // syncServer is a server that can be synced with.
@@ -61,7 +62,7 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 }
 
 // syncPlan compares a folder with a server.
-func syncPlan(ctx context.Context, server syncServer, of syncOf, o folder.Options) (*folder.Plan, error) {
+func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Options) (*deploy.Plan, error) {
 	have, err := server.List(ctx, folder.SourceOf(o.Name, ""))
 	if err != nil {
 		return nil, err
@@ -75,8 +76,8 @@ func syncPlan(ctx context.Context, server syncServer, of syncOf, o folder.Option
 	if of.wanted, err = connectFolder(ctx, server, of.wanted, &o); err != nil {
 		return nil, err
 	}
-	plan := folder.Compare(of.wanted, have, o)
-	if plan.Pending()[folder.Create] == 0 {
+	plan := deploy.Compare(of.wanted, have, o)
+	if plan.Pending()[deploy.Create] == 0 {
 		return plan, nil
 	}
 	all, err := server.List(ctx, "")
@@ -99,7 +100,7 @@ func syncPlan(ctx context.Context, server syncServer, of syncOf, o folder.Option
 		}
 		o.Unsourced = append(o.Unsourced, all[i])
 	}
-	return folder.Compare(of.wanted, have, o), nil
+	return deploy.Compare(of.wanted, have, o), nil
 }
 
 // allSeen refuses a folder that may hold files which sync does not see: their

@@ -8,6 +8,7 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/folder"
+	"blueprintd/project/deploy"
 )
 
 // Connections lists the connections that blueprints of the organization may name:
@@ -101,7 +102,7 @@ func refersTo(files []folder.Desired, key string) bool {
 }
 
 // connectFolder puts ids of connections of a server in the place of their names.
-func connectFolder(ctx context.Context, server syncServer, files []folder.Desired, o *folder.Options) ([]folder.Desired, error) {
+func connectFolder(ctx context.Context, server syncServer, files []folder.Desired, o *deploy.Options) ([]folder.Desired, error) {
 	if !refersTo(files, folder.ConnectionKey) {
 		return files, nil
 	}

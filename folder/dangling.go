@@ -19,7 +19,7 @@ type Dangling struct {
 // stand; an order in which to make the blueprints is there only without them. All
 // of the files are told whose blueprints cannot be made because of that.
 func FindDangling(files []Desired) (found []Dangling) {
-	to := references(files)
+	to := References(files)
 	ready := settled(to)
 	for i := range files {
 		from := files[i].Path
@@ -40,9 +40,9 @@ func FindDangling(files []Desired) (found []Dangling) {
 	return found
 }
 
-// references lists the references to files, by the paths of the files in which
+// References lists the references to files, by the paths of the files in which
 // they stand.
-func references(files []Desired) map[string][]Reference {
+func References(files []Desired) map[string][]Reference {
 	to := make(map[string][]Reference, len(files))
 	for i := range files {
 		to[files[i].Path] = slices.DeleteFunc(files[i].References(), func(r Reference) bool { return r.Key != BlueprintKey })

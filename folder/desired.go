@@ -59,7 +59,7 @@ func SourceOf(name, path string) string { return Scheme + name + ":" + path }
 // Scheme begins the sources of all folders.
 const Scheme = "sync:"
 
-func isOf(name, source string) bool { return strings.HasPrefix(source, SourceOf(name, "")) }
+func IsOf(name, source string) bool { return strings.HasPrefix(source, SourceOf(name, "")) }
 
-// pathOf gives the path that a source of the folder names.
-func pathOf(name, source string) string { return strings.TrimPrefix(source, SourceOf(name, "")) }
+// PathOf gives the path that a source of the folder names.
+func PathOf(name, source string) string { return strings.TrimPrefix(source, SourceOf(name, "")) }

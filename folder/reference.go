@@ -18,9 +18,9 @@ const (
 
 // The members of configs that hold ids.
 const (
-	oneConnection      = "connectionId"
-	severalConnections = "mcpConnectionIds"
-	oneBlueprint       = "blueprintId"
+	OneConnection      = "connectionId"
+	SeveralConnections = "mcpConnectionIds"
+	OneBlueprint       = "blueprintId"
 )
 
 // Reference is a name that stands for an id.
@@ -74,11 +74,11 @@ func (r *replacer) object(v map[string]any, at []any, within string) map[string]
 		}
 		list, isList := member.([]any)
 		switch {
-		case name == oneConnection:
+		case name == OneConnection:
 			out[name] = r.named(member, ConnectionKey, below(at, name), of, false)
-		case name == oneBlueprint:
+		case name == OneBlueprint:
 			out[name] = r.named(member, BlueprintKey, below(at, name), of, false)
-		case name == severalConnections && isList:
+		case name == SeveralConnections && isList:
 			ids := make([]any, len(list))
 			for i := range list {
 				ids[i] = r.named(list[i], ConnectionKey, append(below(at, name), i), of, true)
@@ -92,14 +92,14 @@ func (r *replacer) object(v map[string]any, at []any, within string) map[string]
 }
 
 func (r *replacer) named(value any, key string, at []any, within string, several bool) any {
-	if name := nameIn(value, key); name != "" {
+	if name := NameIn(value, key); name != "" {
 		return r.with(Reference{Key: key, Name: name, Path: below(at, key), Within: within, Several: several})
 	}
 	return r.value(value, at, within)
 }
 
-// nameIn gives the name in a reference, "" when a value is none.
-func nameIn(value any, key string) string {
+// NameIn gives the name in a reference, "" when a value is none.
+func NameIn(value any, key string) string {
 	object, _ := value.(map[string]any)
 	name, _ := object[key].(string)
 	if len(object) != 1 {
@@ -129,16 +129,16 @@ func (r Reference) Wellformed() bool {
 // References lists the references of what a file wants; their paths are those in
 // the file.
 func (d *Desired) References() (found []Reference) {
-	d.replace(func(r Reference) any {
+	d.Replace(func(r Reference) any {
 		found = append(found, r)
 		return nil
 	})
 	return found
 }
 
-// replace gives a copy of what a file wants with others in the place of its
+// Replace gives a copy of what a file wants with others in the place of its
 // references.
-func (d *Desired) replace(with func(Reference) any) Desired {
+func (d *Desired) Replace(with func(Reference) any) Desired {
 	out := *d
 	out.Map = Replace(d.Map, []any{"blueprint_map"}, with)
 	out.Triggers = slices.Clone(d.Triggers)
@@ -153,7 +153,7 @@ func (d *Desired) replace(with func(Reference) any) Desired {
 // Connect gives a copy of what files want with the ids of connections in the place
 // of their names. What id does not know ("") stays.
 func (d *Desired) Connect(id func(Reference) string) Desired {
-	return d.replace(func(r Reference) any {
+	return d.Replace(func(r Reference) any {
 		if r.Key == ConnectionKey {
 			if known := id(r); known != "" {
 				return known

@@ -121,7 +121,7 @@ func TestWatchFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		events, err := w.Next(t.Context())
-		want := []Event{{"a.blueprint.yaml", Blueprint, Changed}, {"gone.input.json", Input, Deleted}, {"sub/b.test.yml", Test, Created}}
+		want := []Event{{"a.blueprint.yaml", KindBlueprint, Changed}, {"gone.input.json", KindInput, Deleted}, {"sub/b.test.yml", KindTest, Created}}
 		if err != nil || !slices.Equal(events, want) {
 			t.Errorf("%v %v, want %v", events, err, want)
 		}
@@ -156,13 +156,13 @@ func TestScan(t *testing.T) {
 	if want := []Unseen{{"linked", "it is a link", true}, {"loop", "it is a link", true}, {"nowhere.blueprint.yaml", leads, false}, {"out.blueprint.yaml", leads, false}}; err != nil || !slices.Equal(unseen, want) {
 		t.Errorf("not seen: %v, %v, want %v", unseen, err, want)
 	}
-	if _, err := Read(folder, "out.blueprint.yaml", 10); err == nil {
+	if _, err := ReadListed(folder, "out.blueprint.yaml", 10); err == nil {
 		t.Error("a link led out of the folder")
 	}
-	if data, err := Read(folder, "sub/c.blueprint.json", 100); err != nil || string(data) != "sub/c.blueprint.json" {
+	if data, err := ReadListed(folder, "sub/c.blueprint.json", 100); err != nil || string(data) != "sub/c.blueprint.json" {
 		t.Errorf("%q %v", data, err)
 	}
-	if _, err := Read(folder, "sub/c.blueprint.json", 3); err == nil {
+	if _, err := ReadListed(folder, "sub/c.blueprint.json", 3); err == nil {
 		t.Error("a large file was read")
 	}
 	if _, err := Scan(filepath.Join(folder, "none")); err == nil {

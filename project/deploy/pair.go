@@ -1,38 +1,39 @@
-package folder
+package deploy
 
 import (
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/folder"
 )
 
 // pairing says which blueprint of a server each file is.
 type pairing struct {
-	of map[string]*Deployed // by the path of the file
+	of map[string]*folder.Deployed // by the path of the file
 	// doubtful are files that may be one of several blueprints, none of them their
 	// path's; without force nobody decides.
 	doubtful map[string]bool
-	left     map[string]*Deployed // what is no file's, by the path of its source
+	left     map[string]*folder.Deployed // what is no file's, by the path of its source
 }
 
 // pair finds the blueprint of each file: what stands in a file goes before its
 // path, so that files that changed places are known again, as long as only one
 // blueprint can be meant. have is by path; it is used up.
-func pair(files []Desired, have map[string]*Deployed, o Options) pairing {
-	p := pairing{of: map[string]*Deployed{}, doubtful: map[string]bool{}, left: have}
-	take := func(file *Desired, b *Deployed) {
+func pair(files []folder.Desired, have map[string]*folder.Deployed, o Options) pairing {
+	p := pairing{of: map[string]*folder.Deployed{}, doubtful: map[string]bool{}, left: have}
+	take := func(file *folder.Desired, b *folder.Deployed) {
 		p.of[file.Path] = b
-		delete(have, pathOf(o.Name, b.Source))
+		delete(have, folder.PathOf(o.Name, b.Source))
 	}
-	inPlace := func(same func(*Desired, *Deployed) bool) {
+	inPlace := func(same func(*folder.Desired, *folder.Deployed) bool) {
 		for i := range files {
 			if b := have[files[i].Path]; b != nil && p.of[files[i].Path] == nil && same(&files[i], b) {
 				take(&files[i], b)
 			}
 		}
 	}
-	moved := func(same func(*Desired, *Deployed) bool) {
-		found, rivals := map[*Desired][]*Deployed{}, map[*Deployed]int{}
+	moved := func(same func(*folder.Desired, *folder.Deployed) bool) {
+		found, rivals := map[*folder.Desired][]*folder.Deployed{}, map[*folder.Deployed]int{}
 		for i := range files {
 			if p.of[files[i].Path] != nil {
 				continue
@@ -63,18 +64,18 @@ func pair(files []Desired, have map[string]*Deployed, o Options) pairing {
 			}
 		}
 	}
-	inPlace(func(*Desired, *Deployed) bool { return true })
+	inPlace(func(*folder.Desired, *folder.Deployed) bool { return true })
 	return p
 }
 
-func alike(file *Desired, b *Deployed) bool {
+func alike(file *folder.Desired, b *folder.Deployed) bool {
 	return sameTitle(file, b) && blueprint.Equal(file.Map, b.BlueprintMap)
 }
 
-func sameTitle(file *Desired, b *Deployed) bool { return file.Title == b.Title }
+func sameTitle(file *folder.Desired, b *folder.Deployed) bool { return file.Title == b.Title }
 
 // sameMap tells whether a blueprint has the nodes of a file, if there are any.
-func sameMap(file *Desired, b *Deployed) bool {
+func sameMap(file *folder.Desired, b *folder.Deployed) bool {
 	nodes, _ := member(file.Map, "nodes").([]any)
 	return len(nodes) > 0 && blueprint.Equal(file.Map, b.BlueprintMap)
 }
@@ -84,15 +85,15 @@ const doubt = "its title is that of several blueprints whose files are no longer
 
 // makeWay puts blueprints aside that stand where others are to be, and leaves
 // alone what wants the place of one that is left alone itself.
-func (p *Plan) makeWay(have []Deployed) {
-	holder, of := map[string]*Deployed{}, map[string]*Change{}
+func (p *Plan) makeWay(have []folder.Deployed) {
+	holder, of := map[string]*folder.Deployed{}, map[string]*Change{}
 	for i := range have {
 		holder[have[i].Source] = &have[i]
 	}
 	for i := range p.Changes {
 		of[p.Changes[i].ID] = &p.Changes[i]
 	}
-	wants := func(c *Change) *Deployed {
+	wants := func(c *Change) *folder.Deployed {
 		if c.Conflict != "" || c.Action != Create && c.Action != Update {
 			return nil
 		}
@@ -123,13 +124,13 @@ func (p *Plan) makeWay(have []Deployed) {
 
 // adopt pairs files that are new with blueprints of the same title that no folder
 // has, the only one each; without the wish it says that there are some.
-func adopt(files []Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
+func adopt(files []folder.Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
 	notes, taken = map[string]string{}, map[string]bool{}
-	byTitle, count := map[string][]*Deployed{}, map[string]int{}
+	byTitle, count := map[string][]*folder.Deployed{}, map[string]int{}
 	for i := range o.Unsourced {
 		byTitle[o.Unsourced[i].Title] = append(byTitle[o.Unsourced[i].Title], &o.Unsourced[i])
 	}
-	isNew := func(file *Desired) bool { return p.of[file.Path] == nil && !p.doubtful[file.Path] }
+	isNew := func(file *folder.Desired) bool { return p.of[file.Path] == nil && !p.doubtful[file.Path] }
 	for i := range files {
 		if isNew(&files[i]) {
 			count[files[i].Title]++
@@ -153,11 +154,11 @@ func adopt(files []Desired, p *pairing, o Options) (notes map[string]string, tak
 }
 
 // sourced gives the paths that the blueprints of a folder's name have.
-func sourced(have []Deployed, name string) (out map[string]*Deployed, of []Deployed) {
-	of = slices.DeleteFunc(slices.Clone(have), func(d Deployed) bool { return !isOf(name, d.Source) })
-	out = make(map[string]*Deployed, len(of))
+func sourced(have []folder.Deployed, name string) (out map[string]*folder.Deployed, of []folder.Deployed) {
+	of = slices.DeleteFunc(slices.Clone(have), func(d folder.Deployed) bool { return !folder.IsOf(name, d.Source) })
+	out = make(map[string]*folder.Deployed, len(of))
 	for i := range of {
-		out[pathOf(name, of[i].Source)] = &of[i]
+		out[folder.PathOf(name, of[i].Source)] = &of[i]
 	}
 	return out, of
 }

@@ -1,4 +1,4 @@
-package folder
+package deploy
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/folder"
 )
 
 // Field is one value that changes. What may be a secret is Hidden and not there;
@@ -78,7 +79,7 @@ func field(path string, before, after any) Field {
 
 // plain gives a value that fits into a line, and nothing of any other.
 func plain(value any) any {
-	if nameIn(value, ConnectionKey) != "" || nameIn(value, BlueprintKey) != "" {
+	if folder.NameIn(value, folder.ConnectionKey) != "" || folder.NameIn(value, folder.BlueprintKey) != "" {
 		return value
 	}
 	switch value.(type) {
