@@ -13,8 +13,8 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 	"blueprintd/project/deploy"
 )
 
@@ -65,7 +65,7 @@ func dev(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	listing, err := folder.Scan(dir)
+	listing, err := project.Scan(dir)
 	if err != nil {
 		return usage("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
@@ -99,7 +99,7 @@ func dev(c *cli.Context) error {
 	l := &devLoop{
 		dir: dir, server: s, screen: screen, problems: screen.Beside(c.App.ErrWriter), seen: listing, run: !c.Bool("no-run"), open: c.Bool("open"), owner: blueprint.Principal{UserID: s.welcome.account.ID},
 		options: deploy.Options{Name: name, Prune: o.ephemeral || c.Bool("prune"), Force: o.ephemeral || c.Bool("force"), Secret: func() string { return s.ids.Token(32) }},
-		wanted:  map[string]folder.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
+		wanted:  map[string]project.Desired{}, running: map[string]*devRun{}, tests: map[string]devTest{},
 	}
 	return s.served(ctx, serveAndWatch(asOperator(ctx, c), s, l))
 }

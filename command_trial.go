@@ -17,8 +17,8 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
 	"blueprintd/engine/script"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
+	"blueprintd/project"
 	"blueprintd/trial"
 )
 
@@ -57,7 +57,7 @@ type trials struct {
 	errors  io.Writer
 	paint   trial.Paint
 	scripts *script.Pool
-	named   folder.Listing // the files that the tests name, as they were read; nil = nobody asks
+	named   project.Listing // the files that the tests name, as they were read; nil = nobody asks
 }
 
 func runTests(c *cli.Context) error {
@@ -103,7 +103,7 @@ func runTests(c *cli.Context) error {
 // once runs all tests and tells how they went.
 func (t *trials) once(ctx context.Context) error {
 	for _, name := range t.names {
-		if folder.KindOf(name) == folder.KindBlueprint {
+		if project.KindOf(name) == project.KindBlueprint {
 			return usage("blueprintd run "+blueprint.ShellWord(name)+" runs it; its tests stand in *.test.yaml files", "%s is a blueprint and not a test file", name)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 	"blueprintd/trial"
@@ -20,9 +19,9 @@ import (
 // mostTestFiles bounds what a folder is searched for.
 const mostTestFiles = 10_000
 
-func isTestFile(name string) bool { return folder.KindOf(filepath.Base(name)) == folder.KindTest }
+func isTestFile(name string) bool { return project.KindOf(filepath.Base(name)) == project.KindTest }
 
-// testFiles finds the test files of files and folders, as folder.Scan does: hidden
+// testFiles finds the test files of files and folders, as project.Scan does: hidden
 // folders, node_modules and what leads out of a folder are left out.
 func testFiles(names []string) (files []string, err error) {
 	for _, name := range names {
@@ -34,12 +33,12 @@ func testFiles(names []string) (files []string, err error) {
 			files = append(files, name)
 			continue
 		}
-		listing, err := folder.Scan(name)
+		listing, err := project.Scan(name)
 		if err != nil {
 			return nil, usage("name a smaller folder", "%s: %s", name, fileio.Cause(err))
 		}
 		for path := range listing {
-			if folder.KindOf(path) == folder.KindTest {
+			if project.KindOf(path) == project.KindTest {
 				files = append(files, filepath.Join(name, filepath.FromSlash(path)))
 			}
 		}

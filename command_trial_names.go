@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/foundation/recording"
 	"blueprintd/project"
 	"blueprintd/trial"
@@ -17,7 +16,7 @@ import (
 // the recording.
 func nameConnected(connections map[string]recording.Connection, names map[string]bool) {
 	for name := range names {
-		id := project.DerivedID(folder.ConnectionKey, name)
+		id := project.DerivedID(project.ConnectionKey, name)
 		if c, given := connections[name]; given {
 			connections[id] = c
 			continue

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"blueprintd/folder"
 	"blueprintd/foundation/clock"
 	"blueprintd/project"
 	"blueprintd/trial"
@@ -97,9 +96,9 @@ func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 	if err != nil {
 		return usage("check the path", "%s", err)
 	}
-	var watcher *folder.Watcher
+	var watcher *project.Watcher
 	for {
-		t.named = folder.Listing{}
+		t.named = project.Listing{}
 		if err := t.once(ctx); err != nil && ctx.Err() == nil {
 			report(t.errors, err)
 		}
@@ -112,7 +111,7 @@ func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 					seen[path] = info
 				}
 			}
-			watcher = folder.NewWatcher(c, seen, t.look)
+			watcher = project.NewWatcher(c, seen, t.look)
 		}
 		fmt.Fprintln(t.errors, "waiting for changes")
 		if _, err := watcher.Next(ctx); ctx.Err() != nil {
@@ -125,8 +124,8 @@ func (t *trials) watchBy(ctx context.Context, c clock.Clock) error {
 
 // look lists the files of the folders in which the tests stand, and those that
 // the tests name, wherever they are.
-func (t *trials) look() (folder.Listing, error) {
-	list := folder.Listing{}
+func (t *trials) look() (project.Listing, error) {
+	list := project.Listing{}
 	for _, name := range t.names {
 		if info, err := os.Stat(name); err == nil && !info.IsDir() || err != nil && isTestFile(name) {
 			name = filepath.Dir(name)

@@ -10,7 +10,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/command/terminal"
-	"blueprintd/folder"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
@@ -24,15 +23,15 @@ type devLoop struct {
 	server   *server
 	screen   *terminal.Screen
 	problems *terminal.Lines // where what is wrong with files goes
-	seen     folder.Listing
+	seen     project.Listing
 	run      bool   // what is saved
 	open     bool   // the dashboard, in a browser
 	page     string // the folder of the page that leads there; "" = none
 	owner    blueprint.Principal
 	options  deploy.Options
 
-	wanted  map[string]folder.Desired // the last good state of each file
-	running map[string]*devRun        // by the path of the file
+	wanted  map[string]project.Desired // the last good state of each file
+	running map[string]*devRun         // by the path of the file
 	told    devTold
 	tests   map[string]devTest // by the path of the test file
 }
@@ -44,14 +43,14 @@ func (l *devLoop) loop(ctx context.Context) error {
 	l.greet()
 	defer os.RemoveAll(l.page)
 	for _, name := range slices.Sorted(maps.Keys(l.seen)) {
-		if folder.KindOf(name) == folder.KindBlueprint {
+		if project.KindOf(name) == project.KindBlueprint {
 			l.read(name)
 		}
 	}
 	if _, err := l.sync(ctx); err != nil {
 		return err
 	}
-	watcher := folder.NewWatcher(clock.Real{}, l.withCassettes(l.seen), l.look)
+	watcher := project.NewWatcher(clock.Real{}, l.withCassettes(l.seen), l.look)
 	l.screen.Status("watching %s, %s; Ctrl-C ends", l.dir, counted(len(l.wanted), "blueprint"))
 	if !l.screen.Erases() {
 		l.screen.Say("", "watching %s", l.dir)
@@ -73,15 +72,15 @@ func (l *devLoop) loop(ctx context.Context) error {
 }
 
 // saved does what is due when files were saved or are gone.
-func (l *devLoop) saved(ctx context.Context, events []folder.Event) error {
+func (l *devLoop) saved(ctx context.Context, events []project.Event) error {
 	due := map[string]bool{} // blueprint files to run, and tests without one
 	for _, e := range events {
 		switch {
-		case e.What == folder.Deleted && (e.Kind == folder.KindTest || e.Kind == folder.KindInput):
+		case e.What == project.Deleted && (e.Kind == project.KindTest || e.Kind == project.KindInput):
 			continue
-		case e.Kind == folder.KindBlueprint && e.What == folder.Deleted:
+		case e.Kind == project.KindBlueprint && e.What == project.Deleted:
 			delete(l.wanted, e.Path)
-		case e.Kind == folder.KindBlueprint && !l.read(e.Path):
+		case e.Kind == project.KindBlueprint && !l.read(e.Path):
 			continue
 		}
 		for _, path := range l.concerned(e.Path) {
@@ -129,11 +128,11 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 	server := &storeServer{store: l.server.store, owner: l.owner, changed: l.server.triggers.Changed, deleted: func(ctx context.Context, unfinished []string) error {
 		return l.server.engine.CancelAll(context.WithoutCancel(ctx), unfinished, "the blueprint was deleted")
 	}}
-	have, err := server.List(ctx, folder.SourceOf(l.options.Name, ""))
+	have, err := server.List(ctx, project.SourceOf(l.options.Name, ""))
 	if err != nil {
 		return nil, l.passing(ctx, err)
 	}
-	var files []folder.Desired
+	var files []project.Desired
 	for _, path := range slices.Sorted(maps.Keys(l.wanted)) {
 		files = append(files, l.wanted[path])
 	}
@@ -167,10 +166,10 @@ func (l *devLoop) sync(ctx context.Context) (stored map[string]bool, err error) 
 
 // kept leaves out what must not be taken for gone: the blueprint of a file that
 // was bad from the beginning.
-func (l *devLoop) kept(have []folder.Deployed) []folder.Deployed {
-	listing, err := folder.Scan(l.dir)
-	return slices.DeleteFunc(have, func(d folder.Deployed) bool {
-		path := strings.TrimPrefix(d.Source, folder.SourceOf(l.options.Name, ""))
+func (l *devLoop) kept(have []project.Deployed) []project.Deployed {
+	listing, err := project.Scan(l.dir)
+	return slices.DeleteFunc(have, func(d project.Deployed) bool {
+		path := strings.TrimPrefix(d.Source, project.SourceOf(l.options.Name, ""))
 		_, good := l.wanted[path]
 		_, there := listing[path]
 		return !good && (there || err != nil)

@@ -10,29 +10,28 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
-	"blueprintd/folder"
 	"blueprintd/project"
 )
 
 // refer prepares the references of files for a plan: connections are found by
 // name, and made if that is what a sandbox is for; a file that refers to one that
 // is not there stays as it was. What is wrong is told once.
-func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder.Desired, have []folder.Deployed) ([]folder.Desired, []folder.Deployed, error) {
+func (l *devLoop) refer(ctx context.Context, server *storeServer, files []project.Desired, have []project.Deployed) ([]project.Desired, []project.Deployed, error) {
 	tell := func(line string) { l.tell(terminal.Yellow, blueprint.OneLine(line)) }
 	left := map[string]bool{} // files that cannot be stored
-	for _, d := range folder.FindDangling(files) {
+	for _, d := range project.FindDangling(files) {
 		if left[d.File] = true; l.wanted[d.Target(d.File)].Path == "" && !d.Indirect {
-			if _, err := folder.ReadListed(l.dir, d.Target(d.File), document.MaxSize); err == nil {
+			if _, err := project.ReadListed(l.dir, d.Target(d.File), document.MaxSize); err == nil {
 				d.Message = "waits for " + d.Target(d.File) + ", which has errors"
 			}
 		}
 		tell(l.wanted[d.File].Point(d.Path, d.Message))
 	}
-	files = slices.DeleteFunc(files, func(d folder.Desired) bool { return left[d.Path] })
-	have = slices.DeleteFunc(have, func(d folder.Deployed) bool {
-		return left[strings.TrimPrefix(d.Source, folder.SourceOf(l.options.Name, ""))]
+	files = slices.DeleteFunc(files, func(d project.Desired) bool { return left[d.Path] })
+	have = slices.DeleteFunc(have, func(d project.Deployed) bool {
+		return left[strings.TrimPrefix(d.Source, project.SourceOf(l.options.Name, ""))]
 	})
-	if !refersTo(files, folder.ConnectionKey) {
+	if !refersTo(files, project.ConnectionKey) {
 		return files, have, nil
 	}
 	all, err := server.Connections(ctx)
@@ -45,7 +44,7 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder
 	l.options.Connections = namesOf(all)
 	for i := range files {
 		d := &files[i]
-		files[i] = d.Connect(func(to folder.Reference) string {
+		files[i] = d.Connect(func(to project.Reference) string {
 			id, wrong := connectionNamed(all, to)
 			if wrong == "" {
 				return id
@@ -62,13 +61,13 @@ func (l *devLoop) refer(ctx context.Context, server *storeServer, files []folder
 
 // pretend makes the connections that files name and that are not there, and gives
 // them with the others. In a sandbox they reach nothing real.
-func (l *devLoop) pretend(ctx context.Context, files []folder.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
+func (l *devLoop) pretend(ctx context.Context, files []project.Desired, all []blueprint.Connection) ([]blueprint.Connection, error) {
 	made := map[string]*blueprint.NewConnection{}
 	var order []string
 	for i := range files {
 		for _, to := range files[i].References() {
 			fit := connectionsFor(to)
-			if to.Key != folder.ConnectionKey || len(fit) == 0 || slices.ContainsFunc(all, func(c blueprint.Connection) bool { return c.Name == to.Name }) {
+			if to.Key != project.ConnectionKey || len(fit) == 0 || slices.ContainsFunc(all, func(c blueprint.Connection) bool { return c.Name == to.Name }) {
 				continue
 			}
 			if made[to.Name] == nil {

@@ -9,7 +9,7 @@ import (
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
 	"blueprintd/engine"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // devRun is what goes on with a file that was saved.
@@ -86,7 +86,7 @@ func (l *devLoop) start(ctx context.Context, path string) {
 // execute runs the stored blueprint of a file; nil when there is nothing to run.
 func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Execution, error) {
 	s := l.server
-	list, _, err := s.store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: folder.SourceOf(l.options.Name, path), Page: 1, Limit: 1})
+	list, _, err := s.store.ListBlueprints(ctx, l.owner, blueprint.BlueprintFilter{Source: project.SourceOf(l.options.Name, path), Page: 1, Limit: 1})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
@@ -115,13 +115,13 @@ func (l *devLoop) execute(ctx context.Context, path string) (*blueprint.Executio
 // input is what a blueprint is run with: the file beside it, what it was last run
 // with, or nothing.
 func (l *devLoop) input(ctx context.Context, path, blueprintID string) (any, error) {
-	listing, err := folder.Scan(l.dir)
+	listing, err := project.Scan(l.dir)
 	if err != nil {
 		return nil, err
 	}
-	name := folder.Stem(path) + ".input.json"
+	name := project.Stem(path) + ".input.json"
 	if listing[name] != nil {
-		data, err := folder.ReadListed(l.dir, name, document.MaxSize)
+		data, err := project.ReadListed(l.dir, name, document.MaxSize)
 		if err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
 	"blueprintd/command/terminal"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // devTest is what a test file says of other files, by their paths in the folder.
@@ -30,7 +30,7 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 		return known
 	}
 	t := devTest{info: info}
-	data, err := folder.ReadListed(l.dir, name, document.MaxSize)
+	data, err := project.ReadListed(l.dir, name, document.MaxSize)
 	if err != nil {
 		return t
 	}
@@ -61,8 +61,8 @@ func (l *devLoop) namedBy(name string, info fs.FileInfo) devTest {
 }
 
 // look lists the files of the folder that there are to watch.
-func (l *devLoop) look() (folder.Listing, error) {
-	listing, err := folder.Scan(l.dir)
+func (l *devLoop) look() (project.Listing, error) {
+	listing, err := project.Scan(l.dir)
 	if err == nil {
 		listing = l.withCassettes(listing)
 	}
@@ -71,7 +71,7 @@ func (l *devLoop) look() (folder.Listing, error) {
 
 // withCassettes gives a listing with the other files of the folder that its tests
 // name.
-func (l *devLoop) withCassettes(listing folder.Listing) folder.Listing {
+func (l *devLoop) withCassettes(listing project.Listing) project.Listing {
 	root, err := os.OpenRoot(l.dir)
 	if err != nil {
 		return listing
@@ -79,11 +79,11 @@ func (l *devLoop) withCassettes(listing folder.Listing) folder.Listing {
 	defer root.Close()
 	out := maps.Clone(listing)
 	for name, info := range listing {
-		if folder.KindOf(name) != folder.KindTest {
+		if project.KindOf(name) != project.KindTest {
 			continue
 		}
 		for _, needed := range l.namedBy(name, info).needs {
-			if out[needed] != nil || folder.KindOf(needed) != "" {
+			if out[needed] != nil || project.KindOf(needed) != "" {
 				continue
 			}
 			if info, err := root.Stat(needed); err == nil && info.Mode().IsRegular() {
@@ -98,12 +98,12 @@ func (l *devLoop) withCassettes(listing folder.Listing) folder.Listing {
 // that have its name or name it, of a test that is about none of the folder's it
 // alone.
 func (l *devLoop) testsBeside(name string) (tests []string) {
-	listing, err := folder.Scan(l.dir)
+	listing, err := project.Scan(l.dir)
 	if err != nil {
 		return nil
 	}
 	for _, test := range slices.Sorted(maps.Keys(listing)) {
-		if folder.KindOf(test) == folder.KindTest && slices.Contains(l.testedBy(test, listing[test]), name) {
+		if project.KindOf(test) == project.KindTest && slices.Contains(l.testedBy(test, listing[test]), name) {
 			tests = append(tests, filepath.Join(l.dir, filepath.FromSlash(test)))
 		}
 	}
@@ -126,20 +126,20 @@ func (l *devLoop) testedBy(name string, info fs.FileInfo) []string {
 // concerned gives what is to be run when a file was saved: blueprint files, and
 // tests that are about none.
 func (l *devLoop) concerned(name string) (out []string) {
-	listing, err := folder.Scan(l.dir)
+	listing, err := project.Scan(l.dir)
 	if err != nil {
 		return nil
 	}
-	switch folder.KindOf(name) {
-	case folder.KindBlueprint:
+	switch project.KindOf(name) {
+	case project.KindBlueprint:
 		out = append(out, name)
-	case folder.KindTest:
+	case project.KindTest:
 		return l.testedBy(name, listing[name])
-	case folder.KindInput:
+	case project.KindInput:
 		return l.namesake(name)
 	}
 	for test, info := range listing {
-		if folder.KindOf(test) == folder.KindTest && l.needed(l.namedBy(test, info).needs, name) {
+		if project.KindOf(test) == project.KindTest && l.needed(l.namedBy(test, info).needs, name) {
 			out = append(out, l.testedBy(test, info)...)
 		}
 	}
@@ -160,7 +160,7 @@ func (l *devLoop) needed(names []string, name string) bool {
 		}
 		d := l.wanted[at]
 		for _, to := range d.References() {
-			if to.Key == folder.BlueprintKey {
+			if to.Key == project.BlueprintKey {
 				queue = append(queue, to.Target(at))
 			}
 		}
@@ -171,7 +171,7 @@ func (l *devLoop) needed(names []string, name string) bool {
 // namesake gives the blueprint files of a file's name.
 func (l *devLoop) namesake(name string) (out []string) {
 	for wanted := range l.wanted {
-		if folder.Stem(wanted) == folder.Stem(name) {
+		if project.Stem(wanted) == project.Stem(name) {
 			out = append(out, wanted)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/project"
 )
 
@@ -22,7 +21,7 @@ func (g *givenConnections) check(out io.Writer, f *project.Followed) error {
 	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
 		b := f.Files[path]
 		for _, to := range b.References {
-			if to.Key != folder.ConnectionKey || to.Path[0] != "blueprint_map" { // triggers start nothing here
+			if to.Key != project.ConnectionKey || to.Path[0] != "blueprint_map" { // triggers start nothing here
 				continue
 			}
 			c := g.named(to.Name)
@@ -57,7 +56,7 @@ func (g *givenConnections) check(out io.Writer, f *project.Followed) error {
 }
 
 // unfit tells why a reference cannot be to a connection; "" when it can.
-func (g *givenConnections) unfit(c *givenConnection, to folder.Reference) string {
+func (g *givenConnections) unfit(c *givenConnection, to project.Reference) string {
 	if c == nil {
 		var all []string
 		for _, c := range g.list {

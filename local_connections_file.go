@@ -9,7 +9,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 )
@@ -106,11 +105,11 @@ func (g *givenConnections) read(r *project.SeedReader, lookup func(string) (stri
 		return
 	}
 	read := r.Seed.Connections[connections]
-	config, _ := project.Connected(read.Config, nil, func(name string, _ []any) string { return project.DerivedID(folder.ConnectionKey, name) }).(map[string]any)
+	config, _ := project.Connected(read.Config, nil, func(name string, _ []any) string { return project.DerivedID(project.ConnectionKey, name) }).(map[string]any)
 	config, _, _ = blueprint.MergeConnection(blueprint.ConnectionType(read.Kind), nil, config)
 	maker := r.OwnerOf(read.Owner)
 	made := &givenConnection{lacking: lacking, hidden: variablesIn(nil, project.ValueAt(value, []any{"config"}), lookup), Connection: blueprint.Connection{
-		ID: project.DerivedID(folder.ConnectionKey, read.Name), Name: read.Name, Type: blueprint.ConnectionType(read.Kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
+		ID: project.DerivedID(project.ConnectionKey, read.Name), Name: read.Name, Type: blueprint.ConnectionType(read.Kind), Config: config, CreatedBy: maker, ConfiguredBy: maker,
 	}}
 	if read.Organization != "" {
 		made.OrganizationID = &read.Organization

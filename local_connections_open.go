@@ -8,7 +8,6 @@ import (
 	"blueprintd/blueprint"
 	"blueprintd/connections"
 	"blueprintd/engine"
-	"blueprintd/folder"
 	"blueprintd/foundation/clock"
 	"blueprintd/foundation/ids"
 	"blueprintd/foundation/outbound"
@@ -31,7 +30,7 @@ type localStore struct {
 func newLocalStore(given *givenConnections, f *project.Followed) *localStore {
 	s := &localStore{given: given, names: map[string]string{}}
 	for name := range f.Connections() {
-		s.names[project.DerivedID(folder.ConnectionKey, name)] = name
+		s.names[project.DerivedID(project.ConnectionKey, name)] = name
 	}
 	return s
 }

@@ -15,7 +15,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 )
@@ -55,7 +54,7 @@ func folderName(c *cli.Context, dir string) (name string, chosen bool, err error
 
 // nameInFile reads the name out of the folder's file; "" when there is none.
 func nameInFile(dir string) (string, error) {
-	data, err := folder.ReadListed(dir, nameFile, mostNameFile)
+	data, err := project.ReadListed(dir, nameFile, mostNameFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
 		return "", nil
 	}
@@ -79,10 +78,10 @@ func nameInFile(dir string) (string, error) {
 // sameFolder refuses to make all blueprints of a folder once more because it has
 // another name here: when none is of this name, and at least half of the files
 // have their path or title under one other.
-func sameFolder(name string, wanted []folder.Desired, all []folder.Deployed) error {
+func sameFolder(name string, wanted []project.Desired, all []project.Deployed) error {
 	paths, titles := map[string]map[string]bool{}, map[string]map[string]bool{}
 	for i := range all {
-		rest, ours := strings.CutPrefix(all[i].Source, folder.Scheme)
+		rest, ours := strings.CutPrefix(all[i].Source, project.Scheme)
 		other, path, whole := strings.Cut(rest, ":")
 		if !ours || !whole || other == name {
 			continue

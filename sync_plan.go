@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 	"blueprintd/project"
 	"blueprintd/project/deploy"
@@ -18,7 +17,7 @@ import (
 
 // syncServer is a server that can be synced with.
 type syncServer interface {
-	folder.Server
+	project.Server
 	Connections(ctx context.Context) ([]blueprint.Connection, error)
 	Triggers(ctx context.Context, blueprintID string) ([]blueprint.Trigger, error)
 }
@@ -26,8 +25,8 @@ type syncServer interface {
 // syncOf is what a folder holds.
 type syncOf struct {
 	dir    string
-	wanted []folder.Desired
-	unseen []folder.Unseen
+	wanted []project.Desired
+	unseen []project.Unseen
 	chosen bool // its name was
 }
 
@@ -37,7 +36,7 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 	if _, of.chosen, err = folderName(c, dir); err != nil {
 		return of, err
 	}
-	listing, unseen, err := folder.Survey(dir)
+	listing, unseen, err := project.Survey(dir)
 	if err != nil {
 		return of, project.Unusable("check the path", "%s cannot be read: %s", dir, fileio.Cause(err))
 	}
@@ -63,7 +62,7 @@ func folderFiles(c *cli.Context, dir string) (of syncOf, err error) {
 
 // syncPlan compares a folder with a server.
 func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Options) (*deploy.Plan, error) {
-	have, err := server.List(ctx, folder.SourceOf(o.Name, ""))
+	have, err := server.List(ctx, project.SourceOf(o.Name, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Option
 		if all[i].Source != "" {
 			continue
 		}
-		if o.Adopt && slices.ContainsFunc(of.wanted, func(d folder.Desired) bool { return d.Title == all[i].Title }) {
+		if o.Adopt && slices.ContainsFunc(of.wanted, func(d project.Desired) bool { return d.Title == all[i].Title }) {
 			if all[i].Triggers, err = server.Triggers(ctx, all[i].ID); err != nil {
 				return nil, err
 			}
@@ -105,10 +104,10 @@ func syncPlan(ctx context.Context, server syncServer, of syncOf, o deploy.Option
 
 // allSeen refuses a folder that may hold files which sync does not see: their
 // blueprints would be taken for gone.
-func allSeen(of syncOf, have []folder.Deployed, name string) error {
+func allSeen(of syncOf, have []project.Deployed, name string) error {
 	for _, place := range of.unseen {
 		for _, d := range have {
-			if path := strings.TrimPrefix(d.Source, folder.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {
+			if path := strings.TrimPrefix(d.Source, project.SourceOf(name, "")); strings.HasPrefix(path, place.Path+"/") {
 				return project.Unusable("put the files there; nothing was changed", "%s is not looked into: %s, and the server has %s of it", blueprint.OneLine(filepath.Join(of.dir, place.Path)), place.Why, blueprint.OneLine(path))
 			}
 		}
@@ -118,7 +117,7 @@ func allSeen(of syncOf, have []folder.Deployed, name string) error {
 
 // sameSource refuses two blueprints of one file: one owner may have them in two
 // organizations.
-func sameSource(have []folder.Deployed) error {
+func sameSource(have []project.Deployed) error {
 	seen := map[string]string{}
 	for _, d := range have {
 		if other := seen[d.Source]; other != "" {

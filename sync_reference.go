@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 	"blueprintd/project/deploy"
 )
 
@@ -45,7 +45,7 @@ func connectionsAt(all []blueprint.Connection, of []blueprint.Organization, aske
 }
 
 // connectionsFor are the types of connection that a reference may name; nil is any.
-func connectionsFor(to folder.Reference) []blueprint.ConnectionType {
+func connectionsFor(to project.Reference) []blueprint.ConnectionType {
 	kind, known := neededBy[to.Within]
 	switch {
 	case to.Several:
@@ -62,7 +62,7 @@ func connectionsFor(to folder.Reference) []blueprint.ConnectionType {
 
 // connectionNamed finds the connection that a reference names, or says why there is not
 // exactly one, and what to do.
-func connectionNamed(all []blueprint.Connection, to folder.Reference) (id, wrong string) {
+func connectionNamed(all []blueprint.Connection, to project.Reference) (id, wrong string) {
 	fit, types := connectionsFor(to), []string{}
 	var found, others []string
 	var is blueprint.ConnectionType
@@ -95,15 +95,15 @@ func connectionNamed(all []blueprint.Connection, to folder.Reference) (id, wrong
 }
 
 // refersTo tells whether any of the files names a connection.
-func refersTo(files []folder.Desired, key string) bool {
-	return slices.ContainsFunc(files, func(d folder.Desired) bool {
-		return slices.ContainsFunc(d.References(), func(to folder.Reference) bool { return to.Key == key })
+func refersTo(files []project.Desired, key string) bool {
+	return slices.ContainsFunc(files, func(d project.Desired) bool {
+		return slices.ContainsFunc(d.References(), func(to project.Reference) bool { return to.Key == key })
 	})
 }
 
 // connectFolder puts ids of connections of a server in the place of their names.
-func connectFolder(ctx context.Context, server syncServer, files []folder.Desired, o *deploy.Options) ([]folder.Desired, error) {
-	if !refersTo(files, folder.ConnectionKey) {
+func connectFolder(ctx context.Context, server syncServer, files []project.Desired, o *deploy.Options) ([]project.Desired, error) {
+	if !refersTo(files, project.ConnectionKey) {
 		return files, nil
 	}
 	all, err := server.Connections(ctx)
@@ -112,9 +112,9 @@ func connectFolder(ctx context.Context, server syncServer, files []folder.Desire
 	}
 	o.Connections = namesOf(all)
 	var problems []string
-	out := make([]folder.Desired, len(files))
+	out := make([]project.Desired, len(files))
 	for i := range files {
-		out[i] = files[i].Connect(func(to folder.Reference) string {
+		out[i] = files[i].Connect(func(to project.Reference) string {
 			id, wrong := connectionNamed(all, to)
 			if wrong != "" {
 				problems = append(problems, files[i].Point(to.Path, wrong))

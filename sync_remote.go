@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/foundation/clock"
+	"blueprintd/project"
 )
 
 // remoteServer is a server as a folder is synced with it over the network,
@@ -171,7 +171,7 @@ func (b *remoteBlueprint) blueprint() blueprint.Blueprint {
 
 // List gives the blueprints of a source in the organization, with their triggers;
 // with "" all of them, without.
-func (r *remoteServer) List(ctx context.Context, source string) ([]folder.Deployed, error) {
+func (r *remoteServer) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	var of []blueprint.Organization
 	if err := r.query(ctx, "organization.list", map[string]any{}, &of); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (r *remoteServer) List(ctx context.Context, source string) ([]folder.Deploy
 	if err != nil {
 		return nil, err
 	}
-	var found []folder.Deployed
+	var found []project.Deployed
 	for _, scope := range syncScopes {
 		for page, total := 1, 1; (page-1)*remotePage < total; page++ {
 			var answer struct {
@@ -198,7 +198,7 @@ func (r *remoteServer) List(ctx context.Context, source string) ([]folder.Deploy
 				if !strings.HasPrefix(b.Source, source) || b.OrganizationID != home {
 					continue
 				}
-				d := folder.Deployed{Blueprint: b.blueprint(), Foreign: scope != blueprint.ScopeOwn}
+				d := project.Deployed{Blueprint: b.blueprint(), Foreign: scope != blueprint.ScopeOwn}
 				if source != "" {
 					if d.Triggers, err = r.Triggers(ctx, b.ID); err != nil {
 						return nil, err

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 	"blueprintd/store"
 	"blueprintd/triggers"
 )
@@ -24,7 +24,7 @@ type storeServer struct {
 
 // List gives the blueprints of a source in the organization, with their triggers;
 // with "" all of them, without.
-func (s *storeServer) List(ctx context.Context, source string) ([]folder.Deployed, error) {
+func (s *storeServer) List(ctx context.Context, source string) ([]project.Deployed, error) {
 	of, err := s.store.Organizations(ctx, s.owner)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (s *storeServer) List(ctx context.Context, source string) ([]folder.Deploye
 	if err != nil {
 		return nil, err
 	}
-	var found []folder.Deployed
+	var found []project.Deployed
 	for _, scope := range syncScopes {
 		for page := 1; ; page++ {
 			list, total, err := s.store.ListBlueprints(ctx, s.owner, blueprint.BlueprintFilter{Scope: scope, Source: source, Page: page, Limit: 100})
@@ -44,7 +44,7 @@ func (s *storeServer) List(ctx context.Context, source string) ([]folder.Deploye
 				if b.OrganizationID != home {
 					continue
 				}
-				d := folder.Deployed{Blueprint: b, Foreign: scope != blueprint.ScopeOwn}
+				d := project.Deployed{Blueprint: b, Foreign: scope != blueprint.ScopeOwn}
 				if source != "" {
 					if d.Triggers, err = s.Triggers(ctx, b.ID); err != nil {
 						return nil, err

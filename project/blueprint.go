@@ -10,7 +10,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 )
 
@@ -50,7 +49,7 @@ type Blueprint struct {
 	Variables   []any
 	Map         any // the map
 	Triggers    []Trigger
-	References  []folder.Reference // for which stand-ins are there
+	References  []Reference // for which stand-ins are there
 	settings
 }
 

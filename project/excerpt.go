@@ -8,7 +8,6 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/folder"
 	"blueprintd/foundation/secret"
 )
 
@@ -86,5 +85,5 @@ func secretsIn(found []blueprint.Issue, path []any, value any, names []string) [
 // that may be shown: what others name may be any file of this machine.
 func OfBlueprints(path string) bool {
 	target, err := filepath.EvalSymlinks(path)
-	return err == nil && folder.KindOf(path) == folder.KindBlueprint && folder.KindOf(target) == folder.KindBlueprint
+	return err == nil && KindOf(path) == KindBlueprint && KindOf(target) == KindBlueprint
 }

@@ -10,15 +10,14 @@ import (
 
 	"blueprintd/blueprint"
 	"blueprintd/blueprint/document"
-	"blueprintd/folder"
 	"blueprintd/foundation/fileio"
 )
 
 // ReadFolder reads the blueprint files of a folder and shows what is wrong with
 // them. It gives how many are bad; the others are wanted.
-func ReadFolder(out io.Writer, dir string, listing folder.Listing) (wanted []folder.Desired, bad int) {
+func ReadFolder(out io.Writer, dir string, listing Listing) (wanted []Desired, bad int) {
 	for _, name := range slices.Sorted(maps.Keys(listing)) {
-		if folder.KindOf(name) != folder.KindBlueprint {
+		if KindOf(name) != KindBlueprint {
 			continue
 		}
 		desired, ok := ReadDesired(out, dir, name)
@@ -34,12 +33,12 @@ func ReadFolder(out io.Writer, dir string, listing folder.Listing) (wanted []fol
 // dangling shows references to files that are not in the folder, or go round in
 // circles, and gives in how many files such stand. A file that is there, and bad,
 // was told already.
-func dangling(out io.Writer, wanted []folder.Desired, listing folder.Listing) int {
+func dangling(out io.Writer, wanted []Desired, listing Listing) int {
 	points, files := map[string]func([]any, string) string{}, map[string]bool{}
 	for i := range wanted {
 		points[wanted[i].Path] = wanted[i].Point
 	}
-	for _, d := range folder.FindDangling(wanted) {
+	for _, d := range FindDangling(wanted) {
 		if !d.Indirect && listing[d.Target(d.File)] == nil || points[d.Target(d.File)] != nil && !d.Indirect {
 			fmt.Fprintln(out, blueprint.OneLine(points[d.File](d.Path, d.Message)))
 			files[d.File] = true
@@ -50,19 +49,19 @@ func dangling(out io.Writer, wanted []folder.Desired, listing folder.Listing) in
 
 // ReadDesired reads one file of a folder and shows all that is wrong with it; it
 // is wanted only when it can run.
-func ReadDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
+func ReadDesired(out io.Writer, dir, name string) (Desired, bool) {
 	called := filepath.Join(dir, filepath.FromSlash(name))
-	data, err := folder.ReadListed(dir, name, document.MaxSize)
+	data, err := ReadListed(dir, name, document.MaxSize)
 	if err != nil {
 		fmt.Fprintf(out, "%s: cannot be read: %s\n", blueprint.OneLine(called), fileio.Cause(err))
-		return folder.Desired{}, false
+		return Desired{}, false
 	}
 	b, issues, err := parseBlueprint(called, data)
 	var syntax *document.SyntaxError
 	if errors.As(err, &syntax) {
 		fmt.Fprintln(out, blueprint.OneLine(syntax.Error()))
 		fmt.Fprint(out, syntax.Excerpt())
-		return folder.Desired{}, false
+		return Desired{}, false
 	}
 	all := slices.Clone(issues)
 	issues = slices.DeleteFunc(issues, func(issue blueprint.Issue) bool { return ofLeftOutSecret(b, issue) })
@@ -70,7 +69,7 @@ func ReadDesired(out io.Writer, dir, name string) (folder.Desired, bool) {
 		fmt.Fprint(out, showIssue(b.Document, issue, all))
 	}
 	if slices.ContainsFunc(issues, func(issue blueprint.Issue) bool { return issue.Severity != blueprint.SeverityWarning }) {
-		return folder.Desired{}, false
+		return Desired{}, false
 	}
 	return desired(name, b), true
 }
@@ -118,8 +117,8 @@ func rawTrigger(b *Blueprint, i int) Trigger {
 }
 
 // desired gives what a file without errors wants of a server.
-func desired(path string, b *Blueprint) folder.Desired {
-	d := folder.Desired{
+func desired(path string, b *Blueprint) Desired {
+	d := Desired{
 		Path: path, Title: b.Title, Description: b.Description, Tags: b.Tags, Map: RawMap(b), Variables: b.Variables,
 		Status: b.Status, Visibility: b.Visibility, Budget: b.Budget,
 		Point: func(path []any, message string) string {
@@ -131,7 +130,7 @@ func desired(path string, b *Blueprint) folder.Desired {
 	}
 	for i := range b.Triggers {
 		raw := rawTrigger(b, i)
-		d.Triggers = append(d.Triggers, folder.DesiredTrigger{Type: blueprint.TriggerType(raw.Kind), Config: raw.Config, Active: raw.Active})
+		d.Triggers = append(d.Triggers, DesiredTrigger{Type: blueprint.TriggerType(raw.Kind), Config: raw.Config, Active: raw.Active})
 	}
 	return d
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/foundation/ids"
 )
 
@@ -24,7 +23,7 @@ func (r *Reader) refer(object map[string]any) map[string]any {
 	object = maps.Clone(object)
 	for _, name := range []string{"blueprint_map", "triggers"} {
 		if value, given := object[name]; given {
-			object[name] = folder.Replace(value, []any{name}, func(to folder.Reference) any {
+			object[name] = Replace(value, []any{name}, func(to Reference) any {
 				r.Blueprint.References = append(r.Blueprint.References, to)
 				if !to.Wellformed() {
 					r.wrong(blueprint.SeverityError, `must be the path of a blueprint file from this one, with slashes, such as "child.blueprint.yaml"`, to.Path...)
@@ -57,7 +56,7 @@ func Follow(name, base string, b *Blueprint) *Followed {
 	for queue := []string{f.Root}; len(queue) > 0; queue = queue[1:] {
 		for _, to := range f.Files[queue[0]].References {
 			target := to.Target(queue[0])
-			if to.Key != folder.BlueprintKey || !to.Wellformed() || f.Files[target] != nil || f.lost[target] != nil {
+			if to.Key != BlueprintKey || !to.Wellformed() || f.Files[target] != nil || f.lost[target] != nil {
 				continue
 			}
 			if len(f.Files) == mostReferred {
@@ -81,12 +80,12 @@ func Follow(name, base string, b *Blueprint) *Followed {
 
 // Problems tells what is wrong with the references of each file.
 func (f *Followed) Problems() map[string][]blueprint.Issue {
-	var all []folder.Desired
+	var all []Desired
 	for _, path := range slices.Sorted(maps.Keys(f.Files)) {
 		all = append(all, desired(path, f.Files[path]))
 	}
 	found := map[string][]blueprint.Issue{}
-	for _, d := range folder.FindDangling(all) {
+	for _, d := range FindDangling(all) {
 		if d.Indirect || !d.Wellformed() {
 			continue
 		}
@@ -105,7 +104,7 @@ func (f *Followed) idOf(path string) string {
 	if err != nil {
 		from = path
 	}
-	return DerivedID(folder.BlueprintKey, filepath.ToSlash(from))
+	return DerivedID(BlueprintKey, filepath.ToSlash(from))
 }
 
 // Connect lets the files refer to each other by id, and gives what the first one
@@ -118,8 +117,8 @@ func (f *Followed) Connect() (others map[string]*blueprint.Definition, wrong str
 			wrong += Pointed(b.Document, issues)
 			continue
 		}
-		b.Map = folder.Replace(RawMap(b), nil, func(to folder.Reference) any {
-			if to.Key == folder.BlueprintKey {
+		b.Map = Replace(RawMap(b), nil, func(to Reference) any {
+			if to.Key == BlueprintKey {
 				return f.idOf(to.Target(path))
 			}
 			return DerivedID(to.Key, to.Name)
@@ -147,7 +146,7 @@ func (f *Followed) Connections() map[string]bool {
 	names := map[string]bool{}
 	for _, b := range f.Files {
 		for _, to := range b.References {
-			if to.Key == folder.ConnectionKey {
+			if to.Key == ConnectionKey {
 				names[to.Name] = true
 			}
 		}

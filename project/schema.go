@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/foundation/recording"
 	"blueprintd/trial"
 )
@@ -115,9 +114,9 @@ func nameReferences(value any, keys ...string) {
 			}
 			properties := member.(map[string]any)
 			for _, each := range []struct{ member, key, doc string }{
-				{"connectionId", folder.ConnectionKey, "a connection, by its name"},
-				{"mcpConnectionIds", folder.ConnectionKey, "a connection, by its name"},
-				{"blueprintId", folder.BlueprintKey, "the blueprint of a file, by its path from this one, such as child.blueprint.yaml"},
+				{"connectionId", ConnectionKey, "a connection, by its name"},
+				{"mcpConnectionIds", ConnectionKey, "a connection, by its name"},
+				{"blueprintId", BlueprintKey, "the blueprint of a file, by its path from this one, such as child.blueprint.yaml"},
 			} {
 				id := properties[each.member]
 				if id == nil || !slices.Contains(keys, each.key) {

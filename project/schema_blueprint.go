@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 	"blueprintd/triggers"
 )
 
@@ -35,7 +34,7 @@ func BlueprintSchema() map[string]any {
 	})
 	schema["title"] = "Blueprint file (*.blueprint.yaml, *.blueprint.json)"
 	definitions := blueprintDefinitions()
-	nameReferences(definitions, folder.ConnectionKey, folder.BlueprintKey)
+	nameReferences(definitions, ConnectionKey, BlueprintKey)
 	schema["$defs"] = definitions
 	return schema
 }

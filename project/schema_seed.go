@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 )
 
 // seedSchema is that of what a fresh server begins with.
@@ -37,7 +36,7 @@ func seedSchema() map[string]any {
 	})
 	schema["title"] = "Seed file"
 	definitions := blueprintDefinitions()
-	nameReferences(definitions, folder.ConnectionKey)
+	nameReferences(definitions, ConnectionKey)
 	schema["$defs"] = definitions
 	return schema
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
 )
 
 // known refuses somebody whom the file does not list, so that a seed that
@@ -96,8 +95,8 @@ func (r *SeedReader) refer(owner, name string, path []any) {
 // Connected gives a copy of a config, or of what holds configs, with the ids of
 // connections in the place of {"$connection": name}.
 func Connected(value any, path []any, id func(name string, path []any) string) any {
-	return folder.Replace(value, path, func(to folder.Reference) any {
-		if to.Key != folder.ConnectionKey {
+	return Replace(value, path, func(to Reference) any {
+		if to.Key != ConnectionKey {
 			return to.Back()
 		}
 		return id(to.Name, to.Path)

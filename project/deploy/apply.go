@@ -1,7 +1,7 @@
 package deploy
 
 import (
-	"blueprintd/folder"
+	"blueprintd/project"
 	"context"
 	"maps"
 	"slices"
@@ -11,7 +11,7 @@ import (
 // once it is done. It stops at the first error; what was done until then stays,
 // each blueprint as it was or with its new map, and the same plan made anew does
 // the rest. Nothing is deleted before all else is done.
-func (p *Plan) Apply(ctx context.Context, server folder.Server, done func(Change) error) error {
+func (p *Plan) Apply(ctx context.Context, server project.Server, done func(Change) error) error {
 	return p.ApplyEach(ctx, server, func(c Change, err error) error {
 		if err != nil {
 			return &Failure{Path: c.Path, Err: err}
@@ -22,7 +22,7 @@ func (p *Plan) Apply(ctx context.Context, server folder.Server, done func(Change
 
 // ApplyEach is Apply that goes on after a change that cannot be made: tell is
 // called with each change and its error, and ends it with an error of its own.
-func (p *Plan) ApplyEach(ctx context.Context, server folder.Server, tell func(Change, error) error) error {
+func (p *Plan) ApplyEach(ctx context.Context, server project.Server, tell func(Change, error) error) error {
 	for _, list := range [][]Change{p.aside, p.quiet} {
 		for _, c := range list {
 			if err := server.Update(ctx, c.ID, c.patch); err != nil {
@@ -65,7 +65,7 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // apply makes one change; c.ID is known afterwards. The blueprint comes before its
 // triggers, and triggers that are not wanted any more go last.
-func (c *Change) apply(ctx context.Context, server folder.Server) (err error) {
+func (c *Change) apply(ctx context.Context, server project.Server) (err error) {
 	switch c.Action {
 	case Delete:
 		return server.Delete(ctx, c.ID)
@@ -100,7 +100,7 @@ func (c *Change) source() *string {
 	return c.patch.Source
 }
 
-func (t *TriggerChange) apply(ctx context.Context, server folder.Server, blueprintID string) (err error) {
+func (t *TriggerChange) apply(ctx context.Context, server project.Server, blueprintID string) (err error) {
 	switch t.Action {
 	case Create:
 		t.ID, err = server.CreateTrigger(ctx, blueprintID, t.Type, t.config, t.active == nil || *t.active)

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // Field is one value that changes. What may be a secret is Hidden and not there;
@@ -79,7 +79,7 @@ func field(path string, before, after any) Field {
 
 // plain gives a value that fits into a line, and nothing of any other.
 func plain(value any) any {
-	if folder.NameIn(value, folder.ConnectionKey) != "" || folder.NameIn(value, folder.BlueprintKey) != "" {
+	if project.NameIn(value, project.ConnectionKey) != "" || project.NameIn(value, project.BlueprintKey) != "" {
 		return value
 	}
 	switch value.(type) {

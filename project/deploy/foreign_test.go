@@ -5,23 +5,23 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // Somebody else says that a blueprint of theirs comes from this folder: it is not
 // taken over, be it by path, by title or as one to adopt, unless that is forced.
 func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
-	file := func(title string) folder.Desired {
-		return folder.Desired{Path: "a.blueprint.yaml", Title: title, Map: map[string]any{"nodes": []any{map[string]any{"id": "n"}}}, Variables: []any{}}
+	file := func(title string) project.Desired {
+		return project.Desired{Path: "a.blueprint.yaml", Title: title, Map: map[string]any{"nodes": []any{map[string]any{"id": "n"}}}, Variables: []any{}}
 	}
-	planted := func(source, title string) folder.Deployed {
-		return folder.Deployed{Foreign: true, Blueprint: blueprint.Blueprint{
+	planted := func(source, title string) project.Deployed {
+		return project.Deployed{Foreign: true, Blueprint: blueprint.Blueprint{
 			ID: "theirs", Title: title, Status: "draft", Visibility: "private", Version: "1", SyncedVersion: "1", Source: source, BlueprintMap: map[string]any{"nodes": []any{}}, EnvironmentVariables: []any{},
 		}}
 	}
 	for _, test := range []struct {
 		name string
-		have folder.Deployed
+		have project.Deployed
 	}{
 		{"by path", planted("sync:flows:a.blueprint.yaml", "Other")},
 		{"by path and title", planted("sync:flows:a.blueprint.yaml", "A")},
@@ -30,14 +30,14 @@ func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
 	} {
 		for _, force := range []bool{false, true} {
 			o := Options{Name: "flows", Force: force}
-			var have []folder.Deployed
+			var have []project.Deployed
 			if test.have.Source == "" {
-				o.Adopt, o.Unsourced = true, []folder.Deployed{test.have}
+				o.Adopt, o.Unsourced = true, []project.Deployed{test.have}
 			} else {
-				have = []folder.Deployed{test.have}
+				have = []project.Deployed{test.have}
 			}
-			f := &fake{have: []folder.Deployed{test.have}}
-			plan := Compare([]folder.Desired{file("A")}, have, o)
+			f := &fake{have: []project.Deployed{test.have}}
+			plan := Compare([]project.Desired{file("A")}, have, o)
 			if got := plan.Conflicts() == 0; got != force || len(plan.Changes) != 1 || plan.Changes[0].ID != "theirs" {
 				t.Errorf("%s, force %v: %+v", test.name, force, plan.Changes)
 			}
@@ -54,7 +54,7 @@ func TestABlueprintThatSomebodyElsePlanted(t *testing.T) {
 // TestPruneSparesWhatOthersMade leaves a blueprint of somebody else whose file is
 // gone, or was never there, unless it is told to.
 func TestPruneSparesWhatOthersMade(t *testing.T) {
-	theirs := folder.Deployed{Foreign: true, Blueprint: blueprint.Blueprint{ID: "theirs", Title: "B", Version: "1", SyncedVersion: "1", Source: "sync:flows:b.blueprint.yaml"}}
+	theirs := project.Deployed{Foreign: true, Blueprint: blueprint.Blueprint{ID: "theirs", Title: "B", Version: "1", SyncedVersion: "1", Source: "sync:flows:b.blueprint.yaml"}}
 	for _, force := range []bool{false, true} {
 		change := leftOver("b.blueprint.yaml", &theirs, Options{Name: "flows", Prune: true, Force: force})
 		if change.Action != Delete || (change.Conflict == "") != force {

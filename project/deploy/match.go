@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // triggerChanges says what makes the triggers of a blueprint be those of its
 // file. They keep their ids, and so their addresses, as far as they can be told
 // apart.
-func triggerChanges(want []folder.DesiredTrigger, have []blueprint.Trigger, o Options) (out []TriggerChange) {
+func triggerChanges(want []project.DesiredTrigger, have []blueprint.Trigger, o Options) (out []TriggerChange) {
 	matched, left := matchTriggers(want, have)
 	for i := range want {
 		if matched[i] == nil {
@@ -37,7 +37,7 @@ func triggerChanges(want []folder.DesiredTrigger, have []blueprint.Trigger, o Op
 // the next one when neither has a mark, or when it is of a type that nobody calls
 // at an address, so that one is as good as another; else the only one that is
 // left, unless both have labels.
-func matchTriggers(want []folder.DesiredTrigger, have []blueprint.Trigger) (matched []*blueprint.Trigger, left []*blueprint.Trigger) {
+func matchTriggers(want []project.DesiredTrigger, have []blueprint.Trigger) (matched []*blueprint.Trigger, left []*blueprint.Trigger) {
 	matched = make([]*blueprint.Trigger, len(want))
 	taken := map[string]bool{}
 	rest := func(kind blueprint.TriggerType) (wanted, present int) {
@@ -53,15 +53,15 @@ func matchTriggers(want []folder.DesiredTrigger, have []blueprint.Trigger) (matc
 		}
 		return wanted, present
 	}
-	for _, same := range []func(w *folder.DesiredTrigger, t *blueprint.Trigger) bool{
-		func(w *folder.DesiredTrigger, t *blueprint.Trigger) bool { return len(configChange(w, t)) == 0 },
-		func(w *folder.DesiredTrigger, t *blueprint.Trigger) bool {
+	for _, same := range []func(w *project.DesiredTrigger, t *blueprint.Trigger) bool{
+		func(w *project.DesiredTrigger, t *blueprint.Trigger) bool { return len(configChange(w, t)) == 0 },
+		func(w *project.DesiredTrigger, t *blueprint.Trigger) bool {
 			return markOf(w.Config) != "" && markOf(w.Config) == markOf(t.Config)
 		},
-		func(w *folder.DesiredTrigger, t *blueprint.Trigger) bool {
+		func(w *project.DesiredTrigger, t *blueprint.Trigger) bool {
 			return !addressed[w.Type] || markOf(w.Config) == "" && markOf(t.Config) == ""
 		},
-		func(w *folder.DesiredTrigger, t *blueprint.Trigger) bool {
+		func(w *project.DesiredTrigger, t *blueprint.Trigger) bool {
 			wanted, present := rest(w.Type)
 			return wanted == 1 && present == 1 && (textOf(w.Config, "label") == "" || textOf(t.Config, "label") == "")
 		},

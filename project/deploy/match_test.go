@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // TestMatchTriggers gives the triggers of a file and those of the server as
@@ -36,11 +36,11 @@ func TestMatchTriggers(t *testing.T) {
 		{"the same schedule first", "scheduled cron=2 timezone=UTC; scheduled cron=9", "scheduled cron=1; scheduled cron=2", "1 0", ""},
 		{"types stay apart", "api label=a; manual", "webhook label=a; manual", "- 1", "0"},
 	} {
-		var want []folder.DesiredTrigger
+		var want []project.DesiredTrigger
 		var have []blueprint.Trigger
 		for _, text := range strings.Split(c.want, "; ") {
 			kind, config := read(text)
-			want = append(want, folder.DesiredTrigger{Type: kind, Config: config, Active: true})
+			want = append(want, project.DesiredTrigger{Type: kind, Config: config, Active: true})
 		}
 		for i, text := range strings.Split(c.have, "; ") {
 			kind, config := read(text)
@@ -66,8 +66,8 @@ func TestMatchTriggers(t *testing.T) {
 
 // TestTriggersChangedOnTheServer changes a trigger on the server and in its file.
 func TestTriggersChangedOnTheServer(t *testing.T) {
-	files := func(cron, zone string, active bool) []folder.Desired {
-		return []folder.Desired{{Path: "a", Title: "A", Map: map[string]any{"nodes": []any{}}, Variables: []any{}, Triggers: []folder.DesiredTrigger{
+	files := func(cron, zone string, active bool) []project.Desired {
+		return []project.Desired{{Path: "a", Title: "A", Map: map[string]any{"nodes": []any{}}, Variables: []any{}, Triggers: []project.DesiredTrigger{
 			{Type: blueprint.TriggerScheduled, Config: map[string]any{"cron": cron, "timezone": zone}, Active: active}}}}
 	}
 	off := false
@@ -75,7 +75,7 @@ func TestTriggersChangedOnTheServer(t *testing.T) {
 		name   string
 		change map[string]any
 		active *bool
-		files  []folder.Desired
+		files  []project.Desired
 		force  bool
 		want   string
 	}{

@@ -4,36 +4,36 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // pairing says which blueprint of a server each file is.
 type pairing struct {
-	of map[string]*folder.Deployed // by the path of the file
+	of map[string]*project.Deployed // by the path of the file
 	// doubtful are files that may be one of several blueprints, none of them their
 	// path's; without force nobody decides.
 	doubtful map[string]bool
-	left     map[string]*folder.Deployed // what is no file's, by the path of its source
+	left     map[string]*project.Deployed // what is no file's, by the path of its source
 }
 
 // pair finds the blueprint of each file: what stands in a file goes before its
 // path, so that files that changed places are known again, as long as only one
 // blueprint can be meant. have is by path; it is used up.
-func pair(files []folder.Desired, have map[string]*folder.Deployed, o Options) pairing {
-	p := pairing{of: map[string]*folder.Deployed{}, doubtful: map[string]bool{}, left: have}
-	take := func(file *folder.Desired, b *folder.Deployed) {
+func pair(files []project.Desired, have map[string]*project.Deployed, o Options) pairing {
+	p := pairing{of: map[string]*project.Deployed{}, doubtful: map[string]bool{}, left: have}
+	take := func(file *project.Desired, b *project.Deployed) {
 		p.of[file.Path] = b
-		delete(have, folder.PathOf(o.Name, b.Source))
+		delete(have, project.PathOf(o.Name, b.Source))
 	}
-	inPlace := func(same func(*folder.Desired, *folder.Deployed) bool) {
+	inPlace := func(same func(*project.Desired, *project.Deployed) bool) {
 		for i := range files {
 			if b := have[files[i].Path]; b != nil && p.of[files[i].Path] == nil && same(&files[i], b) {
 				take(&files[i], b)
 			}
 		}
 	}
-	moved := func(same func(*folder.Desired, *folder.Deployed) bool) {
-		found, rivals := map[*folder.Desired][]*folder.Deployed{}, map[*folder.Deployed]int{}
+	moved := func(same func(*project.Desired, *project.Deployed) bool) {
+		found, rivals := map[*project.Desired][]*project.Deployed{}, map[*project.Deployed]int{}
 		for i := range files {
 			if p.of[files[i].Path] != nil {
 				continue
@@ -64,18 +64,18 @@ func pair(files []folder.Desired, have map[string]*folder.Deployed, o Options) p
 			}
 		}
 	}
-	inPlace(func(*folder.Desired, *folder.Deployed) bool { return true })
+	inPlace(func(*project.Desired, *project.Deployed) bool { return true })
 	return p
 }
 
-func alike(file *folder.Desired, b *folder.Deployed) bool {
+func alike(file *project.Desired, b *project.Deployed) bool {
 	return sameTitle(file, b) && blueprint.Equal(file.Map, b.BlueprintMap)
 }
 
-func sameTitle(file *folder.Desired, b *folder.Deployed) bool { return file.Title == b.Title }
+func sameTitle(file *project.Desired, b *project.Deployed) bool { return file.Title == b.Title }
 
 // sameMap tells whether a blueprint has the nodes of a file, if there are any.
-func sameMap(file *folder.Desired, b *folder.Deployed) bool {
+func sameMap(file *project.Desired, b *project.Deployed) bool {
 	nodes, _ := member(file.Map, "nodes").([]any)
 	return len(nodes) > 0 && blueprint.Equal(file.Map, b.BlueprintMap)
 }
@@ -85,15 +85,15 @@ const doubt = "its title is that of several blueprints whose files are no longer
 
 // makeWay puts blueprints aside that stand where others are to be, and leaves
 // alone what wants the place of one that is left alone itself.
-func (p *Plan) makeWay(have []folder.Deployed) {
-	holder, of := map[string]*folder.Deployed{}, map[string]*Change{}
+func (p *Plan) makeWay(have []project.Deployed) {
+	holder, of := map[string]*project.Deployed{}, map[string]*Change{}
 	for i := range have {
 		holder[have[i].Source] = &have[i]
 	}
 	for i := range p.Changes {
 		of[p.Changes[i].ID] = &p.Changes[i]
 	}
-	wants := func(c *Change) *folder.Deployed {
+	wants := func(c *Change) *project.Deployed {
 		if c.Conflict != "" || c.Action != Create && c.Action != Update {
 			return nil
 		}
@@ -124,13 +124,13 @@ func (p *Plan) makeWay(have []folder.Deployed) {
 
 // adopt pairs files that are new with blueprints of the same title that no folder
 // has, the only one each; without the wish it says that there are some.
-func adopt(files []folder.Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
+func adopt(files []project.Desired, p *pairing, o Options) (notes map[string]string, taken map[string]bool) {
 	notes, taken = map[string]string{}, map[string]bool{}
-	byTitle, count := map[string][]*folder.Deployed{}, map[string]int{}
+	byTitle, count := map[string][]*project.Deployed{}, map[string]int{}
 	for i := range o.Unsourced {
 		byTitle[o.Unsourced[i].Title] = append(byTitle[o.Unsourced[i].Title], &o.Unsourced[i])
 	}
-	isNew := func(file *folder.Desired) bool { return p.of[file.Path] == nil && !p.doubtful[file.Path] }
+	isNew := func(file *project.Desired) bool { return p.of[file.Path] == nil && !p.doubtful[file.Path] }
 	for i := range files {
 		if isNew(&files[i]) {
 			count[files[i].Title]++
@@ -154,11 +154,11 @@ func adopt(files []folder.Desired, p *pairing, o Options) (notes map[string]stri
 }
 
 // sourced gives the paths that the blueprints of a folder's name have.
-func sourced(have []folder.Deployed, name string) (out map[string]*folder.Deployed, of []folder.Deployed) {
-	of = slices.DeleteFunc(slices.Clone(have), func(d folder.Deployed) bool { return !folder.IsOf(name, d.Source) })
-	out = make(map[string]*folder.Deployed, len(of))
+func sourced(have []project.Deployed, name string) (out map[string]*project.Deployed, of []project.Deployed) {
+	of = slices.DeleteFunc(slices.Clone(have), func(d project.Deployed) bool { return !project.IsOf(name, d.Source) })
+	out = make(map[string]*project.Deployed, len(of))
 	for i := range of {
-		out[folder.PathOf(name, of[i].Source)] = &of[i]
+		out[project.PathOf(name, of[i].Source)] = &of[i]
 	}
 	return out, of
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // What is to be done with a blueprint or a trigger.
@@ -67,7 +67,7 @@ type Options struct {
 	Force bool   // overwrite what somebody changed on the server
 	Adopt bool   // take over Unsourced ones by their titles
 	// Unsourced are blueprints on the server that come from no folder.
-	Unsourced []folder.Deployed
+	Unsourced []project.Deployed
 	// Connections are the names of connections by id: a plan tells them so.
 	Connections map[string]string
 	// Secret makes a secret, for a trigger whose file leaves its own out.
@@ -76,7 +76,7 @@ type Options struct {
 
 // Compare says what makes the blueprints of the folder on a server be as its
 // files are. Blueprints without a source of the folder's name are passed over.
-func Compare(files []folder.Desired, have []folder.Deployed, o Options) *Plan {
+func Compare(files []project.Desired, have []project.Deployed, o Options) *Plan {
 	p := &Plan{Name: o.Name, Changes: []Change{}}
 	byPath, have := sourced(have, o.Name)
 	pairs := pair(linked(files, idsOf(byPath)), byPath, o)
@@ -98,7 +98,7 @@ func Compare(files []folder.Desired, have []folder.Deployed, o Options) *Plan {
 			change.Triggers = triggerChanges(file.Triggers, present.Triggers, o)
 		default:
 			change = updated(file, present, o)
-			if from := folder.PathOf(o.Name, present.Source); from != file.Path {
+			if from := project.PathOf(o.Name, present.Source); from != file.Path {
 				change.From = from
 			}
 		}
@@ -116,7 +116,7 @@ func Compare(files []folder.Desired, have []folder.Deployed, o Options) *Plan {
 	}
 	for path, gone := range pairs.left {
 		change := leftOver(path, gone, o)
-		if change.Action == Delete && slices.ContainsFunc(files, func(f folder.Desired) bool { return pairs.doubtful[f.Path] && f.Title == gone.Title }) {
+		if change.Action == Delete && slices.ContainsFunc(files, func(f project.Desired) bool { return pairs.doubtful[f.Path] && f.Title == gone.Title }) {
 			change.Conflict = doubt
 		}
 		p.Changes = append(p.Changes, change)
@@ -134,7 +134,7 @@ func Compare(files []folder.Desired, have []folder.Deployed, o Options) *Plan {
 func rank(action string) int { return slices.Index([]string{Update, Create, Keep, Delete}, action) }
 
 // add takes a change of a blueprint that is there, unless it changes nothing.
-func (p *Plan) add(change Change, present *folder.Deployed) {
+func (p *Plan) add(change Change, present *project.Deployed) {
 	pending := slices.ContainsFunc(change.Triggers, func(t TriggerChange) bool { return t.Action != Keep })
 	if len(change.Fields)+len(change.Nodes) > 0 || pending || change.From != "" {
 		p.Changes = append(p.Changes, change)
@@ -181,10 +181,10 @@ func (p *Plan) Conflicts() (n int) {
 }
 
 // created is a blueprint that the server does not have.
-func created(file *folder.Desired, o Options) Change {
+func created(file *project.Desired, o Options) Change {
 	c := Change{Action: Create, Path: file.Path, Title: file.Title, create: blueprint.NewBlueprint{
 		Title: file.Title, Description: file.Description, Status: file.Status, Tags: file.Tags, Map: file.Map, Variables: file.Variables, Budget: file.Budget,
-		Source: folder.SourceOf(o.Name, file.Path),
+		Source: project.SourceOf(o.Name, file.Path),
 	}}
 	c.Nodes = nodeChanges(nil, file.Map)
 	for _, f := range []Field{{Path: "status", After: file.Status}, {Path: "visibility", After: file.Visibility}} {
@@ -201,8 +201,8 @@ func created(file *folder.Desired, o Options) Change {
 }
 
 // updated is a blueprint that the server has.
-func updated(file *folder.Desired, have *folder.Deployed, o Options) Change {
-	source := folder.SourceOf(o.Name, file.Path)
+func updated(file *project.Desired, have *project.Deployed, o Options) Change {
+	source := project.SourceOf(o.Name, file.Path)
 	c := Change{Action: Update, Path: file.Path, ID: have.ID, Title: file.Title, patch: blueprint.BlueprintPatch{Source: &source}}
 	text := func(name, want, is string, into **string) {
 		if want != is {
@@ -255,7 +255,7 @@ func edited(b *blueprint.Blueprint) string {
 }
 
 // leftOver is a blueprint whose file is gone.
-func leftOver(path string, gone *folder.Deployed, o Options) Change {
+func leftOver(path string, gone *project.Deployed, o Options) Change {
 	c := Change{Action: Delete, Path: path, ID: gone.ID, Title: gone.Title}
 	switch {
 	case !o.Prune:

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 func value(t *testing.T, text string) any {
@@ -26,7 +26,7 @@ func value(t *testing.T, text string) any {
 
 // fake is a server in memory.
 type fake struct {
-	have  []folder.Deployed
+	have  []project.Deployed
 	made  int
 	calls []string
 	fails int // the call that fails; 0 = none
@@ -47,12 +47,12 @@ func (f *fake) id() string {
 	return fmt.Sprintf("id%d", f.made)
 }
 
-func (f *fake) at(id string) *folder.Deployed {
-	return &f.have[slices.IndexFunc(f.have, func(d folder.Deployed) bool { return d.ID == id })]
+func (f *fake) at(id string) *project.Deployed {
+	return &f.have[slices.IndexFunc(f.have, func(d project.Deployed) bool { return d.ID == id })]
 }
 
-func (f *fake) List(_ context.Context, source string) ([]folder.Deployed, error) {
-	var out []folder.Deployed
+func (f *fake) List(_ context.Context, source string) ([]project.Deployed, error) {
+	var out []project.Deployed
 	for _, d := range f.have {
 		if strings.HasPrefix(d.Source, source) {
 			d.Triggers = slices.Clone(d.Triggers)
@@ -66,7 +66,7 @@ func (f *fake) Create(_ context.Context, b blueprint.NewBlueprint) (string, erro
 	if err := f.call("create %s", b.Source); err != nil {
 		return "", err
 	}
-	d := folder.Deployed{Blueprint: blueprint.Blueprint{
+	d := project.Deployed{Blueprint: blueprint.Blueprint{
 		ID: f.id(), Title: b.Title, Description: b.Description, Status: b.Status, Visibility: "private", Version: "1", Tags: b.Tags,
 		BlueprintMap: b.Map, EnvironmentVariables: blueprint.KeepSecrets(nil, b.Variables), Budget: b.Budget, Source: b.Source, SyncedVersion: "1",
 	}}
@@ -117,7 +117,7 @@ func (f *fake) Update(_ context.Context, id string, p blueprint.BlueprintPatch) 
 func (f *fake) Delete(_ context.Context, id string) error {
 	err := f.call("delete %s", id)
 	if err == nil {
-		f.have = slices.DeleteFunc(f.have, func(d folder.Deployed) bool { return d.ID == id })
+		f.have = slices.DeleteFunc(f.have, func(d project.Deployed) bool { return d.ID == id })
 	}
 	return err
 }
@@ -135,7 +135,7 @@ func (f *fake) CreateTrigger(_ context.Context, blueprintID string, kind bluepri
 	return id, nil
 }
 
-func (f *fake) trigger(id string) (*folder.Deployed, int) {
+func (f *fake) trigger(id string) (*project.Deployed, int) {
 	for i := range f.have {
 		if j := slices.IndexFunc(f.have[i].Triggers, func(t blueprint.Trigger) bool { return t.ID == id }); j >= 0 {
 			return &f.have[i], j
@@ -173,9 +173,9 @@ func options(prune, force bool) Options {
 }
 
 // sync makes the server match, and gives the plan.
-func (f *fake) sync(t *testing.T, files []folder.Desired, o Options) *Plan {
+func (f *fake) sync(t *testing.T, files []project.Desired, o Options) *Plan {
 	t.Helper()
-	have, _ := f.List(t.Context(), folder.SourceOf(o.Name, ""))
+	have, _ := f.List(t.Context(), project.SourceOf(o.Name, ""))
 	p := Compare(files, have, o)
 	if err := p.Apply(t.Context(), f, func(Change) error { return nil }); err != nil {
 		t.Fatal(err)
@@ -194,12 +194,12 @@ func text(p *Plan) string {
 // TestPlan changes something in a folder of two files, or on the server that
 // matched it, and looks at the plan; then at what is left to do once it is done.
 func TestPlan(t *testing.T) {
-	base := func() []folder.Desired {
-		return []folder.Desired{{
+	base := func() []project.Desired {
+		return []project.Desired{{
 			Path: "a.blueprint.yaml", Title: "A", Description: "d", Tags: []string{"x"},
 			Map:       value(t, `{"nodes":[{"id":"one","type":"template","title":"One","config":{"text":"hi","token":"t0p"}},{"id":"two","type":"set","title":"Two","config":{}}],"edges":[{"source":"one","target":"two"}]}`),
 			Variables: value(t, `[{"name":"key","secret":true,"default":"s3cret"},{"name":"n","type":"number","default":1}]`).([]any),
-			Triggers: []folder.DesiredTrigger{
+			Triggers: []project.DesiredTrigger{
 				{Type: blueprint.TriggerWebhook, Config: map[string]any{"secret": "h00k", "respond": "wait"}, Active: true},
 				{Type: blueprint.TriggerWebhook, Config: map[string]any{"secret": nil}, Active: true},
 				{Type: blueprint.TriggerScheduled, Config: map[string]any{"cron": "0 5 * * *"}, Active: false},
@@ -207,25 +207,25 @@ func TestPlan(t *testing.T) {
 			},
 		}, {Path: "sub/b.blueprint.json", Title: "B", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
 	}
-	no := func([]folder.Desired) []folder.Desired { return nil }
-	set := func(change func(a *folder.Desired)) func([]folder.Desired) []folder.Desired {
-		return func(files []folder.Desired) []folder.Desired {
+	no := func([]project.Desired) []project.Desired { return nil }
+	set := func(change func(a *project.Desired)) func([]project.Desired) []project.Desired {
+		return func(files []project.Desired) []project.Desired {
 			change(&files[0])
 			return files
 		}
 	}
-	same := func(files []folder.Desired) []folder.Desired { return files }
-	edit := func(a *folder.Deployed) { a.Version, a.Title = "9", "Edited" }
+	same := func(files []project.Desired) []project.Desired { return files }
+	edit := func(a *project.Deployed) { a.Version, a.Title = "9", "Edited" }
 	for _, c := range []struct {
 		name   string
-		change func([]folder.Desired) []folder.Desired
-		server func(a *folder.Deployed)
+		change func([]project.Desired) []project.Desired
+		server func(a *project.Deployed)
 		o      Options
 		want   string
 		left   string // "" = nothing
 	}{
 		{"nothing", same, nil, options(false, false), "nothing to do", ""},
-		{"fields", set(func(a *folder.Desired) {
+		{"fields", set(func(a *project.Desired) {
 			limit := int64(5)
 			a.Title, a.Description, a.Tags, a.Status, a.Visibility, a.Budget = "New", "", []string{"x", "y"}, "published", "public", &blueprint.Budget{Calls: &limit}
 		}), nil, options(false, false), `~ a.blueprint.yaml  "New"  id1
@@ -236,7 +236,7 @@ func TestPlan(t *testing.T) {
     tags: ["x"] -> ["x","y"]
     budget: none -> {"calls":5}
 1 to update`, ""},
-		{"nodes", set(func(a *folder.Desired) {
+		{"nodes", set(func(a *project.Desired) {
 			a.Map = value(t, `{"nodes":[{"id":"one","type":"template","title":"One","config":{"text":"hello\nthere","token":"other"}},{"id":"new","type":"stop","title":"N","config":{}}],"edges":[{"source":"one","target":"new"}],"zoom":2}`)
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     edges: 1 added, 1 removed
@@ -245,21 +245,21 @@ func TestPlan(t *testing.T) {
     + node new (stop)
     - node two
 1 to update`, ""},
-		{"the order of nodes", set(func(a *folder.Desired) { slices.Reverse(a.Map.(map[string]any)["nodes"].([]any)) }), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
+		{"the order of nodes", set(func(a *project.Desired) { slices.Reverse(a.Map.(map[string]any)["nodes"].([]any)) }), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     order of nodes changed
 1 to update`, ""},
-		{"variables", set(func(a *folder.Desired) {
+		{"variables", set(func(a *project.Desired) {
 			a.Variables = value(t, `[{"name":"key","secret":true,"default":"0ther"},{"name":"m"}]`).([]any)
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     environment_variables.key.default changed
     environment_variables.m: added
     environment_variables.n: removed
 1 to update`, ""},
-		{"a secret variable left out", set(func(a *folder.Desired) { a.Variables[0].(map[string]any)["default"] = nil }), nil, options(false, false), "nothing to do", ""},
-		{"triggers", set(func(a *folder.Desired) {
+		{"a secret variable left out", set(func(a *project.Desired) { a.Variables[0].(map[string]any)["default"] = nil }), nil, options(false, false), "nothing to do", ""},
+		{"triggers", set(func(a *project.Desired) {
 			a.Triggers[0].Config = map[string]any{"secret": nil, "respond": "accept"}
 			a.Triggers[2].Active = true
-			a.Triggers[3] = folder.DesiredTrigger{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}
+			a.Triggers[3] = project.DesiredTrigger{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}
 		}), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     ~ trigger webhook id2: config.respond: "wait" -> "accept"
     ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
@@ -269,19 +269,19 @@ func TestPlan(t *testing.T) {
     ? trigger scheduled id4: it is off on the server, and stays so; --force switches it on
     ? trigger email id5: the file does not name it; --prune deletes it
 1 kept`},
-		{"triggers pruned", set(func(a *folder.Desired) { a.Triggers = a.Triggers[1:2] }), nil, options(true, false), `~ a.blueprint.yaml  "A"  id1
+		{"triggers pruned", set(func(a *project.Desired) { a.Triggers = a.Triggers[1:2] }), nil, options(true, false), `~ a.blueprint.yaml  "A"  id1
     - trigger webhook id2
     - trigger scheduled id4
     - trigger email id5
 1 to update`, ""},
-		{"a secret of a trigger", set(func(a *folder.Desired) { a.Triggers[0].Config["secret"] = "0ther" }), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
+		{"a secret of a trigger", set(func(a *project.Desired) { a.Triggers[0].Config["secret"] = "0ther" }), nil, options(false, false), `~ a.blueprint.yaml  "A"  id1
     ~ trigger webhook id2: config.secret changed
 1 to update`, ""},
-		{"secrets made on the server stay", set(func(a *folder.Desired) { delete(a.Triggers[1].Config, "secret") }), func(a *folder.Deployed) {
+		{"secrets made on the server stay", set(func(a *project.Desired) { delete(a.Triggers[1].Config, "secret") }), func(a *project.Deployed) {
 			a.Triggers[1].Config = map[string]any{"secret": "theirs", "previousSecret": "old", "previousSecretUntil": "2030-01-01T00:00:00Z"}
 		}, options(false, false), "nothing to do", ""},
-		{"a new file with a secret left out", func(files []folder.Desired) []folder.Desired {
-			return append(files, folder.Desired{Path: "c.blueprint.yaml", Title: "C", Map: value(t, `{"nodes":[{"id":"x","type":"set"}]}`), Visibility: "public", Triggers: []folder.DesiredTrigger{
+		{"a new file with a secret left out", func(files []project.Desired) []project.Desired {
+			return append(files, project.Desired{Path: "c.blueprint.yaml", Title: "C", Map: value(t, `{"nodes":[{"id":"x","type":"set"}]}`), Visibility: "public", Triggers: []project.DesiredTrigger{
 				{Type: blueprint.TriggerSlack, Config: map[string]any{"signingSecret": nil}, Active: true}, {Type: blueprint.TriggerManual, Config: map[string]any{}, Active: false}}})
 		}, nil, options(false, false), `+ c.blueprint.yaml  "C"
     1 node
@@ -297,14 +297,14 @@ func TestPlan(t *testing.T) {
 		{"pruned", no, nil, options(true, false), `- a.blueprint.yaml  "A"  id1
 - sub/b.blueprint.json  "B"  id6
 2 to delete`, ""},
-		{"renamed", set(func(a *folder.Desired) { a.Path = "z.blueprint.yaml" }), nil, options(true, false), `~ z.blueprint.yaml  "A"  id1
+		{"renamed", set(func(a *project.Desired) { a.Path = "z.blueprint.yaml" }), nil, options(true, false), `~ z.blueprint.yaml  "A"  id1
     renamed from a.blueprint.yaml
 1 to update`, ""},
-		{"renamed and changed", set(func(a *folder.Desired) { a.Path, a.Description = "z.blueprint.yaml", "e" }), nil, options(true, false), `~ z.blueprint.yaml  "A"  id1
+		{"renamed and changed", set(func(a *project.Desired) { a.Path, a.Description = "z.blueprint.yaml", "e" }), nil, options(true, false), `~ z.blueprint.yaml  "A"  id1
     renamed from a.blueprint.yaml
     description: "d" -> "e"
 1 to update`, ""},
-		{"edited on the server", set(func(a *folder.Desired) { a.Tags = nil }), edit, options(true, false), `! a.blueprint.yaml  "A"  id1
+		{"edited on the server", set(func(a *project.Desired) { a.Tags = nil }), edit, options(true, false), `! a.blueprint.yaml  "A"  id1
     it was changed on the server: it is version 9 there, and the folder last made 1; --force overwrites that
     title: "Edited" -> "A"
     tags: ["x"] -> []
@@ -318,12 +318,12 @@ func TestPlan(t *testing.T) {
 1 to delete, 1 conflict`, `! a.blueprint.yaml  "Edited"  id1
     it was changed on the server: it is version 9 there, and the folder last made 1; --force overwrites that
 1 conflict`},
-		{"edited to what the file says", same, func(a *folder.Deployed) { a.Version = "9" }, options(false, false), "nothing to do", ""},
-		{"published there", same, func(a *folder.Deployed) { a.Status, a.Version = "published", "9" }, options(false, false), "nothing to do", ""},
+		{"edited to what the file says", same, func(a *project.Deployed) { a.Version = "9" }, options(false, false), "nothing to do", ""},
+		{"published there", same, func(a *project.Deployed) { a.Status, a.Version = "published", "9" }, options(false, false), "nothing to do", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := &fake{}
-			f.have = append(f.have, folder.Deployed{Blueprint: blueprint.Blueprint{ID: "mine", Title: "A", Version: "1", Source: "sync:other:a.blueprint.yaml", SyncedVersion: "1"}})
+			f.have = append(f.have, project.Deployed{Blueprint: blueprint.Blueprint{ID: "mine", Title: "A", Version: "1", Source: "sync:other:a.blueprint.yaml", SyncedVersion: "1"}})
 			f.sync(t, base(), c.o)
 			if c.server != nil {
 				c.server(f.at("id1"))
@@ -356,9 +356,9 @@ func TestPlan(t *testing.T) {
 // TestApplyStops cuts the line at every call of a plan; what is left is done by
 // the next one, and the order is the same whole plan's.
 func TestApplyStops(t *testing.T) {
-	first := []folder.Desired{{Path: "a.blueprint.yaml", Title: "A", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []folder.DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}}}, {Path: "gone.blueprint.yaml", Title: "G", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
-	second := []folder.Desired{{Path: "a.blueprint.yaml", Title: "A2", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []folder.DesiredTrigger{{Type: blueprint.TriggerAPI, Config: map[string]any{"label": "x"}, Active: true}}},
-		{Path: "new.blueprint.yaml", Title: "N", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Visibility: "public", Triggers: []folder.DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: false}}}}
+	first := []project.Desired{{Path: "a.blueprint.yaml", Title: "A", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []project.DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}}}, {Path: "gone.blueprint.yaml", Title: "G", Map: value(t, `{"nodes":[]}`), Variables: []any{}}}
+	second := []project.Desired{{Path: "a.blueprint.yaml", Title: "A2", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Triggers: []project.DesiredTrigger{{Type: blueprint.TriggerAPI, Config: map[string]any{"label": "x"}, Active: true}}},
+		{Path: "new.blueprint.yaml", Title: "N", Map: value(t, `{"nodes":[]}`), Variables: []any{}, Visibility: "public", Triggers: []project.DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: false}}}}
 	whole := []string{"update id1", "create trigger api of id1", "delete trigger id2", "create sync:shop:new.blueprint.yaml", "create trigger manual of id5", "update id5", "delete id3"}
 	for cut := 1; cut <= len(whole)+1; cut++ {
 		f := &fake{}

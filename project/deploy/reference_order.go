@@ -5,16 +5,16 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // linked gives copies of files with the ids of blueprints in the place of their
 // paths, as far as these have one yet.
-func linked(files []folder.Desired, ids map[string]string) []folder.Desired {
-	out := make([]folder.Desired, len(files))
+func linked(files []project.Desired, ids map[string]string) []project.Desired {
+	out := make([]project.Desired, len(files))
 	for i := range files {
-		out[i] = files[i].Replace(func(r folder.Reference) any {
-			if id := ids[r.Target(files[i].Path)]; id != "" && r.Key == folder.BlueprintKey {
+		out[i] = files[i].Replace(func(r project.Reference) any {
+			if id := ids[r.Target(files[i].Path)]; id != "" && r.Key == project.BlueprintKey {
 				return id
 			}
 			return r.Back()
@@ -24,7 +24,7 @@ func linked(files []folder.Desired, ids map[string]string) []folder.Desired {
 }
 
 // idsOf gives the ids of blueprints by the paths of their files.
-func idsOf(of map[string]*folder.Deployed) map[string]string {
+func idsOf(of map[string]*project.Deployed) map[string]string {
 	ids := make(map[string]string, len(of))
 	for path, d := range of {
 		if d != nil {
@@ -45,8 +45,8 @@ func pathsOf(ids map[string]string) map[string]string {
 
 // order puts changes behind those of the files that they refer to, and leaves them
 // in their order otherwise.
-func order(changes []Change, files []folder.Desired) []Change {
-	to, at := folder.References(files), map[string]int{}
+func order(changes []Change, files []project.Desired) []Change {
+	to, at := project.References(files), map[string]int{}
 	for i := range changes {
 		if changes[i].Action != Delete {
 			at[changes[i].Path] = i
@@ -77,22 +77,22 @@ func order(changes []Change, files []folder.Desired) []Change {
 // link puts the ids of blueprints that were made meanwhile in the place of their
 // paths.
 func (c *Change) link(ids map[string]string) (err error) {
-	with := func(r folder.Reference) any {
+	with := func(r project.Reference) any {
 		id := ids[r.Target(c.Path)]
-		if r.Key != folder.BlueprintKey || id == "" {
+		if r.Key != project.BlueprintKey || id == "" {
 			err = blueprint.Errorf(blueprint.CodeBadRequest, "%s %q is not on the server", r.Key, r.Name)
 		}
 		return id
 	}
-	c.create.Map = folder.Replace(c.create.Map, nil, with)
+	c.create.Map = project.Replace(c.create.Map, nil, with)
 	if c.patch.Map != nil {
-		m := folder.Replace(*c.patch.Map, nil, with)
+		m := project.Replace(*c.patch.Map, nil, with)
 		c.patch.Map = &m
 	}
 	c.Triggers = slices.Clone(c.Triggers)
 	for i := range c.Triggers {
 		if t := &c.Triggers[i]; t.config != nil {
-			t.config, _ = folder.Replace(t.config, nil, with).(map[string]any)
+			t.config, _ = project.Replace(t.config, nil, with).(map[string]any)
 		}
 	}
 	return err
@@ -104,10 +104,10 @@ func name(changes []Change, connections, blueprints map[string]string) {
 		id, _ := value.(string)
 		member := path[strings.LastIndexByte(path, '.')+1:]
 		switch {
-		case connections[id] != "" && (member == folder.OneConnection || strings.HasPrefix(member, folder.SeveralConnections+"[")):
-			return map[string]any{folder.ConnectionKey: connections[id]}
-		case blueprints[id] != "" && member == folder.OneBlueprint:
-			return map[string]any{folder.BlueprintKey: blueprints[id]}
+		case connections[id] != "" && (member == project.OneConnection || strings.HasPrefix(member, project.SeveralConnections+"[")):
+			return map[string]any{project.ConnectionKey: connections[id]}
+		case blueprints[id] != "" && member == project.OneBlueprint:
+			return map[string]any{project.BlueprintKey: blueprints[id]}
 		}
 		return value
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 func TestReplace(t *testing.T) {
@@ -24,7 +24,7 @@ func TestReplace(t *testing.T) {
 	} {
 		var found []string
 		before := value(t, c.value)
-		got := folder.Replace(before, nil, func(r folder.Reference) any {
+		got := project.Replace(before, nil, func(r project.Reference) any {
 			several := ""
 			if r.Several {
 				several = " several"
@@ -50,20 +50,20 @@ func TestWellformed(t *testing.T) {
 		"b.blueprint.yaml": true, "../b.blueprint.json": true, "sub/b.blueprint.yml": true,
 		"/b.blueprint.yaml": false, `sub\b.blueprint.yaml`: false, "b.yaml": false, "b.test.yaml": false, "/etc/passwd": false,
 	} {
-		if got := (folder.Reference{Key: folder.BlueprintKey, Name: name}).Wellformed(); got != want {
+		if got := (project.Reference{Key: project.BlueprintKey, Name: name}).Wellformed(); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
 }
 
 // calling is a file with a node for each file that it refers to.
-func calling(t *testing.T, path string, names ...string) folder.Desired {
+func calling(t *testing.T, path string, names ...string) project.Desired {
 	t.Helper()
 	var nodes []string
 	for i, name := range names {
 		nodes = append(nodes, fmt.Sprintf(`{"id":"n%d","type":"blueprint","title":"N","config":{"blueprintId":{"$blueprint":%q}}}`, i, name))
 	}
-	return folder.Desired{Path: path, Title: path, Map: value(t, `{"nodes":[`+strings.Join(nodes, ",")+`]}`), Variables: []any{}}
+	return project.Desired{Path: path, Title: path, Map: value(t, `{"nodes":[`+strings.Join(nodes, ",")+`]}`), Variables: []any{}}
 }
 
 func TestFindDangling(t *testing.T) {
@@ -80,7 +80,7 @@ func TestFindDangling(t *testing.T) {
 		{"a circle, and who waits for it", map[string][]string{"a": {"b"}, "b": {"c"}, "c": {"b"}},
 			"a: waits for b.blueprint.yaml; b: leads back to this file (b -> c -> b); c: leads back to this file (c -> b -> c)"},
 	} {
-		var files []folder.Desired
+		var files []project.Desired
 		for _, path := range []string{"a", "b", "c", "sub/a", "sub/c"} {
 			if names, there := c.files[path]; there {
 				for i := range names {
@@ -90,7 +90,7 @@ func TestFindDangling(t *testing.T) {
 			}
 		}
 		var got []string
-		for _, d := range folder.FindDangling(files) {
+		for _, d := range project.FindDangling(files) {
 			message := strings.ReplaceAll(d.Message, ".blueprint.yaml ->", " ->")
 			if before, _, found := strings.Cut(message, "; a blueprint"); found {
 				message = strings.ReplaceAll(before, ".blueprint.yaml)", ")")
@@ -106,9 +106,9 @@ func TestFindDangling(t *testing.T) {
 // What refers to another is made after it, with its id, and is then as its file.
 func TestReferencesAreMadeInOrder(t *testing.T) {
 	f := &fake{}
-	files := []folder.Desired{calling(t, "a.blueprint.yaml", "sub/b.blueprint.yaml"), calling(t, "sub/b.blueprint.yaml", "../z.blueprint.yaml"), calling(t, "z.blueprint.yaml")}
-	files[2].Triggers = []folder.DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}}
-	files[0].Triggers = []folder.DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{folder.BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
+	files := []project.Desired{calling(t, "a.blueprint.yaml", "sub/b.blueprint.yaml"), calling(t, "sub/b.blueprint.yaml", "../z.blueprint.yaml"), calling(t, "z.blueprint.yaml")}
+	files[2].Triggers = []project.DesiredTrigger{{Type: blueprint.TriggerManual, Config: map[string]any{}, Active: true}}
+	files[0].Triggers = []project.DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{project.BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
 	p := f.sync(t, files, options(false, false))
 	var made []string
 	for _, c := range p.Changes {
@@ -117,7 +117,7 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 	if got := strings.Join(made, " "); got != "z.blueprint.yaml sub/b.blueprint.yaml a.blueprint.yaml" {
 		t.Errorf("made %s", got)
 	}
-	byTitle := map[string]*folder.Deployed{}
+	byTitle := map[string]*project.Deployed{}
 	for i := range f.have {
 		byTitle[f.have[i].Title] = &f.have[i]
 	}
@@ -131,7 +131,7 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 
 	// Another one in its place is told by name; it is made before who needs it.
 	files[0] = calling(t, "a.blueprint.yaml", "new.blueprint.yaml")
-	files[0].Triggers = []folder.DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{folder.BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
+	files[0].Triggers = []project.DesiredTrigger{{Type: blueprint.TriggerEvent, Config: map[string]any{"event": "execution.failed", "blueprintId": map[string]any{project.BlueprintKey: "z.blueprint.yaml"}}, Active: true}}
 	files = append(files, calling(t, "new.blueprint.yaml"))
 	p = f.sync(t, files, options(false, false))
 	if len(p.Changes) != 2 || p.Changes[0].Path != "new.blueprint.yaml" {
@@ -149,10 +149,10 @@ func TestReferencesAreMadeInOrder(t *testing.T) {
 // Connections are told by name too.
 func TestConnectionsAreToldByName(t *testing.T) {
 	f := &fake{}
-	file := func(name string) []folder.Desired {
-		d := folder.Desired{Path: "a.blueprint.yaml", Title: "A", Variables: []any{},
+	file := func(name string) []project.Desired {
+		d := project.Desired{Path: "a.blueprint.yaml", Title: "A", Variables: []any{},
 			Map: value(t, `{"nodes":[{"id":"a","type":"http-request","title":"A","config":{"connectionId":{"$connection":"`+name+`"}}}]}`)}
-		return []folder.Desired{d.Connect(func(r folder.Reference) string { return "id-of-" + r.Name })}
+		return []project.Desired{d.Connect(func(r project.Reference) string { return "id-of-" + r.Name })}
 	}
 	o := options(false, false)
 	o.Connections = map[string]string{"id-of-one": "one", "id-of-two": "two"}

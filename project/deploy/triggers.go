@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"blueprintd/blueprint"
-	"blueprintd/folder"
+	"blueprintd/project"
 )
 
 // guard is the config key that a trigger's address is worth nothing without.
@@ -14,7 +14,7 @@ var guard = map[blueprint.TriggerType]string{blueprint.TriggerWebhook: "secret",
 
 // newTrigger makes a trigger. Its guard, when the file leaves it out, is a secret
 // that nobody knows until they look it up: without one it would be open.
-func newTrigger(want *folder.DesiredTrigger, o Options) TriggerChange {
+func newTrigger(want *project.DesiredTrigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Create, Type: want.Type, config: map[string]any{}}
 	for name, value := range want.Config {
 		if value != nil && (value != "" || !isSecret(name)) {
@@ -44,7 +44,7 @@ func newTrigger(want *folder.DesiredTrigger, o Options) TriggerChange {
 
 // changedTrigger makes a trigger be as its file has it. What was switched off,
 // by people or by the breaker, is switched on with force alone.
-func changedTrigger(want *folder.DesiredTrigger, have *blueprint.Trigger, o Options) TriggerChange {
+func changedTrigger(want *project.DesiredTrigger, have *blueprint.Trigger, o Options) TriggerChange {
 	c := TriggerChange{Action: Update, Type: want.Type, ID: have.ID, config: configChange(want, have)}
 	for _, name := range slices.Sorted(maps.Keys(c.config)) {
 		if isSecret(name) {
@@ -75,7 +75,7 @@ func kept(kind blueprint.TriggerType, name string) bool {
 
 // configChange gives the update that makes a config be as the file has it; empty
 // when it is.
-func configChange(want *folder.DesiredTrigger, have *blueprint.Trigger) map[string]any {
+func configChange(want *project.DesiredTrigger, have *blueprint.Trigger) map[string]any {
 	change := map[string]any{}
 	for name, value := range want.Config {
 		present, given := have.Config[name]

@@ -1,4 +1,4 @@
-package folder
+package project
 
 import (
 	"errors"
@@ -99,14 +99,14 @@ func Survey(folder string) (Listing, []Unseen, error) {
 			return err
 		case entry.IsDir():
 			deep := strings.Count(name, "/") >= maxDepth
-			if name != "." && (leftOut(entry) || deep) {
-				if !leftOut(entry) {
+			if name != "." && (skipped(entry) || deep) {
+				if !skipped(entry) {
 					unseen = append(unseen, Unseen{name, "it is too deep", true})
 				}
 				return fs.SkipDir
 			}
 			return nil
-		case leftOut(entry):
+		case skipped(entry):
 			return nil
 		case KindOf(name) == "":
 			if entry.Type()&fs.ModeSymlink != 0 {
@@ -132,8 +132,8 @@ func Survey(folder string) (Listing, []Unseen, error) {
 	return found, unseen, nil
 }
 
-// leftOut tells whether the name of a file or folder says that it is none of ours.
-func leftOut(entry fs.DirEntry) bool {
+// skipped tells whether the name of a file or folder says that it is none of ours.
+func skipped(entry fs.DirEntry) bool {
 	return strings.HasPrefix(entry.Name(), ".") || entry.Name() == "node_modules"
 }
 
