@@ -45,7 +45,7 @@ var rooms = map[string][]string{
 	"rpc/trpc":                  {"blueprint", "foundation/clock", "foundation/metrics"},
 	"project":                   {"blueprint", "small", "engine/nodes", "triggers", "trial"},
 	"project/deploy":            {"blueprint", "project"},
-	"rpc":                       {"blueprint", "small"},
+	"rpc":                       {"blueprint", "small", "rpc/trpc"},
 	"rpc/mcp":                   {"blueprint"},
 	"command/terminal":          {"blueprint"},
 	"store":                     {"blueprint", "small", "store/dbfile"},
