@@ -1,7 +1,7 @@
 // What a first visit costs: compressed bytes with an empty cache, and how much the
 // page moves while it comes. What a page fetches once it is there, the library that
-// draws graphs, the forms made from a schema and the traffic of a run, is counted apart; the editor is
-// made of both, so its bytes are measured and not judged.
+// draws graphs, the forms made from a schema, the traffic of a run and the catalogue of node types, is counted
+// apart; the editor is made of both, so its bytes are measured and not judged.
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { desktop, phone, signUpFirst, startBrowser } from '../support/browser.mjs';
@@ -33,7 +33,7 @@ async function measure(one, viewport) {
   await session.send('Network.enable');
   let [bytes, after] = [0, 0];
   const later = new Set();
-  session.on('Network.requestWillBeSent', ({ requestId, request }) => { if (/\/assets\/(graph-canvas|schema-form|answer-human|run-more)-/.test(request.url)) later.add(requestId); });
+  session.on('Network.requestWillBeSent', ({ requestId, request }) => { if (/\/assets\/(graph-canvas|schema-form|answer-human|run-more)-|\/trpc\/node\.types\?/.test(request.url)) later.add(requestId); });
   session.on('Network.dataReceived', ({ requestId, encodedDataLength }) => { if (later.has(requestId)) after += encodedDataLength; else bytes += encodedDataLength; });
   await visit(page, one);
   const shift = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.__shift)))));

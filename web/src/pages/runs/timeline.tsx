@@ -3,7 +3,7 @@ import { IconChevronRight } from '@tabler/icons-react'
 import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { describeRow } from './row-words'
 import { typeIn } from '../../graph/node-types'
-import { useNodeTypes } from '../../graph/use-node-types'
+import { useNodeTypesLater } from '../../graph/use-node-types'
 import { showDuration } from '../../parts/time-words'
 import { lookOf } from './status-look'
 import { inSight, neighbour, type Row } from './step-rows'
@@ -30,7 +30,7 @@ export type TimelineProps = {
 export function Timeline({ rows, whole, window, selected, waits, pauses, onSelect, onToggle, onWindow }: TimelineProps) {
   const scroller = useRef<HTMLDivElement>(null)
   const frame = useRef<HTMLDivElement>(null)
-  const types = useNodeTypes().data
+  const types = useNodeTypesLater().data
   const [sight, setSight] = useState({ top: 0, height: 620, width: 0 })
   const [hover, setHover] = useState<{ row: Row; x: number; y: number } | null>(null)
   const { from, to } = inSight(sight.top, sight.height, rowHeight, rows.length)
