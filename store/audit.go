@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// mostDetail is how many bytes of JSON the detail of a line takes, and
-	// mostNames and longestName are for the names in it.
+	// mostDetail is the size limit of the detail of a line as JSON in bytes; mostNames
+	// and longestName limit the names in it.
 	mostDetail  = 16 << 10
 	mostNames   = 50
 	longestName = 100
 )
 
-// audits is what a store knows of the audit log.
+// audits is the state of the audit log in memory.
 type audits struct {
 	waiting atomic.Int64 // lines that are noted and not yet written
 
 	mu     sync.Mutex
-	late   []lateLine               // nobody waits for them; see lateLine
+	late   []lateLine               // see lateLine
 	pruned int64                    // how many times lines were removed
 	counts map[string]auditCount    // by scope, since then
 	failed map[string]wrongPassword // by action and user
 }
 
-// subject is what a change was made to.
+// subject is the target of a change.
 type subject struct {
 	kind, id     string
 	organization string // whose admins may read of it; "" = only the actor
@@ -48,8 +48,8 @@ const (
 	insertAudit = intoAudit + auditValues
 )
 
-// audit writes the line of a change into the transaction that makes it, for who
-// makes it; what happens by itself has none.
+// audit writes the line of a change in the transaction of the change, for the actor of
+// ctx. A change without an actor has no line.
 func (s *Store) audit(ctx context.Context, t *transaction, about subject) error {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -62,8 +62,8 @@ func (s *Store) audit(ctx context.Context, t *transaction, about subject) error 
 	return err
 }
 
-// auditOfUser is audit for what is a user's own: the line is one of their
-// personal workspace, so that they see what others did to it.
+// auditOfUser is audit for a user's own things: the line belongs to the personal
+// workspace of the user, who thus sees what others did.
 func (s *Store) auditOfUser(ctx context.Context, t *transaction, userID string, about subject) error {
 	if blueprint.ActorOf(ctx) == nil {
 		return nil
@@ -74,8 +74,8 @@ func (s *Store) auditOfUser(ctx context.Context, t *transaction, userID string, 
 	return s.audit(ctx, t, about)
 }
 
-// drawn returns what the id of something new is drawn from; the names tell it from
-// whatever others make at the same instant.
+// drawn returns the source of a new id; the names separate it from other ids of the
+// same instant.
 func (s *Store) drawn(names ...string) *ids.Source {
 	return s.options.IDs.At(s.options.Clock.Now(), names...)
 }
@@ -87,7 +87,7 @@ func (t *transaction) unchanged(ctx context.Context) {
 	}
 }
 
-// encodeDetail writes a detail as JSON, within its bounds.
+// encodeDetail encodes a detail as JSON, within its limits.
 func encodeDetail(detail map[string]any) string {
 	if detail == nil {
 		return "{}"
@@ -99,7 +99,7 @@ func encodeDetail(detail map[string]any) string {
 	return string(data)
 }
 
-// auditOfBlueprint is audit for what belongs to a blueprint.
+// auditOfBlueprint is audit for a part of a blueprint.
 func (s *Store) auditOfBlueprint(ctx context.Context, t *transaction, blueprintID string, about subject) (err error) {
 	if blueprint.ActorOf(ctx) == nil {
 		return nil
@@ -110,8 +110,8 @@ func (s *Store) auditOfBlueprint(ctx context.Context, t *transaction, blueprintI
 	return s.audit(ctx, t, about)
 }
 
-// auditConnection writes the line of a connection that was made, deleted, or was
-// another before.
+// auditConnection writes the line of a connection that was created, deleted or
+// changed.
 func (s *Store) auditConnection(ctx context.Context, t *transaction, c, before *blueprint.Connection) error {
 	about := subject{kind: "connection", id: c.ID, detail: map[string]any{"name": c.Name, "type": c.Type}}
 	if before != nil {
@@ -129,8 +129,8 @@ func (s *Store) auditConnection(ctx context.Context, t *transaction, c, before *
 	return s.audit(ctx, t, about)
 }
 
-// changesOf says what became of a blueprint: which fields are others, never what
-// is in those that may hold secrets.
+// changesOf describes a change of a blueprint: the fields that differ, never the
+// content of those that may contain secrets.
 func changesOf(before, after *blueprint.Blueprint) map[string]any {
 	changed := []string{}
 	differs := func(name string, differs bool) {
@@ -168,7 +168,7 @@ func changesOfTrigger(before, after *blueprint.Trigger) map[string]any {
 	return detail
 }
 
-// changedKeys names the keys of an object that have another value now.
+// changedKeys returns the keys of an object whose values differ.
 func changedKeys(prefix string, before, after map[string]any) (keys []string) {
 	for key, value := range after {
 		if was, known := before[key]; !known || !blueprint.Equal(was, value) {
@@ -183,7 +183,7 @@ func changedKeys(prefix string, before, after map[string]any) (keys []string) {
 	return keys
 }
 
-// named gives names of what was changed, sorted and bounded.
+// named returns the names of what was changed, sorted and limited.
 func named(names []string) []string {
 	slices.Sort(names)
 	bounded := []string{}
@@ -199,15 +199,16 @@ func named(names []string) []string {
 	return bounded
 }
 
-// failedRest is how long a wrong password keeps further ones of the same account
-// out of the audit log, where they are counted instead: whoever guesses must not
-// be able to fill the disk. Accounts beyond mostFailed share one such rest.
+// failedRest is how long after a wrong password further ones for the same account are
+// only counted: guessing must not fill the disk. Accounts beyond mostFailed share one
+// such period.
 const (
 	failedRest = time.Minute
 	mostFailed = 10_000
 )
 
-// auditSession is auditOfUser for who signs in by the call, and is nobody before.
+// auditSession is auditOfUser for a call that signs its user in: before it the actor is
+// unknown.
 func (s *Store) auditSession(ctx context.Context, t *transaction, userID string, about subject) error {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -225,9 +226,9 @@ type wrongPassword struct {
 	since int64     // how many failed after it
 }
 
-// NoteWrongPassword writes a line about somebody who tried to sign in as a user,
-// or to change their password, as the actor's action says, and did not know the
-// password. Without an actor there is none. It does not wait for the disk.
+// NoteWrongPassword writes a line about an attempt to sign in as a user, or to change
+// the user's password, as the actor's action says, with a wrong password. Without an
+// actor there is no line. It does not wait for the disk.
 func (s *Store) NoteWrongPassword(ctx context.Context, userID string) {
 	actor := blueprint.ActorOf(ctx)
 	if actor == nil {
@@ -256,7 +257,8 @@ func (s *Store) NoteWrongPassword(ctx context.Context, userID string) {
 	s.NoteAction(ctx, &blueprint.AuditEntry{ActorID: userID, Action: actor.Action, TargetType: "user", TargetID: userID, Via: actor.Via, Detail: detail})
 }
 
-// forgetFailed makes room for others, and tells whether there is some.
+// forgetFailed drops accounts whose period is over, and reports whether there is room
+// for another.
 func (a *audits) forgetFailed(now time.Time) bool {
 	for id, one := range a.failed {
 		if age := now.Sub(one.at); age < 0 || age >= failedRest {
@@ -267,21 +269,21 @@ func (a *audits) forgetFailed(now time.Time) bool {
 }
 
 const (
-	// lineRest is how long a line that nobody waits for stays in the queue, so
-	// that it goes to the disk together with what others write.
+	// lineRest is how long a line that no caller waits for stays in the queue, so that
+	// it is committed together with other writes.
 	lineRest = 10 * time.Millisecond
-	// linesAtOnce is how many lines one statement inserts when there are many.
+	// linesAtOnce is how many lines one statement inserts if there are many.
 	linesAtOnce = 16
 )
 
-// lateLine is a line that is written behind the change that it is about.
+// lateLine is a line that is written after the change that it is about.
 type lateLine struct {
 	entry   blueprint.AuditEntry
 	detail  string
-	release func() // lets go of the clock
+	release func() // releases the clock
 }
 
-// scopeOf finds the organization of what a line is about.
+// scopeOf selects the organization of the target of a line.
 var scopeOf = map[string]string{
 	"blueprint":  "SELECT organization_id FROM blueprints WHERE id = ?",
 	"execution":  "SELECT organization_id FROM executions WHERE id = ?",
@@ -291,10 +293,10 @@ var scopeOf = map[string]string{
 	"user":       "SELECT id FROM organizations WHERE created_by = ? AND personal = 1",
 }
 
-// NoteAction writes a line for what did not note itself: runs that were begun
-// and the like. It returns as soon as the line is queued; one that could not be
-// written is told in the log. The organization, unless it is given, is found by
-// the target, and the id and the time are made here.
+// NoteAction writes a line for an action that does not write its own, such as the start
+// of a run. It returns as soon as the line is queued; a line that cannot be written is
+// logged. The organization, unless it is given, is that of the target. The id and the
+// time are set here.
 func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	now := s.options.Clock.Now()
 	line := lateLine{entry: *entry, detail: encodeDetail(entry.Detail), release: s.options.Clock.Hold()}
@@ -319,7 +321,7 @@ func (s *Store) NoteAction(ctx context.Context, entry *blueprint.AuditEntry) {
 	s.writer.signal() // a virtual clock stands still meanwhile
 }
 
-// flushLines returns a job that writes the lines that wait when it is run.
+// flushLines returns a job that writes the lines that are queued when it runs.
 func (s *Store) flushLines() *job {
 	var lines []lateLine
 	run := func(t *transaction) error {
@@ -341,7 +343,7 @@ func (s *Store) flushLines() *job {
 	return &job{size: 512, run: run, ended: ended}
 }
 
-// drain returns the lines that wait.
+// drain removes and returns the queued lines.
 func (a *audits) drain() []lateLine {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -376,7 +378,7 @@ func insertLines(t *transaction, lines []lateLine) error {
 	return nil
 }
 
-// settle waits until the lines that were noted are written.
+// settle waits until all queued lines are written.
 func (s *Store) settle(ctx context.Context) error {
 	if s.audits.waiting.Load() == 0 {
 		return nil

@@ -7,16 +7,16 @@ import (
 	"blueprintd/blueprint"
 )
 
-// auditCount is how many lines of a scope there are up to a row.
+// auditCount is the number of lines of a scope up to a row.
 type auditCount struct {
 	lines, upTo int64
 }
 
-// mostScopes bounds how many scopes have their count remembered.
+// mostScopes limits the number of scopes whose count is cached.
 const mostScopes = 1_000
 
-// auditScope is the queries for the lines of somebody, or of an organization.
-// They name what the index needs to know.
+// auditScope holds the queries for the lines of a user, or of an organization. Each
+// names its index.
 type auditScope struct{ count, page string }
 
 const auditLines = `SELECT a.id, a.at, a.actor_id, coalesce(u.name, ''), a.action, a.target_type, a.target_id, a.via, a.detail, a.organization_id
@@ -36,9 +36,9 @@ var (
 	ofTheirAdmin = auditBy("organization_id")
 )
 
-// AuditLog lists what was done in an organization to its admins and owners, or,
-// for the organization "", what the principal did, newest first, and tells how
-// many lines there are in all: CodeForbidden.
+// AuditLog lists the lines of an organization, for its admins and owners, or, for the
+// organization "", those of the principal's own actions, newest first, and returns the
+// number of all lines: CodeForbidden.
 func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, organizationID string, limit, offset int) (list []blueprint.AuditEntry, total int, err error) {
 	defer wrap(&err, "audit log for user %s", principal.UserID)
 	if err := s.settle(ctx); err != nil {
@@ -78,7 +78,7 @@ func (s *Store) AuditLog(ctx context.Context, principal blueprint.Principal, org
 }
 
 // hideAddresses removes the ids of webhooks that a user may no longer manage from
-// what that user did: who knows the id knows the address.
+// what that user did: the id of a webhook is its address.
 func hideAddresses(q *session, userID string, list []blueprint.AuditEntry) error {
 	const query = "SELECT EXISTS (SELECT 1 FROM triggers t JOIN blueprints b ON b.id = t.blueprint_id WHERE t.id = ?2 AND t.type = 'webhook' AND NOT " + mayManage + ")"
 	for i := range list {
@@ -96,8 +96,8 @@ func hideAddresses(q *session, userID string, list []blueprint.AuditEntry) error
 	return nil
 }
 
-// WholeAuditLog lists the newest lines, whoever they are of and about. It is for
-// who runs the server.
+// WholeAuditLog lists the newest lines of all users and organizations. It is for the
+// operator.
 func (s *Store) WholeAuditLog(ctx context.Context, limit int) (list []blueprint.AuditEntry, err error) {
 	defer wrap(&err, "audit log")
 	if err := s.settle(ctx); err != nil {
@@ -130,15 +130,15 @@ func scanAudit(scan func(...any) error) (e blueprint.AuditEntry, err error) {
 	return e, nil
 }
 
-// counted returns what is known of the number of lines of a scope, so that only
-// newer ones need to be counted, and how many times lines had been removed then.
+// counted returns the cached number of lines of a scope, so that only newer ones need
+// to be counted, and how many times lines had been removed then.
 func (a *audits) counted(organization bool, of string) (auditCount, int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.counts[scopeKey(organization, of)], a.pruned
 }
 
-// remember keeps a count, unless lines were removed since it began.
+// remember caches a count, unless lines were removed since it began.
 func (a *audits) remember(organization bool, of string, count auditCount, pruned int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -151,7 +151,7 @@ func (a *audits) remember(organization bool, of string, count auditCount, pruned
 	a.counts[scopeKey(organization, of)] = count
 }
 
-// removed forgets what is no longer true once lines are gone.
+// removed drops the counts after lines were removed.
 func (a *audits) removed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

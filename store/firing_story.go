@@ -10,7 +10,7 @@ import (
 
 // FiringStory returns all that is stored about a firing to a user who can manage its
 // trigger's blueprint; for any other user it is CodeNotFound. The error of a run
-// is not looked up.
+// is not included.
 func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, id string) (story *blueprint.FiringStory, err error) {
 	defer wrap(&err, "story of firing %s for user %s", id, principal.UserID)
 	story = &blueprint.FiringStory{}
@@ -49,7 +49,7 @@ func (s *Store) FiringStory(ctx context.Context, principal blueprint.Principal, 
 
 // TriggerStory returns what is stored about a trigger, except its ledger;
 // CodeNotFound when it is unknown or deleted. It takes no principal: it is
-// for the command line, which acts in the owner's place.
+// for the command line, which acts for the owner.
 func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.TriggerStory, err error) {
 	defer wrap(&err, "story of trigger %s", id)
 	story = &blueprint.TriggerStory{}
@@ -82,9 +82,9 @@ func (s *Store) TriggerStory(ctx context.Context, id string) (story *blueprint.T
 	return story, nil
 }
 
-// ownFiring reads a row of the ledger, with more columns of f if need be, for
-// who can manage its trigger: CodeForbidden to the creator of its blueprint who has
-// left. For any other user it does not exist.
+// ownFiring reads a row of the ledger, with more columns of f, for a user who can manage
+// its trigger: CodeForbidden for the creator of its blueprint who has left the
+// organization. For any other user it is CodeNotFound.
 func (s *Store) ownFiring(q *session, principal blueprint.Principal, id, columns string, more ...any) (firing blueprint.Firing, trigger blueprint.Trigger, err error) {
 	firing, err = s.scanFiring(func(into ...any) error {
 		return q.row("SELECT "+firingColumns+columns+" FROM firings f WHERE f.id = ?", []any{id}, append(into, more...)...)

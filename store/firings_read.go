@@ -13,23 +13,23 @@ import (
 	"blueprintd/blueprint"
 )
 
-// matching chooses rows f of the ledger by a blueprint.FiringFilter; matchingArgs
-// gives what stands in for its numbers.
+// matching selects rows f of the ledger by a blueprint.FiringFilter; matchingArgs
+// returns its arguments.
 const matching = ` f.trigger_id = ?1 AND f.seq BETWEEN ?2 AND ?3 AND f.received_at >= ?4 AND f.received_at < ?5
 	AND (?6 = '' OR instr(?6, ' ' || f.decision || ' ') > 0) AND (?7 = '' OR instr(?7, ' ' || f.source || ' ') > 0) AND (?8 = '' OR f.key = ?8)
 	AND (?9 = '' OR f.decision = 'started' AND ?9 = (SELECT e.status FROM executions e WHERE e.id = f.execution_id))`
 
-// The ways to the rows of a trigger that a filter can let through: all in its
-// span of time; those of one decision that starts nothing; those of a key; and
-// those of runs with a status that few have. The first two are in the order of
-// seq.
+// The ways to read the rows of a trigger that a filter can let through: all within its
+// period; those of one decision that starts nothing; those of a key; and those of runs
+// with a rare status. The first two are in the order of seq.
 const (
 	alongAll = " FROM firings f INDEXED BY firings_trigger WHERE" + matching
 	alongOne = " FROM firings f INDEXED BY firings_unstarted WHERE f.decision <> 'started' AND f.decision = trim(?6) AND" + matching
 	alongKey = ` FROM firings f WHERE f.seq IN (
 		SELECT k.seq FROM firings k INDEXED BY firings_started WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision = 'started' UNION ALL
 		SELECT k.seq FROM firings k INDEXED BY firings_unstarted WHERE k.trigger_id = ?1 AND k.key = ?8 AND k.decision <> 'started') AND` + matching
-	// A run ends after its firing was received; a day is for clocks that were set back.
+	// A run ends after its firing was received; the day allows for clocks that were set
+	// back.
 	alongFailed = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_failed
 		WHERE e.status = 'failed' AND e.trigger_id = ?1 AND e.end_time >= ?4 - 86400000) AND` + matching
 	alongUnfinished = ` FROM firings f WHERE f.id IN (SELECT e.firing_id FROM executions e INDEXED BY executions_unfinished
@@ -37,9 +37,10 @@ const (
 )
 
 // FindFirings lists the rows of a trigger's ledger that a filter lets through,
-// the newest first, and tells how many these are in all. The work grows with the
-// rows of the filter's span of time, or of what chooses fewer: its one decision
-// that starts nothing, its key, its status unless that is completed. It needs AccessManage: CodeNotFound, or CodeForbidden.
+// the newest first, and returns the number of all of them. The work grows with the
+// rows of the filter's period, or with fewer if the filter has a decision that starts
+// nothing, a key, or a status other than completed. It needs AccessManage:
+// CodeNotFound, or CodeForbidden.
 func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit, offset int) (list []blueprint.Firing, total int, err error) {
 	if filter.IsZero() {
 		return s.Firings(ctx, principal, triggerID, limit, offset)
@@ -67,7 +68,7 @@ func (s *Store) FindFirings(ctx context.Context, principal blueprint.Principal, 
 	return list, total, err
 }
 
-// firingRun is what became of the run that row f names, "" when it names none.
+// firingRun selects the status of the run that row f names, "" for none.
 const firingRun = `CASE WHEN f.execution_id IS NULL THEN '' ELSE coalesce((SELECT e.status FROM executions e WHERE e.id = f.execution_id), 'not_found') END`
 
 func (s *Store) scanLedgerRow(scan func(...any) error) (row blueprint.LedgerRow, err error) {
@@ -80,7 +81,7 @@ func (s *Store) scanLedgerRow(scan func(...any) error) (row blueprint.LedgerRow,
 }
 
 // Ledger lists the newest rows of a trigger's ledger that a filter lets through,
-// the newest first, at most limit, with what became of their runs. It needs
+// the newest first, at most limit, with the status of their runs. It needs
 // AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, triggerID string, filter blueprint.FiringFilter, limit int) (list []blueprint.LedgerRow, err error) {
 	defer wrap(&err, "ledger of trigger %s for user %s", triggerID, principal.UserID)
@@ -101,13 +102,13 @@ func (s *Store) Ledger(ctx context.Context, principal blueprint.Principal, trigg
 	return list, err
 }
 
-// mostTicks is how many rows are looked at for one tick.
+// mostTicks is how many rows are read for one tick.
 const mostTicks = 100
 
-// TickRows lists the rows of a schedule's ledger that can tell what became of
-// the tick of an instant: those of that tick, and those for lots of ticks that
-// end later; and those that ran it again; in the order in which they were decided. It needs AccessManage:
-// CodeNotFound, or CodeForbidden.
+// TickRows lists the rows of a schedule's ledger that may explain the tick of an
+// instant: those of that tick, those of groups of ticks that end later, and those that
+// ran it again, in the order of their decisions. It needs AccessManage: CodeNotFound,
+// or CodeForbidden.
 func (s *Store) TickRows(ctx context.Context, principal blueprint.Principal, triggerID string, due blueprint.Time) (list []blueprint.LedgerRow, err error) {
 	defer wrap(&err, "rows of a tick of trigger %s for user %s", triggerID, principal.UserID)
 	filter := blueprint.FiringFilter{From: due}
@@ -131,8 +132,8 @@ func (s *Store) TickRows(ctx context.Context, principal blueprint.Principal, tri
 }
 
 // ReasonCounts sums up the rows of a trigger's ledger since a time by decision
-// and, for those that started no run, by reason, redeliveries among them by none: the most first, at most limit.
-// It needs AccessManage: CodeNotFound, or CodeForbidden.
+// and, for those that started no run, by reason, redeliveries among them by none: the
+// most first, at most limit. It needs AccessManage: CodeNotFound, or CodeForbidden.
 func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal, triggerID string, since blueprint.Time, limit int) (list []blueprint.ReasonCount, err error) {
 	defer wrap(&err, "sums of the ledger of trigger %s for user %s", triggerID, principal.UserID)
 	filter := blueprint.FiringFilter{From: since}
@@ -144,7 +145,7 @@ func (s *Store) ReasonCounts(ctx context.Context, principal blueprint.Principal,
 		if err != nil {
 			return err
 		}
-		// What has no parameters is counted by the database.
+		// Reasons without parameters are counted by the database.
 		const whole = "(f.decision IN ('started', 'duplicate') OR f.source = 'redelivery')"
 		counted := "SELECT f.decision, f.source = 'redelivery' AND f.decision NOT IN ('started', 'duplicate') AS again, iif(" + whole + ", '', f.reason_code) AS code, count(*), max(f.received_at)" +
 			alongAll + " AND (" + whole + " OR f.sealed_reason IS NULL) GROUP BY f.decision, again, code"
@@ -204,11 +205,11 @@ const failedAgain = `(SELECT count(*) FROM firings r JOIN executions e ON e.id =
 const cameOrTick = " (f.sealed_delivery IS NOT NULL OR f.due_at IS NOT NULL)"
 
 // FiringsToRedeliver lists the rows of a trigger's ledger that a request is
-// about: those behind its place that its filter lets through, except
-// redeliveries themselves, remarks of the server's own and, unless Again is set, those that were run again
-// already without failing; the oldest first, at most its limit. It tells how
-// many there are in all. It needs AccessManage: CodeNotFound, or CodeForbidden;
-// CodeBadRequest when the place is none of the trigger's ledger.
+// about: those after its position that its filter lets through, except
+// redeliveries, remarks of the server and, unless Again is set, those that were run
+// again already without failing; the oldest first, at most its limit. It returns the
+// number of all of them. It needs AccessManage: CodeNotFound, or CodeForbidden;
+// CodeBadRequest if the position is not in the ledger of the trigger.
 func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (list []blueprint.ToRedeliver, matched int, err error) {
 	defer wrap(&err, "firings to run again of trigger %s for user %s", request.TriggerID, principal.UserID)
 	err = s.read(ctx, func(q *session) error {
@@ -238,7 +239,7 @@ func (s *Store) FiringsToRedeliver(ctx context.Context, principal blueprint.Prin
 	return list, matched, err
 }
 
-// placeInLedger returns the seq of the firing behind which somebody goes on.
+// placeInLedger returns the seq of the firing after which a request continues.
 func placeInLedger(q *session, triggerID, after string) (seq int64, err error) {
 	if after == "" || after == blueprint.FirstPlace {
 		return 0, nil
@@ -268,7 +269,7 @@ func (s *Store) redeliveries(q *session, id string) ([]blueprint.Redelivery, err
 	return list, err
 }
 
-// along chooses the way for a filter.
+// along returns the way for a filter.
 func along(filter *blueprint.FiringFilter) string {
 	switch {
 	case filter.Key != "":
@@ -283,8 +284,8 @@ func along(filter *blueprint.FiringFilter) string {
 	return alongAll
 }
 
-// countMatching returns how many rows a filter lets through. Those that started a
-// run, most of a ledger, are reckoned as all but the others.
+// countMatching returns how many rows a filter lets through. Rows that started a run,
+// most of a ledger, are computed as all rows without the others.
 func countMatching(q *session, filter *blueprint.FiringFilter, args []any) (total int, err error) {
 	rest := *filter
 	rest.Decisions = nil
@@ -319,13 +320,13 @@ func spaced[T ~string](words []T) string {
 	return strings.ReplaceAll(text, "  ", " ")
 }
 
-// clockSlack is how far rows may be out of order because the clock was set back:
-// those of an hour that came twice are found as well. Rows that a clock misplaced
-// by more are left out of a span of time that it does not cover.
+// clockSlack is how far rows may be out of order because the clock was set back: those
+// of an hour that occurred twice are found as well. Rows that are misplaced by more are
+// not found in a period that does not reach them.
 const clockSlack = 24 * time.Hour
 
-// firingWindow returns the first and the last row of a trigger that a filter's
-// span of time can hold. Rows are in the order of time, so it looks at a few.
+// firingWindow returns the first and the last row of a trigger within a filter's
+// period. Rows are in the order of time, so it reads only a few.
 func firingWindow(q *session, triggerID string, filter *blueprint.FiringFilter) (first, last int64, err error) {
 	const ends = `SELECT coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq LIMIT 1), 1),
 		coalesce((SELECT seq FROM firings INDEXED BY firings_trigger WHERE trigger_id = ?1 ORDER BY seq DESC LIMIT 1), 0)`

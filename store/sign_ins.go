@@ -12,24 +12,23 @@ import (
 )
 
 const (
-	// mostTickets is how many addresses for one connection may wait for a user,
-	// and mostAway how many times they may be away at its service at once.
+	// mostTickets is how many addresses for one connection may wait for a user, mostAway
+	// how many sign-ins at its service the user may have begun.
 	mostTickets = 10_000
 	mostAway    = 100
-	// signInsPruned is how many old ones go, at most, when one begins.
+	// signInsPruned is how many expired ones are removed, at most, when one begins.
 	signInsPruned = 100
 )
 
-// bareSignIn is what is not secret of a sign-in.
+// bareSignIn are the columns of a sign-in without its secret.
 const bareSignIn = "state_hash, ticket, connection_id, user_id, execution_id, address, versions, created_at, expires_at"
 
 const signInColumns = bareSignIn + ", sealed_secret"
 
-// BeginSignIn notes that a user is sent to a service; CreatedAt is set here. A
-// few of those that have expired, of anybody, go at the same time. CodeNotFound
-// when the user may not use the connection, CodeConflict for a state that is
-// open already, CodeTooManyRequests when they are away too many times, and
-// CodeBadRequest for a secret that is too large.
+// BeginSignIn records that a user is sent to a service; CreatedAt is set here. It also
+// removes a few expired sign-ins. CodeNotFound if the user may not use the connection,
+// CodeConflict for a state that is open already, CodeTooManyRequests for too many
+// sign-ins at once, and CodeBadRequest for a secret that is too large.
 func (s *Store) BeginSignIn(ctx context.Context, i blueprint.SignIn) (err error) {
 	defer wrap(&err, "begin sign-in to connection %s for user %s", i.ConnectionID, i.UserID)
 	i.Ticket = false
@@ -79,18 +78,18 @@ func (s *Store) signIn(ctx context.Context, i *blueprint.SignIn, f func(t *trans
 	}})
 }
 
-// openSignIns counts those of a person to a connection that are of one kind and
-// good at the instant at which one begins.
+// openSignIns counts the sign-ins of a user to a connection that are of the kind of i
+// and valid when i begins.
 func openSignIns(t *transaction, i *blueprint.SignIn) (count int, err error) {
 	const query = "SELECT count(*) FROM sign_ins WHERE connection_id = ? AND user_id = ? AND ticket = ? AND expires_at > ?"
 	err = t.row(query, []any{i.ConnectionID, i.UserID, i.Ticket, i.CreatedAt}, &count)
 	return count, err
 }
 
-// TakeSignIn returns a sign-in by the hash of its state and forgets it, so that
-// the state is good once. CodeNotFound when there is none, it has expired, or
-// its user may not use the connection any more. It takes no principal: the
-// state proves who comes back.
+// TakeSignIn returns a sign-in by the hash of its state and deletes it, so that the
+// state is valid once. CodeNotFound if there is none, it has expired, or its user may
+// not use the connection any more. It takes no principal: the state proves who comes
+// back.
 func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken blueprint.SignIn, err error) {
 	defer wrap(&err, "take sign-in")
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -124,7 +123,7 @@ func (s *Store) TakeSignIn(ctx context.Context, stateHash []byte) (taken bluepri
 	return taken, err
 }
 
-// FindSignIn returns a sign-in by the hash of its state and leaves it as it is.
+// FindSignIn returns a sign-in by the hash of its state without deleting it.
 // CodeNotFound as for TakeSignIn.
 func (s *Store) FindSignIn(ctx context.Context, stateHash []byte) (found blueprint.SignIn, err error) {
 	defer wrap(&err, "find sign-in")
@@ -182,7 +181,7 @@ func scanBareSignIn(scan func(...any) error, more ...any) (i blueprint.SignIn, v
 	return i, versions, nil
 }
 
-// noVersions is stored of a sign-in that grants none.
+// noVersions is stored for a sign-in that grants none.
 const noVersions = "[]"
 
 func encodeVersions(versions []blueprint.VersionRef) (string, error) {
