@@ -21,12 +21,12 @@ import (
 type BackupOptions struct {
 	Force   bool   // replace a backup of the same name
 	KeyFile string // the file with the master key, which is never written to
-	// AllowDamaged makes a backup of a database in which runs are damaged, and
-	// names them in the report; otherwise it is refused.
+	// AllowDamaged permits a backup of a database with damaged runs, which the report
+	// names; otherwise it is refused.
 	AllowDamaged bool
 	Version      string // of the program, for whoever reads the file
-	// Progress, if not nil, is told what is going on and how far it is: done
-	// of total, 0 of 0 when that is not known.
+	// Progress, if not nil, is called with the current stage and its progress, done of
+	// total; 0 of 0 if that is unknown.
 	Progress func(stage string, done, total int64)
 }
 
@@ -44,28 +44,27 @@ type BackupReport struct {
 }
 
 const (
-	// pagesAtOnce is how much is copied between two looks at whether to go on:
-	// 4 MB of the usual pages.
+	// pagesAtOnce is how many pages are copied between two checks of ctx: 4 MB of the
+	// usual pages.
 	pagesAtOnce = 1024
-	// stepsAtOnce is how many of these steps are brought onto the disk
-	// together. All at the end would keep the disk from the server for seconds.
+	// stepsAtOnce is how many of these steps are synced together. Syncing all of them
+	// at the end would block the disk of the server for seconds.
 	stepsAtOnce = 4
 )
 
-// Backup writes all that is committed when it begins into one file, while a
-// server and others go on working. The file is good or it is not there: it is
-// written under another name (path + ".partial"), checked page by page and row
-// by row against the state it was copied from, brought onto the disk, and only
-// then gets its name. What is sealed stays sealed; the master key is not in it, but
-// the file is signed with a key derived from that of options.Sealer.
+// Backup writes everything that is committed when it begins to one file, while a server
+// and other processes go on working. The file is either complete or missing: it is
+// written under another name (path + ".partial"), checked page by page and row by row
+// against the state that it was copied from, synced to the disk, and only then gets its
+// name. Sealed values stay sealed. The file does not contain the master key; it is
+// signed with a key derived from that of options.Sealer.
 //
-// The copy is made in one read transaction, so that no write interrupts it and
-// it interrupts none. While it lasts the write-ahead log grows by what is
-// written; the checking, which takes longer, happens after it. Errors:
-// CodeConflict when the file exists and Force is not set or it is no backup, when
-// another backup of that name is under way, and when the content of runs is
+// The copy is made in one read transaction: it neither blocks writes nor is interrupted
+// by them. Meanwhile the write-ahead log grows; the checks, which take longer, follow
+// the copy. Errors: CodeConflict if the file exists and Force is not set or it is no
+// backup, if another backup of that name is in progress, and if the content of runs is
 // damaged; CodeBadRequest for a name that belongs to the database or its key;
-// CodeUnavailable when the disk is full.
+// CodeUnavailable if the disk is full.
 func (s *Store) Backup(ctx context.Context, path string, o BackupOptions) (r BackupReport, err error) {
 	defer wrap(&err, "back up %s", s.options.name())
 	if s.options.Sealer == nil {
@@ -189,9 +188,8 @@ func (s *Store) copyPages(ctx context.Context, file *os.File, partial string, r 
 	return err
 }
 
-// mark makes an empty file a database of ours with nothing in it, so that
-// whoever finds it, should this process be killed, sees whose it is: the first
-// page is the last one that a copy writes.
+// mark makes an empty file an empty database of this program, so that a leftover of a
+// killed process can be recognised: a copy writes the first page last.
 func mark(source *session, partial string) error {
 	var pageSize int
 	if err := source.row("PRAGMA page_size", nil, &pageSize); err != nil {
@@ -203,7 +201,7 @@ func mark(source *session, partial string) error {
 	})
 }
 
-// leaveWAL makes the copy a database that needs no second file.
+// leaveWAL takes the copy out of WAL mode, so that it is a single file.
 func leaveWAL(ctx context.Context, path string) error {
 	return withDatabase(ctx, path, []string{"_pragma=locking_mode(EXCLUSIVE)"}, func(conn *sql.Conn) error {
 		var mode string
@@ -217,8 +215,8 @@ func leaveWAL(ctx context.Context, path string) error {
 	})
 }
 
-// undamaged says that a database is damaged when that is the reason why it
-// cannot be backed up.
+// undamaged returns an error for a damaged database if that is why it cannot be backed
+// up.
 func undamaged(err error) error {
 	var known *blueprint.Error
 	explained, message := errors.As(err, &known), "the database is damaged, and no backup was made of it"
@@ -234,7 +232,7 @@ func undamaged(err error) error {
 	}
 }
 
-// noSpace says which disk is full when that is the reason.
+// noSpace returns an error that names the full disk if that is the reason.
 func noSpace(err error, path string) error {
 	if resultCode(err)&0xff != sqliteFull && !errors.Is(err, errNoSpace) {
 		return err
@@ -245,10 +243,10 @@ func noSpace(err error, path string) error {
 	}
 }
 
-// errNoSpace is what the system says when a disk is full.
+// errNoSpace is the error of the system for a full disk.
 const errNoSpace = syscall.ENOSPC
 
-// notWritable says that no file can be made where a backup is to be.
+// notWritable returns an error if no file can be created where a backup is to be.
 func notWritable(err error, path string) error {
 	reason := ""
 	switch {

@@ -8,14 +8,14 @@ import (
 	"blueprintd/foundation/secret"
 )
 
-// resealedAtOnce is how many rows are looked up at a time when the master key
-// is changed; of their values one at a time is in memory.
+// resealedAtOnce is how many rows are selected at a time when the master key is
+// changed; one of their values at a time is in memory.
 const resealedAtOnce = 500
 
 // ChangeKeyOptions say how the master key is changed.
 type ChangeKeyOptions struct {
-	// AllowDamaged leaves what cannot be opened with the present key as it is;
-	// without it such a thing is a CodeConflict error.
+	// AllowDamaged leaves values that cannot be decrypted with the current key as they
+	// are; without it they are a CodeConflict error.
 	AllowDamaged bool
 	// Progress, if not nil, is told what is going on.
 	Progress func(stage string, done, total int64)
@@ -24,14 +24,14 @@ type ChangeKeyOptions struct {
 // ChangeKeyReport counts what was encrypted with the new key.
 type ChangeKeyReport struct {
 	Values int64 `json:"values"`
-	// Damaged is how many values were left, which cannot be read with any key,
-	// and DamagedPlaces what the first ten of them belong to.
+	// Damaged is how many values were left because they cannot be decrypted,
+	// DamagedPlaces what the first ten of them belong to.
 	Damaged       int64    `json:"damaged,omitempty"`
 	DamagedPlaces []string `json:"damagedPlaces,omitempty"`
 }
 
-// OpenToChangeKey opens a database, which must exist, for ChangeKey. CodeConflict
-// when a server has it. Options are those of a server.
+// OpenToChangeKey opens an existing database for ChangeKey. CodeConflict if a server
+// holds it. Options are those of a server.
 func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
 	if err := unheld(options.Path); err != nil {
 		return nil, err
@@ -40,14 +40,13 @@ func OpenToChangeKey(ctx context.Context, options Options) (*Store, error) {
 	return Open(ctx, options)
 }
 
-// ChangeKey encrypts everything that is encrypted with the present master key
-// with another one instead. Copies that were made with the old one may stay in
-// free room of the file. It is one transaction: whenever the process is
-// killed, the database belongs to the one key or to the other. The store must
-// have been opened by OpenToChangeKey, and Run must not have been called; when
-// this returns it is good for Close alone. After an error other than CodeConflict
-// or one of ctx nobody knows which key the database has before it was opened
-// again, so both must be kept.
+// ChangeKey encrypts everything that is encrypted with the current master key with
+// another one. Values under the old key may remain in free pages of the file. It is one
+// transaction: whenever the process is killed, the database belongs to one key or the
+// other. The store must have been opened by OpenToChangeKey, and Run must not have been
+// called; after ChangeKey only Close may be called. After an error other than
+// CodeConflict or the end of ctx it is unknown which key the database has until it is
+// opened again, so both must be kept.
 func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyOptions) (r ChangeKeyReport, err error) {
 	defer wrap(&err, "change the master key of %s", s.options.name())
 	if s.options.Sealer == nil || s.epoch == 0 {
@@ -74,13 +73,13 @@ func (s *Store) ChangeKey(ctx context.Context, next *secret.Sealer, o ChangeKeyO
 	return r, nil
 }
 
-// sealedRow is one row of a sealed column.
+// sealedRow is a row with a sealed value.
 type sealedRow struct {
 	first, second int64
 	parts         [3]string
 }
 
-// reseal goes through one column, in the order of its rows.
+// reseal encrypts the values of one column, in the order of their rows.
 func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next *secret.Sealer, o ChangeKeyOptions, r *ChangeKeyReport) error {
 	var last int64
 	if err := t.row("SELECT coalesce(max("+c.first+"), 0) FROM "+c.table+" x", nil, &last); err != nil {
@@ -115,7 +114,7 @@ func (s *Store) reseal(ctx context.Context, t *transaction, c sealedColumn, next
 	return nil
 }
 
-// resealValue encrypts one value anew.
+// resealValue encrypts one value with the next key.
 func (s *Store) resealValue(t *transaction, c sealedColumn, row sealedRow, next *secret.Sealer, o ChangeKeyOptions, r *ChangeKeyReport) error {
 	var value []byte
 	if err := t.row("SELECT "+c.column+" FROM "+c.table+" WHERE "+c.row, []any{row.first, row.second}, &value); err != nil {

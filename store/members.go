@@ -35,11 +35,11 @@ func (s *Store) Members(ctx context.Context, principal blueprint.Principal, orga
 	return list, err
 }
 
-// AddMember makes the person with an email a member of an organization, or
-// changes their role. It is for admins, and where an admin or owner is made or
-// changed for owners: CodeForbidden. CodeBadRequest for a personal workspace
-// and for one member too many, CodeNotFound for an email that no account has,
-// CodeConflict when no owner would be left.
+// AddMember makes the user with an email a member of an organization, or changes the
+// role of one. It is for admins; making or changing an admin or owner is for owners:
+// CodeForbidden. CodeBadRequest for a personal workspace and for too many members,
+// CodeNotFound for an email without an account, CodeConflict if no owner would be
+// left.
 func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, organizationID, email string, role blueprint.OrganizationRole) (member blueprint.Member, err error) {
 	defer wrap(&err, "add a member to organization %s for user %s", organizationID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -83,10 +83,11 @@ func (s *Store) AddMember(ctx context.Context, principal blueprint.Principal, or
 	return member, err
 }
 
-// DropMember takes a user out of an organization, who then reaches nothing of
-// it but the blueprints that they made. Who is not in it, whether there is such a user or not, is
-// CodeNotFound. It is for admins, for owners where an admin or owner goes, and for
-// oneself: CodeForbidden. The last owner stays: CodeConflict.
+// DropMember removes a user from an organization. Of its things the user then only
+// reaches the blueprints that they created. CodeNotFound if the user is not a member,
+// whether the user exists or not. It is for admins, for owners if the member is an
+// admin or owner, and for the members themselves: CodeForbidden. The last owner stays:
+// CodeConflict.
 func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, organizationID, userID string) (err error) {
 	defer wrap(&err, "take user %s out of organization %s for user %s", userID, organizationID, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -122,8 +123,8 @@ func (s *Store) DropMember(ctx context.Context, principal blueprint.Principal, o
 	})
 }
 
-// administers is CodeForbidden unless the principal is an admin or an owner of
-// an organization, whether it is unknown or of others. It gives their role.
+// administers returns the role of a principal who is an admin or an owner of an
+// organization, and CodeForbidden for any other, whether it exists or not.
 func administers(q *session, principal blueprint.Principal, organizationID string) (role blueprint.OrganizationRole, err error) {
 	role, err = roleIn(q, organizationID, principal.UserID)
 	switch {
@@ -145,8 +146,8 @@ func roleIn(q *session, organizationID, userID string) (role blueprint.Organizat
 	return role, err
 }
 
-// mayTouch is CodeForbidden when somebody with one role may not give another
-// one, or change who has it: admins and owners are the owners' business.
+// mayTouch returns CodeForbidden if a user with the role own may not assign or remove
+// the role other: only owners manage admins and owners.
 func mayTouch(own, other blueprint.OrganizationRole) error {
 	if own != blueprint.OrganizationOwner && (other == blueprint.OrganizationAdmin || other == blueprint.OrganizationOwner) {
 		return forbidden("only the organization's owners can add, change or remove its admins and owners")
@@ -163,7 +164,7 @@ func personOf(q *session, email string) (id, address, name string, err error) {
 	return id, address, name, err
 }
 
-// room refuses one row too many; count must be limited by an index.
+// room refuses one row too many. The query count has to use an index.
 func room(t *transaction, what string, most int, count string, args ...any) error {
 	var have int
 	err := t.row(count, args, &have)

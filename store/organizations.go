@@ -8,7 +8,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// insertOrganization makes an organization and its creator the owner of it.
+// insertOrganization creates an organization with its creator as the owner.
 func insertOrganization(t *transaction, id, name, userID string, now blueprint.Time, personal bool) error {
 	const insert = "INSERT INTO organizations (id, name, slug, personal, created_by, created_at) VALUES (?, ?, ?, ?, ?, ?)"
 	var taken bool
@@ -26,7 +26,7 @@ func insertOrganization(t *transaction, id, name, userID string, now blueprint.T
 	return err
 }
 
-// CreateOrganization makes an organization that the principal owns.
+// CreateOrganization creates an organization that the principal owns.
 // CodeBadRequest for one too many.
 func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Principal, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "create organization for user %s", principal.UserID)
@@ -49,8 +49,8 @@ func (s *Store) CreateOrganization(ctx context.Context, principal blueprint.Prin
 	return organization, err
 }
 
-// RenameOrganization returns an organization another name; its slug stays. It is
-// for its admins: CodeForbidden.
+// RenameOrganization changes the name of an organization; its slug stays. It is for
+// its admins: CodeForbidden.
 func (s *Store) RenameOrganization(ctx context.Context, principal blueprint.Principal, id, name string) (organization blueprint.Organization, err error) {
 	defer wrap(&err, "rename organization %s for user %s", id, principal.UserID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -104,7 +104,7 @@ func (s *Store) Organizations(ctx context.Context, principal blueprint.Principal
 }
 
 // IsMember reports whether the principal is a member of an organization, in any
-// role. There is no difference between one that is unknown and one of others.
+// role. An unknown organization is like one of others.
 func (s *Store) IsMember(ctx context.Context, principal blueprint.Principal, organizationID string) (member bool, err error) {
 	defer wrap(&err, "membership of user %s in %s", principal.UserID, organizationID)
 	err = s.read(ctx, func(q *session) error {
@@ -120,7 +120,7 @@ func isMember(q *session, principal blueprint.Principal, organizationID string) 
 	return member, err
 }
 
-// memberOf is CodeForbidden unless the principal is a member of an organization.
+// memberOf returns CodeForbidden unless the principal is a member of an organization.
 func memberOf(q *session, principal blueprint.Principal, organizationID string) error {
 	member, err := isMember(q, principal, organizationID)
 	if err == nil && !member {
@@ -151,7 +151,7 @@ func (s *Store) RemoveMember(ctx context.Context, organizationID, userID string)
 	return s.write(ctx, func(t *transaction) error { return removeMember(t, organizationID, userID) })
 }
 
-// joinable reports whether people can join an organization: CodeNotFound, or
+// joinable returns an error if users cannot join an organization: CodeNotFound, or
 // CodeBadRequest for a personal workspace.
 func joinable(t *transaction, organizationID string) error {
 	var personal bool

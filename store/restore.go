@@ -19,18 +19,18 @@ import (
 // RestoreReport describes what was restored.
 type RestoreReport struct {
 	BackupReport
-	// Database is where it is now, Before what the database that was there is
-	// called since, "" when there was none.
+	// Database is the path of the restored database, Before the new name of the
+	// database that was there, "" if there was none.
 	Database string `json:"database"`
 	Before   string `json:"before,omitempty"`
-	// Paused is how many triggers were switched off on the way, Sessions how many
-	// sessions ended.
+	// Paused is how many triggers were turned off, Sessions how many sessions were
+	// ended.
 	Paused   int64 `json:"pausedTriggers"`
 	Sessions int64 `json:"endedSessions"`
 	// Verified reports whether the signature was that of one of the keys.
 	Verified bool `json:"verified"`
-	// Resealed is how many values were encrypted with the present key, because
-	// the backup was made with an old one.
+	// Resealed is how many values were encrypted with the current key because the
+	// backup was made with an old one.
 	Resealed int64 `json:"resealed,omitempty"`
 }
 
@@ -39,17 +39,17 @@ type RestoreOptions struct {
 	Force         bool   // put it in the place of the database that is there
 	PauseTriggers bool   // switch all triggers off
 	KeyFile       string // the file with the master key, which is never written to
-	// OldKeys are master keys of before. A backup that one of them signed and
-	// sealed is encrypted with the key of Options.Sealer on the way.
+	// OldKeys are earlier master keys. A backup that one of them signed and sealed is
+	// encrypted with the key of Options.Sealer.
 	OldKeys []*secret.Sealer
-	// Unverified accepts a backup whose signature is not that of a key at hand.
-	// Its digest must fit all the same.
+	// Unverified accepts a backup that none of the keys has signed. Its digest has to
+	// fit all the same.
 	Unverified bool
 	// Progress, if not nil, is told what is going on.
 	Progress func(stage string, done, total int64)
 }
 
-// keys are the keys at hand, the present one first.
+// keys returns the available keys, the current one first.
 func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 	if options.Sealer == nil {
 		return o.OldKeys
@@ -57,8 +57,8 @@ func (o RestoreOptions) keys(options Options) []*secret.Sealer {
 	return append([]*secret.Sealer{options.Sealer}, o.OldKeys...)
 }
 
-// verify reports whether a key at hand signed a backup. CodeConflict when none
-// did and that is not to be accepted.
+// verify reports whether one of the keys signed a backup. CodeConflict if none did,
+// unless that is accepted.
 func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options) (bool, error) {
 	const meaning = "--unverified restores it all the same: whoever wrote the file then decides what is in it, accounts, keys and blueprints included"
 	keys := o.keys(options)
@@ -79,20 +79,19 @@ func (o RestoreOptions) verify(name string, seal dbfile.Trailer, options Options
 	}
 }
 
-// Restore makes a backup the database at options.Path. Of options it uses the
-// path, the schema, the clock, the ids and the sealer. That, or one of
-// RestoreOptions.OldKeys, must be what the backup was signed and its secrets
-// were sealed with.
+// Restore makes a backup the database at options.Path. Of options it uses Path, Schema,
+// Clock, IDs and Sealer. The backup must have been signed, and its secrets sealed, with
+// that sealer or with one of RestoreOptions.OldKeys.
 //
-// Everything is checked before anything is touched, and the change is one
-// renaming: whenever the process is killed, the database is the old one or the
-// new one, whole. Nobody is signed in to what was restored, and no link sets a
-// password: those of the backup may have been ended or used since. Revoked keys
-// and changed passwords are as they were. With Force the old one is kept under another name, with the
-// log that belongs to it. Errors: CodeConflict when the file is damaged, newer
-// than this program or no backup, when the database exists and Force is not
-// set, when a server or another program has it open, and when the key is not
-// the backup's; CodeUnavailable when the disk is full.
+// Everything is checked before anything is changed, and the change is one rename:
+// whenever the process is killed, the database is completely the old one or the new
+// one. The restored database has no sessions and no setup links: those of the backup
+// may have been ended or used since. Keys that were revoked and passwords that were
+// changed since the backup are valid again. With Force the old database is kept under
+// another name, with its log. Errors: CodeConflict if the file is damaged, newer than
+// this program or no backup, if the database exists and Force is not set, if a server
+// or another program has it open, and if the backup belongs to another key;
+// CodeUnavailable if the disk is full.
 func Restore(ctx context.Context, from string, options Options, o RestoreOptions) (r RestoreReport, err error) {
 	defer wrap(&err, "restore %s", from)
 	if o.Progress == nil {
@@ -165,8 +164,7 @@ func Restore(ctx context.Context, from string, options Options, o RestoreOptions
 	return r, err
 }
 
-// mayRestoreOver refuses to take the place of a database, or of what is left of
-// one, unless it was asked to.
+// mayRestoreOver refuses to replace a database, or the rest of one, without force.
 func mayRestoreOver(path string, force bool) error {
 	for _, suffix := range []string{"", "-wal", "-journal"} {
 		var refused *blueprint.Error
@@ -182,7 +180,7 @@ func mayRestoreOver(path string, force bool) error {
 	return nil
 }
 
-// unheld refuses a database that a server has.
+// unheld refuses a database that a server holds.
 func unheld(path string) error {
 	path, err := dbfile.RealPath(path)
 	if err != nil {
@@ -202,7 +200,7 @@ func inUse(err error) error {
 	return &blueprint.Error{Code: refused.Code, Message: refused.Message, Hint: "stop that server first; nothing was changed"}
 }
 
-// fill copies the database out of the backup and checks what arrived.
+// fill copies the database from the backup and checks the copy.
 func fill(ctx context.Context, file *os.File, temporary string, options Options, o RestoreOptions, r *RestoreReport) error {
 	o.Progress("copying", 0, 0)
 	if err := copyDatabase(file, temporary, r.Database, r.Digest); err != nil {
@@ -232,7 +230,8 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 		r.Damaged = &found.damaged // as they were when the backup was made
 	}
 	return withDatabase(ctx, temporary, []string{"_synchronous=FULL"}, func(conn *sql.Conn) error {
-		// What was ended or used since the backup must not come to life again.
+		// Sessions and links that were ended or used since the backup must not be valid
+		// again.
 		changes := map[string]*int64{"DELETE FROM sessions": &r.Sessions, "DELETE FROM setup_links": new(int64)}
 		if o.PauseTriggers {
 			changes["UPDATE triggers SET is_active = 0 WHERE is_active = 1 AND deleted_at IS NULL"] = &r.Paused
@@ -257,9 +256,8 @@ func fill(ctx context.Context, file *os.File, temporary string, options Options,
 	})
 }
 
-// copyDatabase writes the pages of a backup into a file of their own, and onto
-// the disk, for who has the database that they become. They must still be those
-// that were checked.
+// copyDatabase writes the pages of a backup to a new file on the disk, with the owner of
+// the database at path. They must still be those that were checked.
 func copyDatabase(file *os.File, temporary, path, digest string) error {
 	to, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -272,9 +270,8 @@ func copyDatabase(file *os.File, temporary, path, digest string) error {
 	return errors.Join(err, dbfile.GiveTo(to, path), to.Sync(), to.Close())
 }
 
-// opens returns the old key that a backup is sealed with, nil when it is sealed
-// with the present one or has nothing sealed in it. CodeConflict when it is none
-// of the keys at hand.
+// opens returns the old key that a backup is sealed with, nil if it is sealed with the
+// current one or contains nothing sealed. CodeConflict if none of the keys fits.
 func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.Sealer, err error) {
 	if found.keyCheck == nil || !found.sealed {
 		return nil, nil
@@ -297,8 +294,8 @@ func opens(options Options, keys []*secret.Sealer, found examined) (old *secret.
 	}
 }
 
-// resealFile encrypts a database that no process has open with the present key
-// instead of an old one.
+// resealFile encrypts a database that no process has open with the current key instead
+// of an old one.
 func resealFile(ctx context.Context, path string, old *secret.Sealer, options Options) (values int64, err error) {
 	next := options.Sealer
 	options.Path, options.Sealer, options.AllowNetworkFS = path, old, true
@@ -314,8 +311,8 @@ func resealFile(ctx context.Context, path string, old *secret.Sealer, options Op
 	return report.Values, leaveWAL(ctx, path)
 }
 
-// exchange puts the new database in the place of the old one, which keeps its
-// content under another name.
+// exchange replaces the old database by the new one and keeps the old one under another
+// name.
 func exchange(ctx context.Context, temporary, path string, options Options, force bool) (before string, err error) {
 	if force {
 		aside := path + dbfile.BeforeRestore + options.Clock.Now().UTC().Format("20060102T150405.000Z")
@@ -326,8 +323,9 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 	if err := dbfile.SyncFolder(filepath.Dir(path)); err != nil {
 		return before, err
 	}
-	// A log that is still there belongs to a database too damaged to be opened,
-	// and was kept. It goes first: nothing may ever combine it with the new one.
+	// A log that is still there belongs to a database that was too damaged to be
+	// opened, and was kept. It is removed first: SQLite must never combine it with the
+	// new database.
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return before, err
@@ -336,8 +334,8 @@ func exchange(ctx context.Context, temporary, path string, options Options, forc
 	return before, dbfile.Publish(temporary, path, force)
 }
 
-// setAside returns the files of the old database a second name, under which they
-// outlast its replacement. It gives "" when there are none.
+// setAside links the files of the old database to a second name, under which they
+// outlast its replacement. It returns that name, "" if there are no files.
 func setAside(ctx context.Context, path, aside string, link func(from, to string) error) (before string, err error) {
 	suffixes := []string{"", "-wal", "-journal"}
 	forget := func(suffixes ...string) {
@@ -345,7 +343,7 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 			_ = os.Remove(aside + suffix)
 		}
 	}
-	// Without links the database itself is copied once nobody has it open.
+	// Without links the database itself is copied once no process has it open.
 	later := false
 	for i, suffix := range suffixes {
 		err := link(path+suffix, aside+suffix)
@@ -382,16 +380,16 @@ func setAside(ctx context.Context, path, aside string, link func(from, to string
 	return before, nil
 }
 
-// foldLog brings the log of the old database into it, so that it is one file,
-// and verifies that nobody has it open: a program that closes it later would
-// remove the new one's log. One that cannot be opened is left for the other
-// name of its log to keep.
+// foldLog copies the log of the old database into it, so that it is one file, and
+// verifies that no process has it open: a program that closed it later would remove
+// the log of the new one. A database that cannot be opened keeps its log under the
+// second name.
 func foldLog(ctx context.Context, path string) (folded bool, err error) {
 	if _, err := os.Lstat(path); err != nil {
 		return false, nil
 	}
-	// First the log, in the way of any program, so that a kill in between leaves
-	// what the next one expects; then the question whether there are others.
+	// First copy the log like any program, so that a kill leaves a valid database;
+	// then find out whether other processes have it open.
 	err = withDatabase(ctx, path, nil, func(conn *sql.Conn) error {
 		_, err := conn.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 		return err

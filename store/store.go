@@ -20,16 +20,15 @@ import (
 
 // Options say which database to open, and how.
 type Options struct {
-	// Path is the database file; its folder must exist. It is not used when
-	// Ephemeral.
+	// Path is the database file; its folder must exist. It is ignored if Ephemeral.
 	Path string
-	// Ephemeral keeps everything in memory; nothing outlives the store.
+	// Ephemeral keeps everything in memory.
 	Ephemeral bool
-	// Server takes the database for a server: there is only one at a time.
-	// Without it the store is a tool's, which may work beside a server.
+	// Server claims the database for a server, of which there is one at a time.
+	// Without it the store belongs to a tool, which may work beside a server.
 	Server bool
-	// ReadOnly opens a database that is on a disk which is mounted read-only
-	// such that Backup works, and nothing else. On any other disk it is nothing.
+	// ReadOnly opens a database on a disk that is mounted read-only, such that Backup
+	// works and nothing else. No effect on a writable disk.
 	ReadOnly bool
 	// Schema is the text of schema.sql.
 	Schema string
@@ -48,30 +47,28 @@ type Options struct {
 	// with less, new runs are refused with CodeUnavailable. 0 = DefaultReserve,
 	// or a twentieth of the disk if that is less; negative = none.
 	MinFree int64
-	// KeepExecutions and KeepFirings say how much history of runs and of the
-	// ledger stays. Failed runs stay three times as long, or, of a number, until
-	// all completed ones are gone; rows of deliveries that started a run with an
-	// id of theirs at least 72 hours. What has not ended, and what it needs, is
-	// never removed.
+	// KeepExecutions and KeepFirings say how much history of runs and of the ledger
+	// stays. Failed runs stay three times as long or, for a number, until all completed
+	// ones are gone; rows of deliveries with an id that started a run stay for at least
+	// 72 hours. Unfinished runs, and what they need, are never removed.
 	KeepExecutions, KeepFirings Keep
 	// KeepAudit says the same of the audit log, without exceptions.
 	KeepAudit Keep
 	// MaxDisk is how many bytes the database and its log may take; 0 = any
 	// number.
 	MaxDisk int64
-	// Sandbox and VirtualClock say that fakes answer what the runs of a server
-	// send, and that its time is moved by hand. A file is of one such kind for
-	// good, from the first server that takes it; see claim.go.
+	// Sandbox says that fakes answer the requests of the server's runs, VirtualClock
+	// that its time is advanced by hand. The first server on a file decides for good;
+	// see settlePurpose.
 	Sandbox, VirtualClock bool
-	// anyKind is for who must be the only one and runs nothing.
+	// anyKind opens a database of any such kind, for a tool that runs nothing.
 	anyKind bool
-	// MailDomain stands behind the @ of every email trigger's address; "" =
+	// MailDomain is the domain of the addresses of email triggers; "" =
 	// DefaultMailDomain.
 	MailDomain string
 
-	// OnEvents is called when a commit has put events into the outbox, before
-	// those who wrote in it are answered. It must return at once and not call the
-	// store. Nil = nobody waits for them.
+	// OnEvents is called when a commit has put events into the outbox, before its
+	// writers are answered. It must return at once and not call the store. May be nil.
 	OnEvents func()
 
 	// Tests replace these to put a database on any disk.
@@ -117,9 +114,9 @@ type Store struct {
 	closing sync.Once
 }
 
-// Open opens a database, creating it first if there is none. A database that is not this program's, is newer
-// than it, is in use by another server, or was sealed with another master key
-// is refused with a *blueprint.Error that has a hint, and left as it is.
+// Open opens a database, creating it if there is none. A database of another program or
+// a newer version, one in use by another server, and one that is sealed with another
+// master key is refused with a *blueprint.Error that has a hint, and left unchanged.
 func Open(ctx context.Context, options Options) (_ *Store, err error) {
 	defer wrap(&err, "open %s", options.name())
 	if options.Logger == nil {
@@ -159,12 +156,12 @@ func (o Options) name() string {
 	return o.Path
 }
 
-// Epoch is the number of this server's start, 0 for a tool: each server that
-// takes a database has a higher one than those before it.
+// Epoch returns the number of this server's start, 0 for a tool: each server that claims
+// a database gets a higher number than those before it.
 func (s *Store) Epoch() int64 { return s.epoch }
 
-// ServedAt notes beside the database under which address its server is reached,
-// for commands that print links to it.
+// ServedAt records the address of the server beside the database, for commands that
+// print links to it.
 func (s *Store) ServedAt(address string) error {
 	if s.lock == nil {
 		return nil
@@ -172,8 +169,8 @@ func (s *Store) ServedAt(address string) error {
 	return s.lock.SetAddress(address)
 }
 
-// Close ends the store. It waits for calls under way; later ones are refused
-// with CodeUnavailable. Run must have returned.
+// Close closes the store. It waits for calls in progress; later ones are refused with
+// CodeUnavailable. Run must have returned.
 func (s *Store) Close() (err error) {
 	defer wrap(&err, "close %s", s.options.name())
 	s.closing.Do(func() {
@@ -215,21 +212,20 @@ func (s *Store) release() error {
 	return errors.Join(errs...)
 }
 
-// The upkeep of a running store follows real time, whatever the clock: it is
-// about the disk, not about what the service promises.
+// The maintenance of a running store follows real time, whatever the clock: it is about
+// the disk.
 const (
 	checkpointInterval = 200 * time.Millisecond
 	keyUseInterval     = time.Minute
 )
 
-// Run lets writes share transactions until ctx ends: one goroutine commits
-// whatever has queued behind it. It then answers all that is queued, refuses
-// later writes, and returns nil. When the disk fails it returns why, at once;
-// the process must then stop, because only a fresh one can find out what the
-// disk holds.
+// Run lets writes share transactions until ctx ends: one goroutine commits the queued
+// jobs. It then answers all queued writes, refuses later ones, and returns nil. If the
+// disk fails it returns the error at once; the process must then stop, because only a
+// new one can find out what is on the disk.
 //
-// Before Run, and in a tool that never calls it, each write is a transaction
-// of its own, made by its caller.
+// Before Run, and in a tool that never calls it, each write is a transaction of its own
+// in the goroutine of its caller.
 func (s *Store) Run(ctx context.Context) (err error) {
 	defer wrap(&err, "run %s", s.options.name())
 	w := s.writer
@@ -288,7 +284,7 @@ func (s *Store) every(ctx context.Context, interval time.Duration, f func(contex
 	}
 }
 
-// committed notes what a committed transaction means for the rest of the store.
+// committed updates the state of the store after a commit.
 func (s *Store) committed(bump bool) {
 	s.commits.Add(1)
 	if s.rewound.Load() {
@@ -299,16 +295,14 @@ func (s *Store) committed(bump bool) {
 	}
 }
 
-// Ping asks the writer for a transaction that changes nothing, and returns when
-// it was made: the writer is alive, and the database can be locked. It costs no
-// access to the disk that waits for it.
+// Ping returns when the writer has made a transaction that changes nothing: the writer
+// works, and the database can be locked. It causes no fsync.
 func (s *Store) Ping(ctx context.Context) (err error) {
 	defer wrap(&err, "ping")
 	return s.submit(ctx, &job{run: func(*transaction) error { return nil }, single: true})
 }
 
-// Stats tell how a store is doing. What counts up does so since Open; sizes
-// are bytes.
+// Stats are counters since Open and the state of a store. Sizes are in bytes.
 type Stats struct {
 	Commits, Jobs             int64 // transactions of the writer, and the writes in them
 	PrunedRuns, PrunedFirings int64
@@ -317,15 +311,15 @@ type Stats struct {
 	Queued, MaxQueued         int   // writes that wait for the writer
 	// Durations are from the beginning of each commit to its end, in real time.
 	Durations metrics.Distribution
-	// BusySince is when the writer began with the writes that it is at, or when
-	// the first of those that wait came, in real time; zero while it is idle.
+	// BusySince is when the writer began its current batch, or when the first waiting
+	// job arrived, in real time; zero while it is idle.
 	BusySince time.Time
-	// LastCommit is when the last one ended, in real time; zero before the first.
+	// LastCommit is when the last commit ended, in real time; zero before the first.
 	LastCommit time.Time
-	// LastError is the last commit that failed, at LastErrorAt; nil if none did.
+	// LastError is the error of the last failed commit, at LastErrorAt; nil for none.
 	LastError   error
 	LastErrorAt time.Time
-	// Failure is why the store takes nothing any more; nil while it does.
+	// Failure is why the store refuses all calls; nil while it does not.
 	Failure error
 
 	Database, Log int64 // the files; 0 when ephemeral
@@ -335,7 +329,7 @@ type Stats struct {
 	Full          bool  // new runs are refused, for the limit is reached
 }
 
-// Stats returns the numbers of now. It asks the file system, not the database.
+// Stats returns the current numbers. It reads the file system, not the database.
 func (s *Store) Stats() Stats {
 	c := &s.counts
 	stats := Stats{
@@ -359,7 +353,7 @@ func (s *Store) Stats() Stats {
 	return stats
 }
 
-// counts are what a store counts as it goes.
+// counts are the counters of a store.
 type counts struct {
 	commits, jobs, prunedRuns, prunedFirings, checkpointFailures, tripped metrics.Counter
 	durations                                                             *metrics.Histogram

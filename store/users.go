@@ -16,8 +16,8 @@ func scanUser(scan func(...any) error) (user blueprint.User, err error) {
 	return user, err
 }
 
-// CreateUser makes an account and its personal workspace. An email that an
-// account has already, in whatever letter case, is CodeConflict. It is for the
+// CreateUser creates an account and its personal workspace. CodeConflict if another
+// account has the email, in any letter case. It is for the
 // command line, seeds and the first start.
 func (s *Store) CreateUser(ctx context.Context, email, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "create user")
@@ -44,8 +44,8 @@ func (s *Store) CreateUser(ctx context.Context, email, name string) (user bluepr
 	return user, err
 }
 
-// RenameUser returns the principal another name. The name of their personal
-// workspace, and its slug, stay.
+// RenameUser changes the name of the principal. The name and the slug of the personal
+// workspace stay.
 func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, name string) (user blueprint.User, err error) {
 	defer wrap(&err, "rename user %s", principal.UserID)
 	err = s.write(ctx, func(t *transaction) error {
@@ -68,9 +68,8 @@ func (s *Store) RenameUser(ctx context.Context, principal blueprint.Principal, n
 	return user, err
 }
 
-// ServerOwner returns the owner of the server, the user who was created first,
-// CodeNotFound when there is
-// none. It is for the start of a server.
+// ServerOwner returns the owner of the server, the user who was created first.
+// CodeNotFound if there is none. It is for the start of a server.
 func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error) {
 	defer wrap(&err, "owner of the server")
 	err = s.read(ctx, func(q *session) error {
@@ -85,9 +84,8 @@ func (s *Store) ServerOwner(ctx context.Context) (user blueprint.User, err error
 	return user, err
 }
 
-// UserByEmail finds a user by email, in whatever letter case; CodeNotFound when
-// there is none. It is for the command line, and for procedures that name a
-// person to be added.
+// UserByEmail returns the user with an email, in any letter case; CodeNotFound if there
+// is none. It is for the command line, and for procedures that name a user to add.
 func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.User, err error) {
 	defer wrap(&err, "user by email")
 	err = s.read(ctx, func(q *session) error {
@@ -102,7 +100,7 @@ func (s *Store) UserByEmail(ctx context.Context, email string) (user blueprint.U
 	return user, err
 }
 
-// User finds a user by id; CodeNotFound when there is none.
+// User returns a user by id; CodeNotFound if there is none.
 func (s *Store) User(ctx context.Context, id string) (user blueprint.User, err error) {
 	defer wrap(&err, "user %s", id)
 	err = s.read(ctx, func(q *session) error {
