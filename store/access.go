@@ -7,9 +7,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// accessLevel is the one place that says who may do what with blueprint b: its
-// value is the blueprint.Access of user ?1. A creator who has left the organization
-// keeps seeing the blueprint, and may do with it what anybody else may.
+// accessLevel is the only expression that decides what a user may do with blueprint b:
+// its value is the blueprint.Access of user ?1. A creator who has left the organization
+// still sees the blueprint, but has no other rights of a creator.
 const accessLevel = `CASE
 	WHEN b.created_by = ?1 AND EXISTS (SELECT 1 FROM memberships m WHERE m.organization_id = b.organization_id AND m.user_id = ?1) THEN 5
 	WHEN EXISTS (SELECT 1 FROM collaborators c WHERE c.blueprint_id = b.id AND c.user_id = ?1 AND c.role = 'admin')

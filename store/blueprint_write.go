@@ -11,9 +11,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// CreateBlueprint makes a private blueprint of version 1.0.0. CodeForbidden
-// when the principal is not a member of the organization, known or not;
-// CodeConflict when another blueprint there has the source; CodeBadRequest when the principal has as many blueprints as the plan allows.
+// CreateBlueprint creates a private blueprint of version 1.0.0. CodeForbidden if the
+// principal is not a member of the organization, whether it exists or not; CodeConflict
+// if another blueprint there has the source; CodeBadRequest if the principal has as many
+// blueprints as the plan allows.
 func (s *Store) CreateBlueprint(ctx context.Context, principal blueprint.Principal, given blueprint.NewBlueprint) (made blueprint.Blueprint, err error) {
 	defer wrap(&err, "create blueprint for user %s", principal.UserID)
 	id := s.drawn("blueprint", principal.UserID).UUID()
@@ -98,7 +99,7 @@ func encodeTags(tags []string) (string, error) {
 	return string(data), err
 }
 
-// insertVersion adds a version, of which ref says what it means and who wrote that.
+// insertVersion adds a version; ref says what it means and who wrote that.
 func insertVersion(t *transaction, ref blueprint.VersionRef, version, title, contentVersion string, budget *blueprint.Budget, userID string, now blueprint.Time) error {
 	const insert = `INSERT INTO blueprint_versions (blueprint_id, version, title, content_version, created_by, created_at, budget, meaning_version, author, seq)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, (SELECT coalesce(max(seq), 0) + 1 FROM blueprint_versions WHERE blueprint_id = ?1))`
@@ -202,9 +203,9 @@ func (s *Store) UpdateBlueprint(ctx context.Context, principal blueprint.Princip
 	return updated, err
 }
 
-// adopts reports whether a patch makes the principal the author of what the map
-// and the variables mean, though it need not change them: the present author may
-// no longer manage the blueprint.
+// adopts reports whether a patch makes the principal the author of the map and the
+// variables, even without changing them: the current author may no longer manage the
+// blueprint.
 func adopts(t *transaction, principal blueprint.Principal, patch *blueprint.BlueprintPatch, ref blueprint.VersionRef) (bool, error) {
 	if patch.Map == nil && patch.Variables == nil || ref.Author == principal.UserID {
 		return false, nil
@@ -213,16 +214,16 @@ func adopts(t *transaction, principal blueprint.Principal, patch *blueprint.Blue
 	return !may, err
 }
 
-// sameMeaning reports whether two states of a blueprint run alike. What cannot be
-// parsed means something else.
+// sameMeaning reports whether two states of a blueprint run alike. A state that cannot be
+// parsed differs from any other.
 func sameMeaning(a, b *blueprint.Blueprint) bool {
 	mapA, variablesA, errA := parse(a.BlueprintMap, a.EnvironmentVariables)
 	mapB, variablesB, errB := parse(b.BlueprintMap, b.EnvironmentVariables)
 	return errA == nil && errB == nil && mapA.RunsAs(mapB) && blueprint.SameVariables(variablesA, variablesB)
 }
 
-// written returns the events of a blueprint that was made or changed, and whose
-// status was another before.
+// written returns the events of a blueprint that was created or changed. before is its
+// earlier status.
 func written(b *blueprint.Blueprint, event, before string, at blueprint.Time) []blueprint.Event {
 	e := blueprint.Event{
 		Name: event, OrganizationID: b.OrganizationID, BlueprintID: b.ID, At: at,
@@ -236,8 +237,8 @@ func written(b *blueprint.Blueprint, event, before string, at blueprint.Time) []
 	return events
 }
 
-// apply makes the changes of a patch and tells whether any changed the map or
-// the variables, and whether any changed anything.
+// apply makes the changes of a patch, and reports whether the map or the variables
+// changed, and whether anything changed.
 func apply(patch blueprint.BlueprintPatch, b *blueprint.Blueprint) (content, changed bool) {
 	text := func(from, to *string) {
 		if from != nil && *from != *to {
@@ -281,9 +282,9 @@ func saveBlueprint(t *transaction, b *blueprint.Blueprint) error {
 	return err
 }
 
-// DeleteBlueprint deletes a blueprint and its triggers: from now on it is
-// unknown to everybody, and no run of it can begin. It gives the runs that have
-// not ended, for the caller to cancel. It needs AccessAdmin: CodeNotFound, or
+// DeleteBlueprint deletes a blueprint and its triggers: from now on it is unknown, and
+// no run of it can begin. It returns the runs that have not ended, for the caller to
+// cancel. It needs AccessAdmin: CodeNotFound, or
 // CodeForbidden.
 func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Principal, id string) (unfinished []string, err error) {
 	defer wrap(&err, "delete blueprint %s for user %s", id, principal.UserID)
@@ -321,8 +322,8 @@ func (s *Store) DeleteBlueprint(ctx context.Context, principal blueprint.Princip
 	return unfinished, err
 }
 
-// moveSource says that a blueprint is, as it now is, what is kept in a place
-// outside ("" = nowhere any more), and tells whether that is news.
+// moveSource records that the current state of a blueprint is that of a source outside
+// ("" = of none any more), and reports whether that is a change.
 func moveSource(b *blueprint.Blueprint, source string) bool {
 	version := b.Version
 	if source == "" {
@@ -335,8 +336,8 @@ func moveSource(b *blueprint.Blueprint, source string) bool {
 	return true
 }
 
-// noteEdits keeps which keys of a trigger's config are others than those that
-// were last made from the source of its blueprint.
+// noteEdits records which keys of a trigger's config differ from those that were last
+// set from the source of its blueprint.
 func noteEdits(t *transaction, before, after *blueprint.Trigger) error {
 	keys := changedKeys("", before.Config, after.Config)
 	if len(keys) == 0 {
@@ -352,15 +353,15 @@ func noteEdits(t *transaction, before, after *blueprint.Trigger) error {
 	return err
 }
 
-// forgetEdits says that the triggers of a blueprint are what is kept in its
-// source, and tells whether that is news.
+// forgetEdits records that the triggers of a blueprint are those of its source, and
+// reports whether that is a change.
 func forgetEdits(t *transaction, blueprintID string) (news bool, err error) {
 	n, err := t.exec("UPDATE triggers SET edited = NULL WHERE blueprint_id = ? AND edited IS NOT NULL", blueprintID)
 	return n > 0, err
 }
 
-// setSource writes where a blueprint is kept outside and which version of it that
-// is. CodeConflict when another blueprint of its organization is kept there.
+// setSource records the source of a blueprint and the version that it has. CodeConflict
+// if another blueprint of the organization has the source.
 func setSource(t *transaction, id, source, version string) error {
 	if source == "" {
 		_, err := t.exec("UPDATE blueprints SET source = NULL, synced_version = NULL WHERE id = ?", id)
@@ -373,8 +374,8 @@ func setSource(t *transaction, id, source, version string) error {
 	return err
 }
 
-// keepSource writes a source that alone has changed: that is no change of the
-// blueprint itself, so it makes no version and no event.
+// keepSource stores a patch of the source alone, which is no change of the blueprint: it
+// creates no version and no event.
 func (s *Store) keepSource(ctx context.Context, t *transaction, before, after *blueprint.Blueprint) error {
 	t.changed()
 	if err := setSource(t, after.ID, after.Source, after.Version); err != nil {

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// listed are the blueprints of each scope of user ?1.
+// listed selects the blueprints of each scope of user ?1.
 var listed = map[blueprint.Scope]string{
 	blueprint.ScopeOwn: "b.created_by = ?1",
 	blueprint.ScopeShared: `b.created_by <> ?1 AND (
@@ -19,8 +19,8 @@ var listed = map[blueprint.Scope]string{
 	blueprint.ScopePublic: "b.created_by <> ?1 AND b.visibility = 'public'",
 }
 
-// ListBlueprints gives one page of a list, newest first, and how many there are
-// in all. Who may not manage a blueprint gets its secrets as null.
+// ListBlueprints returns a page of blueprints, newest first, and the number of all of
+// them. Secrets of blueprints that the principal may not manage are null.
 func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principal, filter blueprint.BlueprintFilter) (list []blueprint.Blueprint, total int, err error) {
 	defer wrap(&err, "list blueprints for user %s", principal.UserID)
 	if filter.Scope == "" {
@@ -52,7 +52,7 @@ func (s *Store) ListBlueprints(ctx context.Context, principal blueprint.Principa
 }
 
 // GetBlueprint returns a blueprint to a user who may see it: CodeNotFound, or
-// CodeForbidden. Who may not manage it gets its secrets as null.
+// CodeForbidden. Its secrets are null for a user who may not manage it.
 func (s *Store) GetBlueprint(ctx context.Context, principal blueprint.Principal, id string) (details blueprint.BlueprintDetails, err error) {
 	defer wrap(&err, "get blueprint %s for user %s", id, principal.UserID)
 	const query = "SELECT " + blueprintColumns + `, o.name, o.slug,
@@ -95,7 +95,7 @@ const blueprintTables = ` FROM blueprints b
 	JOIN blueprint_contents content ON content.blueprint_id = b.id AND content.version = v.content_version
 	LEFT JOIN ratings mine ON mine.blueprint_id = b.id AND mine.user_id = ?1 `
 
-// blueprintRow is a blueprint with its true secrets, and what its reader may do.
+// blueprintRow is a blueprint with its secrets, and the rights of its reader.
 type blueprintRow struct {
 	blueprint.Blueprint
 	contentVersion string
@@ -125,7 +125,7 @@ func (s *Store) scanBlueprint(scan func(...any) error, more ...any) (row bluepri
 	return row, err
 }
 
-// seen returns the blueprint without what its reader may not see.
+// seen returns the blueprint as its reader may see it.
 func (row *blueprintRow) seen() blueprint.Blueprint {
 	if row.Access < blueprint.AccessManage {
 		row.EnvironmentVariables = blueprint.RedactVariables(row.EnvironmentVariables)
@@ -134,7 +134,7 @@ func (row *blueprintRow) seen() blueprint.Blueprint {
 	return row.Blueprint
 }
 
-// encodeBudget returns the column of a budget: NULL for one that bounds nothing.
+// encodeBudget returns the column of a budget: NULL for one without limits.
 func encodeBudget(b *blueprint.Budget) (any, error) {
 	if !b.Limits() {
 		return nil, nil
@@ -178,12 +178,12 @@ func (s *Store) content(id, version string, mapText, plain, sealed []byte) (m an
 	return m, variables, nil
 }
 
-// variablesPlace names what sealed variables are bound to.
+// variablesPlace returns what sealed variables are bound to.
 func variablesPlace(id, version string) string {
 	return "blueprint_contents/" + id + "/" + version + "/variables"
 }
 
-// insertContent stores a map and variables under the version that brings them.
+// insertContent stores a map and variables under the version that introduces them.
 func (s *Store) insertContent(t *transaction, id, version string, m any, variables []any) error {
 	var mapText any
 	if m != nil {
@@ -202,8 +202,7 @@ func (s *Store) insertContent(t *transaction, id, version string, m any, variabl
 	return err
 }
 
-// parse reads a map and variables as the engine needs them. What is wrong with
-// them is CodeBadRequest.
+// parse decodes a map and variables for the engine. Problems are CodeBadRequest.
 func parse(m any, variables []any) (parsed *blueprint.Map, declared []blueprint.Variable, err error) {
 	var issues []blueprint.Issue
 	under := func(name string, list []blueprint.Issue) {

@@ -63,9 +63,9 @@ func (s *Store) Categories(ctx context.Context, principal blueprint.Principal, o
 	return list, err
 }
 
-// CreateCategory makes a category of an organization, "" for the personal
-// workspace, for its members: CodeForbidden. CodeConflict when there is one of
-// that name, CodeBadRequest for one too many.
+// CreateCategory creates a category of an organization, "" for the personal workspace,
+// for its members: CodeForbidden. CodeConflict if there is one of that name,
+// CodeBadRequest for too many.
 func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principal, organizationID, name string) (made blueprint.Category, err error) {
 	defer wrap(&err, "create category for user %s", principal.UserID)
 	made = blueprint.Category{ID: s.drawn("category", principal.UserID).UUID(), Name: name, Slug: slug(name)}
@@ -88,8 +88,7 @@ func (s *Store) CreateCategory(ctx context.Context, principal blueprint.Principa
 	return made, err
 }
 
-// DeleteCategory deletes a category, also from the blueprints that have it. It
-// is for the members of its organization: CodeNotFound, or CodeForbidden.
+// DeleteCategory deletes a category and removes it from its blueprints. It is for the members of its organization: CodeNotFound, or CodeForbidden.
 func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "delete category %s for user %s", id, principal.UserID)
 	return s.write(ctx, func(t *transaction) error {
@@ -118,9 +117,9 @@ func (s *Store) DeleteCategory(ctx context.Context, principal blueprint.Principa
 	})
 }
 
-// SetCategories makes these the categories of a blueprint, and no others. It
-// needs AccessManage: CodeNotFound, or CodeForbidden. What is no category of the
-// blueprint's organization is CodeBadRequest, with an issue for each.
+// SetCategories replaces the categories of a blueprint. It needs AccessManage:
+// CodeNotFound, or CodeForbidden. Ids that are no category of the blueprint's
+// organization are CodeBadRequest, with an issue for each.
 func (s *Store) SetCategories(ctx context.Context, principal blueprint.Principal, blueprintID string, ids []string) (list []blueprint.Category, err error) {
 	defer wrap(&err, "set the categories of blueprint %s for user %s", blueprintID, principal.UserID)
 	const of = " JOIN blueprint_categories x ON x.category_id = c.id WHERE x.blueprint_id = ?"
@@ -167,7 +166,7 @@ func slugs(list []blueprint.Category) []string {
 	return names
 }
 
-// knownCategories refuses what is no category of an organization.
+// knownCategories refuses ids that are no category of an organization.
 func knownCategories(t *transaction, organizationID string, ids []string) error {
 	var issues []blueprint.Issue
 	for i, id := range ids {

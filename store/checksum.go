@@ -9,11 +9,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// What runs leave behind is most of a database, and SQLite cannot tell when a
-// bit of it has turned: it checks how its pages hang together, not what is in
-// them. So records, states and journal entries each end with a checksum of four
-// bytes, which covers the content and the place that it belongs to. It can
-// be checked without the master key.
+// The data of runs is most of a database, and SQLite cannot notice a flipped bit in it:
+// it checks the structure of its pages, not their content. So records, states and
+// journal entries each end with a checksum of four bytes over the content and the
+// place that it belongs to. It can be checked without the master key.
 const checksumSize = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -22,8 +21,8 @@ func checksum(data []byte, place string) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE([]byte(place)), castagnoli, data)
 }
 
-// withChecksum returns what to store for a content, nil for none. It may use the room
-// behind the content.
+// withChecksum returns a content with its checksum, nil for none. It may use the
+// capacity of data.
 func withChecksum(data []byte, place string) any {
 	if data == nil {
 		return nil
@@ -31,8 +30,8 @@ func withChecksum(data []byte, place string) any {
 	return binary.BigEndian.AppendUint32(data, checksum(data, place))
 }
 
-// checked takes the checksum off what is stored. A content that is not what was
-// stored there is an error that says how to find out more.
+// checked removes the checksum from a stored value. If the content is not what was
+// stored there, it returns an error that says how to find out more.
 func checked(stored *[]byte, place string) error {
 	if *stored == nil {
 		return nil
@@ -46,19 +45,19 @@ func checked(stored *[]byte, place string) error {
 	return nil
 }
 
-// The places of what a run leaves behind.
+// The places of the data of runs.
 func recordPlace(id string) string { return "record/" + id }
 func statePlace(id string) string  { return "state/" + id }
 func entryPlace(execution, position int64) string {
 	return fmt.Sprintf("journal/%d/%d", execution, position)
 }
 
-// checkedRun takes the checksums off what is stored of a run that has ended.
+// checkedRun removes the checksums from a stored run that has ended.
 func checkedRun(stored *blueprint.StoredExecution) error {
 	return errors.Join(checked(&stored.Record, recordPlace(stored.Row.ID)), checked(&stored.State, statePlace(stored.Row.ID)))
 }
 
-// damagedPart explains an error that damage on the disk has caused.
+// damagedPart returns the error for data that is damaged on the disk.
 func damagedPart(err error) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeInternal, Message: "a part of the database is damaged",

@@ -31,10 +31,10 @@ func (s *Store) Collaborators(ctx context.Context, principal blueprint.Principal
 	return list, err
 }
 
-// AddCollaborator makes the person with an email a collaborator of a blueprint,
-// or changes their role. It needs AccessAdmin: CodeNotFound, which an email that
-// no account has is too, or CodeForbidden. Its creator, who may do everything
-// anyway, is CodeBadRequest, like one too many.
+// AddCollaborator makes the user with an email a collaborator of a blueprint, or changes
+// the role of one. It needs AccessAdmin: CodeNotFound, also for an email without an
+// account, or CodeForbidden. CodeBadRequest for the creator, who has all rights anyway,
+// and for too many.
 func (s *Store) AddCollaborator(ctx context.Context, principal blueprint.Principal, blueprintID, email string, role blueprint.CollaboratorRole) (member blueprint.Collaborator, err error) {
 	defer wrap(&err, "add a collaborator to blueprint %s for user %s", blueprintID, principal.UserID)
 	now := blueprint.TimeOf(s.options.Clock.Now())
@@ -139,7 +139,7 @@ func collaboration(q *session, blueprintID, userID string) (role blueprint.Colla
 	return role, err
 }
 
-// homeOfBlueprint gives who made a blueprint, and its organization.
+// homeOfBlueprint returns the creator and the organization of a blueprint.
 func homeOfBlueprint(q *session, id string) (creator, organizationID string, err error) {
 	err = q.row("SELECT created_by, organization_id FROM blueprints WHERE id = ?", []any{id}, &creator, &organizationID)
 	return creator, organizationID, err

@@ -14,10 +14,10 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// Health is what a check came to.
+// Health is the result of a check.
 type Health string
 
-// What a check may come to.
+// The results of checks.
 const (
 	Fine    Health = "ok"
 	Dubious Health = "warning" // it works, but something may be lost or seen
@@ -41,12 +41,11 @@ type diagnosis struct {
 	list    []Finding
 }
 
-// Diagnose looks at the database at options.Path and at what is around it, and
-// tells what is well and what is not, in the order in which to mend it. It
-// changes nothing and makes no file; a server may be running on the database.
-// Of options it uses Path, Schema, Sealer (nil when there is no key), Clock,
-// AllowNetworkFS and MinFree. With full every page, index and reference is
-// checked, which reads the whole file.
+// Diagnose checks the database at options.Path and its surroundings, and returns the
+// results in the order in which problems should be fixed. It changes nothing and creates
+// no file; a server may be running on the database. Of options it uses Path, Schema,
+// Sealer (nil without a key), Clock, AllowNetworkFS and MinFree. With full it checks
+// every page, index and reference, which reads the whole file.
 func Diagnose(ctx context.Context, options Options, full bool) []Finding {
 	if options.fileSystem == nil {
 		options.fileSystem = dbfile.Stat
@@ -113,8 +112,8 @@ func (d *diagnosis) file() bool {
 	return true
 }
 
-// rights looks who else may read or write the files, and whether the folder
-// takes new ones.
+// rights checks whether other users may read or write the files, and whether new ones
+// can be created in the folder.
 func (d *diagnosis) rights() {
 	before := len(d.list)
 	folder := filepath.Dir(d.path)
@@ -135,7 +134,7 @@ func (d *diagnosis) rights() {
 	}
 }
 
-// disk looks at the file system: its kind and the room on it.
+// disk checks the kind of the file system and its free space.
 func (d *diagnosis) disk() {
 	p, err := d.options.fileSystem(filepath.Dir(d.path))
 	if err != nil {
@@ -170,7 +169,7 @@ func (d *diagnosis) disk() {
 	}
 }
 
-// server looks who holds the lock.
+// server checks which process holds the lock.
 func (d *diagnosis) server() {
 	switch number, held, err := dbfile.LockHolder(d.path + ".lock"); {
 	case err != nil:
@@ -182,7 +181,7 @@ func (d *diagnosis) server() {
 	}
 }
 
-// log looks at the write-ahead log.
+// log checks the write-ahead log.
 func (d *diagnosis) log() {
 	const long = 256 << 20
 	path := d.path + "-wal"
@@ -201,7 +200,7 @@ func (d *diagnosis) log() {
 	}
 }
 
-// inUnits writes a number of bytes for people.
+// inUnits formats a number of bytes.
 func inUnits(n int64) string {
 	units := []string{"bytes", "KiB", "MiB", "GiB", "TiB"}
 	value, unit := float64(n), 0
@@ -211,8 +210,8 @@ func inUnits(n int64) string {
 	return strings.Replace(fmt.Sprintf("%.1f %s", value, units[unit]), ".0 ", " ", 1)
 }
 
-// content opens the database and looks into it, again when somebody else
-// changed it meanwhile.
+// content opens the database and checks its content, again if another process changed
+// it meanwhile.
 func (d *diagnosis) content() {
 	before := len(d.list)
 	_ = steadily(d.ctx, d.path, func() error {
@@ -266,7 +265,7 @@ func (d *diagnosis) contentOnce() {
 	}
 }
 
-// integrity lets SQLite look for damage.
+// integrity runs the checks of SQLite.
 func (d *diagnosis) integrity(q *session) {
 	checks := []string{"PRAGMA quick_check(5)"}
 	if d.full {
@@ -304,7 +303,7 @@ func (d *diagnosis) integrity(q *session) {
 	}
 }
 
-// runs compares what runs left behind with its checksums.
+// runs compares the data of runs with its checksums.
 func (d *diagnosis) runs(q *session) {
 	if !d.full {
 		return
@@ -320,7 +319,7 @@ func (d *diagnosis) runs(q *session) {
 	}
 }
 
-// key checks whether the master key is the one that the database is used with.
+// key checks whether the master key is that of the database.
 func (d *diagnosis) key(q *session) {
 	options := d.options
 	options.Server = true
@@ -338,7 +337,7 @@ func (d *diagnosis) key(q *session) {
 	}
 }
 
-// clock checks whether the clock stands behind what was stored already.
+// clock checks whether the clock is behind stored times.
 func (d *diagnosis) clock(q *session) {
 	const newest = `SELECT max(
 		coalesce((SELECT created_at FROM executions ORDER BY seq DESC LIMIT 1), 0),
@@ -359,7 +358,7 @@ func (d *diagnosis) clock(q *session) {
 	d.add("clock", Fine, "", "%s, after the newest row", blueprint.TimeOf(now))
 }
 
-// messageOf and hintOf give what an error tells people.
+// messageOf and hintOf return the message and the hint of an error.
 func messageOf(err error) string {
 	var known *blueprint.Error
 	if errors.As(err, &known) {

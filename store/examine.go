@@ -12,7 +12,7 @@ import (
 
 const countUnfinished = "SELECT count(*) FROM executions WHERE end_time IS NULL"
 
-// examined is what a database that is in nobody's use was found to hold.
+// examined is the content of a database that no process uses.
 type examined struct {
 	rows            map[string]int64
 	unfinished      int64
@@ -22,9 +22,9 @@ type examined struct {
 	damaged         DamagedRuns
 }
 
-// examine reads the whole of a database that is not in WAL mode and makes sure
-// that it is one of ours, of the present form and sound in every page, index
-// and reference. Nothing is written.
+// examine reads a whole database that is not in WAL mode, and verifies that it is a
+// database of this program in the current form and that every page, index and reference
+// is sound. It writes nothing.
 func examine(ctx context.Context, path, schema string) (found examined, err error) {
 	err = withDatabase(ctx, path, []string{"_query_only=1"}, func(conn *sql.Conn) error {
 		session := &session{conn: conn, statements: map[string]*sql.Stmt{}}
@@ -63,7 +63,7 @@ func examine(ctx context.Context, path, schema string) (found examined, err erro
 	return found, err
 }
 
-// withDatabase opens a database by itself, uses it, and closes it.
+// withDatabase calls use with a connection to a database.
 func withDatabase(ctx context.Context, path string, settings []string, use func(*sql.Conn) error) (err error) {
 	pool, err := sql.Open("sqlite", fileURI(path, append(commonSettings[:len(commonSettings):len(commonSettings)], settings...)))
 	if err != nil {
@@ -78,7 +78,7 @@ func withDatabase(ctx context.Context, path string, settings []string, use func(
 	return use(conn)
 }
 
-// sound runs a check of SQLite, which gives no row, or one "ok", when all is well.
+// sound runs a check of SQLite, which returns no row, or one "ok", without problems.
 func sound(ctx context.Context, conn *sql.Conn, check string) error {
 	rows, err := conn.QueryContext(ctx, check)
 	if err != nil {
@@ -106,7 +106,7 @@ func sound(ctx context.Context, conn *sql.Conn, check string) error {
 	return rows.Err()
 }
 
-// errUnsound is what a check of all that there is has found.
+// errUnsound marks an error that a check of the whole database has found.
 var errUnsound = errors.New("not every part is sound")
 
 func unsound(reason any) error {
@@ -145,8 +145,8 @@ func countRows(ctx context.Context, conn *sql.Conn) (map[string]int64, error) {
 	return counts, nil
 }
 
-// contents reads everything that has a checksum and gives the runs that have
-// something damaged. What SQLite finds damaged is an error.
+// contents reads everything with a checksum and returns the damaged runs. Damage that
+// SQLite finds is an error.
 func contents(q *session) (d DamagedRuns, err error) {
 	err = q.each("SELECT id, record, state FROM executions WHERE record IS NOT NULL ORDER BY seq", nil, func(scan func(...any) error) error {
 		var stored blueprint.StoredExecution
@@ -161,7 +161,7 @@ func contents(q *session) (d DamagedRuns, err error) {
 	if err != nil {
 		return d, err
 	}
-	// Entries of one run come one after the other.
+	// Entries of one run are consecutive.
 	last := int64(0)
 	const entries = `SELECT j.execution, j.position, j.entry, coalesce(e.id, 'number ' || j.execution)
 		FROM journal j LEFT JOIN executions e ON e.seq = j.execution ORDER BY j.execution, j.position`
@@ -181,11 +181,10 @@ func contents(q *session) (d DamagedRuns, err error) {
 	return d, err
 }
 
-// mostNamed is how many damaged runs are named.
+// mostNamed is how many damaged runs DamagedRuns names.
 const mostNamed = 10
 
-// DamagedRuns are executions with a record, state or journal entry that is not
-// what was stored.
+// DamagedRuns are executions with a damaged record, state or journal entry.
 type DamagedRuns struct {
 	Count int      `json:"count"`
 	IDs   []string `json:"ids"` // at most ten
@@ -206,7 +205,7 @@ func (d *DamagedRuns) String() string {
 	return text
 }
 
-// damagedContents refuses to make a backup that would have damage in it.
+// damagedContents returns the error for a backup that would contain damage.
 func damagedContents(d *DamagedRuns) error {
 	return &blueprint.Error{
 		Code: blueprint.CodeConflict, Message: fmt.Sprintf("the database is damaged: what it holds of %d runs is not what was stored: %s", d.Count, d),

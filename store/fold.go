@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// fold returns a text such that two texts that differ only in letter case, by
-// the simple case folding of Unicode, become equal.
+// fold maps texts that differ only in letter case, by the simple case folding of
+// Unicode, to the same text.
 func fold(text string) string { return strings.Map(foldRune, text) }
 
-// foldRune returns the smallest of the characters that are the same but for
-// their case: K for k and for the Kelvin sign.
+// foldRune returns the smallest of the characters that differ only in case: K for k and
+// for the Kelvin sign.
 func foldRune(r rune) rune {
 	if r < unicode.MaxASCII {
 		if 'a' <= r && r <= 'z' {

@@ -10,11 +10,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// ImportRun puts a run with its blueprint, as a file tells of them, into a
-// database that nobody works on, for somebody to look at: with the same ids,
-// version and times. It gives the row of the run, filled in. Of a run that has
-// not ended there is no journal, so no engine may meet it. CodeConflict when
-// there is such a blueprint or run already.
+// ImportRun inserts a run with its blueprint from a file, with the same ids, version and
+// times, into a database that is only read from. It returns the complete row of the
+// run. A run that has not ended has no journal, so no engine may load it. CodeConflict
+// if the blueprint or the run exists already.
 func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, given blueprint.ImportedRun) (row blueprint.ExecutionRow, err error) {
 	row = given.Row
 	defer wrap(&err, "import execution %s", row.ID)
@@ -50,7 +49,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 		}
 		commit := &blueprint.JournalCommit{Row: row}
 		if row.Status.Terminal() {
-			commit.Record = []byte{} // the file is what is shown
+			commit.Record = []byte{} // the file is shown instead
 		}
 		_, err = beginExecution(t, commit)
 		return err
@@ -58,7 +57,7 @@ func (s *Store) ImportRun(ctx context.Context, principal blueprint.Principal, gi
 	return row, err
 }
 
-// OwnOrganization returns the id of an organization that a user made, by its name;
+// OwnOrganization returns the id of an organization that a user created, by its name;
 // CodeNotFound. Like OwnConnection and OwnBlueprint it is for seeds.
 func (s *Store) OwnOrganization(ctx context.Context, userID, name string) (id string, err error) {
 	return s.own(ctx, "organization", name, "SELECT id FROM organizations WHERE created_by = ? AND name = ? AND personal = 0 ORDER BY created_at, id LIMIT 1", userID, name)
@@ -79,7 +78,7 @@ func (s *Store) OwnBlueprint(ctx context.Context, userID, organizationID, title 
 	return s.own(ctx, "blueprint", title, query, userID, organizationID, title)
 }
 
-// own returns the id of the oldest row that a query finds; CodeNotFound for none.
+// own returns the id of the first row of a query; CodeNotFound for none.
 func (s *Store) own(ctx context.Context, what phrase, name, query string, args ...any) (id string, err error) {
 	defer wrap(&err, "look for %s", what)
 	err = s.read(ctx, func(q *session) error {

@@ -11,7 +11,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// shortestKey is how many characters a key has at least.
+// shortestKey is the minimum number of characters of a key.
 const shortestKey = 8
 
 const keyColumns = "k.id, k.name, k.last4, k.scopes, k.created_at, coalesce(k.expires_at, 0), coalesce(k.last_used_at, 0), coalesce(k.revoked_at, 0)"
@@ -116,7 +116,7 @@ func (s *Store) AllKeys(ctx context.Context) (keys []blueprint.OwnedKey, err err
 	return keys, err
 }
 
-// RevokeKey revokes a key of the principal's. When it returns nil, no call that
+// RevokeKey revokes a key of the principal. When it returns nil, no call that
 // begins afterwards is admitted with the key. A key that is unknown or another
 // user's is CodeNotFound; one that was revoked before stays so.
 func (s *Store) RevokeKey(ctx context.Context, principal blueprint.Principal, id string) (err error) {
@@ -130,7 +130,7 @@ func (s *Store) RevokeKeyByID(ctx context.Context, id string) (err error) {
 	return s.revoke(ctx, id, "")
 }
 
-// revoke revokes a key of which a condition is true.
+// revoke revokes a key that meets a condition.
 func (s *Store) revoke(ctx context.Context, id, condition string, more ...any) error {
 	now := blueprint.TimeOf(s.options.Clock.Now())
 	args := append([]any{id}, more...)
@@ -155,14 +155,13 @@ func (s *Store) revoke(ctx context.Context, id, condition string, more ...any) e
 	})
 }
 
-// knownKey is what the store remembers of a key that is not revoked. It may
-// have expired.
+// knownKey is the cached state of a key that is not revoked. It may have expired.
 type knownKey struct {
 	access blueprint.Admission
 	use    *keyUse
 }
 
-// keyUse is when a key was last used, and what of that is in the database.
+// keyUse is the last use of a key, and the last use in the database.
 type keyUse struct{ at, stored atomic.Int64 }
 
 // keyUses holds the last use of each key that was used, so that a request
@@ -173,10 +172,9 @@ type keyUses struct {
 }
 
 // Authenticate returns whose key a token is and what the key allows. A token
-// that is unknown, expired or revoked, by whichever process and however lately,
-// is CodeUnauthorized. Tokens are
-// looked up by their hash, so the time it takes says nothing about how much of
-// a token is right.
+// that is unknown, expired or revoked, by any process and however recently, is
+// CodeUnauthorized. Tokens are looked up by their hash, so that the time it takes
+// reveals nothing about a token that is partly right.
 func (s *Store) Authenticate(ctx context.Context, token string) (_ blueprint.Admission, err error) {
 	defer wrap(&err, "authenticate")
 	hash := sha256.Sum256([]byte(token))
@@ -225,7 +223,7 @@ func (u *keyUses) last(keyID string) blueprint.Time {
 	return 0
 }
 
-// forget drops what ended. It is stored, or never will be.
+// forget drops the uses of keys or sessions that have ended.
 func (u *keyUses) forget(ids []string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -234,14 +232,14 @@ func (u *keyUses) forget(ids []string) {
 	}
 }
 
-// keyUseChange is a last use that the database does not have yet.
+// keyUseChange is a last use that is not stored yet.
 type keyUseChange struct {
 	keyID string
 	use   *keyUse
 	at    int64
 }
 
-// storeKeyUses brings the last uses of keys to the disk.
+// storeKeyUses stores the last uses of keys.
 func (s *Store) storeKeyUses(ctx context.Context) {
 	changes := s.uses.changes()
 	if len(changes) == 0 {

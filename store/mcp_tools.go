@@ -198,8 +198,8 @@ func (s *Store) renameOwnTools(t *transaction, principal blueprint.Principal, bl
 	return err
 }
 
-// renameOwnTool returns a changed trigger of the principal's own another tool name
-// when its slug has changed. Changes by anybody else leave the name as it is.
+// renameOwnTool changes the tool name of a changed trigger of the principal if its slug
+// is another now. Changes by other users leave the name as it is.
 func renameOwnTool(t *transaction, principal blueprint.Principal, triggerID, before, after string) error {
 	if before == after {
 		return nil

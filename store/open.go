@@ -19,11 +19,11 @@ import (
 	"blueprintd/store/dbfile"
 )
 
-// maxReaders is how many reads of a file may go on at once.
+// maxReaders is how many reads of a file may run at once.
 const maxReaders = 8
 
-// The settings of every connection. Waiting for locks comes first, for the
-// settings after it may need one.
+// The settings of connections. Waiting for locks comes first, because the settings
+// after it may need a lock.
 var (
 	commonSettings = []string{
 		"_busy_timeout=5000",
@@ -31,9 +31,9 @@ var (
 		"_dqs=0",       // "x" is a name, never a text
 		"_defensive=1", // no SQL may write to the schema table or the pages
 		"_error_rc=1",
-		"_pragma=trusted_schema(0)",  // a schema calls no functions of ours
+		"_pragma=trusted_schema(0)",  // a schema calls no registered functions
 		"_pragma=cell_size_check(1)", // notice a damaged page before using it
-		"_pragma=temp_store(2)",      // nothing beside the database on disk
+		"_pragma=temp_store(2)",      // no temporary files on the disk
 	}
 	writerSettings = append(commonSettings[:len(commonSettings):len(commonSettings)],
 		"_synchronous=FULL", // a commit is on the disk before it returns
@@ -47,12 +47,11 @@ var (
 	)
 )
 
-// toolPatience is how long a tool waits for its turn to write, in milliseconds.
-// A server under full load leaves the lock only for moments, so that it may
-// take many looks to find it free.
+// toolPatience makes a tool wait longer for the write lock. A server under full load
+// releases it only for moments, so that many attempts may be needed.
 const toolPatience = "_pragma=busy_timeout(30000)"
 
-// SQLiteVersion is the version of the SQLite inside, such as "3.50.4".
+// SQLiteVersion is the version of the built-in SQLite, such as "3.50.4".
 const SQLiteVersion = sqlite3.SQLITE_VERSION
 
 func (s *Store) open(ctx context.Context) error {
@@ -62,8 +61,8 @@ func (s *Store) open(ctx context.Context) error {
 	return s.openFile(ctx)
 }
 
-// openMemory uses one connection for everything: a database in memory that is
-// shared by several has locks that its readers cannot wait for.
+// openMemory uses one connection for everything: if several share a database in memory,
+// its readers cannot wait for locks.
 func (s *Store) openMemory(ctx context.Context) (err error) {
 	if s.pool, err = sql.Open("sqlite", "file::memory:?"+strings.Join(commonSettings, "&")); err != nil {
 		return err
@@ -151,9 +150,9 @@ func (s *Store) openFile(ctx context.Context) (err error) {
 	return errors.Join(s.lock.MarkUsed(), s.watched.start(path))
 }
 
-// keepNames brings the names of the database and of its log onto the disk: what
-// is synced into a file without one is lost when the power fails. SQLite does
-// so too, but goes on when it fails.
+// keepNames syncs the names of the database and of its log: a file without a name is
+// lost when the power fails, even if its content was synced. SQLite does the same, but
+// ignores errors.
 func (s *Store) keepNames(path string) error {
 	err := s.options.syncFolder(filepath.Dir(path))
 	if err == nil {
@@ -165,13 +164,13 @@ func (s *Store) keepNames(path string) error {
 	}
 }
 
-// useWAL is done only once the database is known to be ours: the mode is part
-// of the file.
+// useWAL sets the journal mode, which is part of the file. It is called only once the
+// database is known to be of this program.
 func (s *Store) useWAL() error {
 	var mode string
 	err := errors.New("not tried")
 	for attempt := 0; err != nil && attempt < 50; attempt++ {
-		// SQLite does not wait here for others who do the same at this moment.
+		// SQLite does not wait here for other processes that do the same.
 		if err = s.writer.session.row("PRAGMA journal_mode = WAL", nil, &mode); resultCode(err)&0xff != sqliteBusy {
 			break
 		}
@@ -190,9 +189,9 @@ func (s *Store) useWAL() error {
 }
 
 // openToRead opens a database on a disk that is mounted read-only, for a backup:
-// nothing is written to it or beside it. The disk may be writable under another
-// mount, where a server is at work. If so its log and the index of that are
-// read too; if not, none can start as long as the database is open here.
+// nothing is written to it or beside it. The disk may be writable under another mount,
+// with a running server. Then the log and its index are read too; otherwise no server
+// can start while the database is open here.
 func (s *Store) openToRead(ctx context.Context, path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -224,7 +223,7 @@ func (s *Store) openToRead(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	s.writer = newWriter(session) // which any write would fail in
+	s.writer = newWriter(session) // any write fails
 	if blank, err := marks(session); err != nil {
 		return err
 	} else if blank {
@@ -265,8 +264,8 @@ func (s *Store) readingMode(path string) (string, error) {
 	return shared, nil
 }
 
-// fileURI names a database file for the driver, whatever characters its path
-// has.
+// fileURI returns the name of a database file for the driver, for any characters in its
+// path.
 func fileURI(path string, settings []string) string {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path)}
 	return name.String() + "?mode=rw&" + strings.Join(settings, "&")

@@ -9,9 +9,9 @@ import (
 	"blueprintd/blueprint"
 )
 
-// Password returns the user with an email, in whatever letter case, and the hash
-// of their password. An unknown email and a user without a password have none:
-// "". No caller may tell anybody which.
+// Password returns the user with an email, in any letter case, and the hash of their
+// password, "" for an unknown email and for a user without a password. Callers must not
+// reveal which.
 func (s *Store) Password(ctx context.Context, email string) (userID, hash string, err error) {
 	defer wrap(&err, "password by email")
 	err = s.read(ctx, func(q *session) error {
@@ -24,8 +24,8 @@ func (s *Store) Password(ctx context.Context, email string) (userID, hash string
 	return userID, hash, err
 }
 
-// PasswordOf returns the email of a user and the hash of their password, "" when
-// they have none. CodeNotFound for an unknown user.
+// PasswordOf returns the email of a user and the hash of their password, "" if they
+// have none. CodeNotFound for an unknown user.
 func (s *Store) PasswordOf(ctx context.Context, userID string) (email, hash string, err error) {
 	defer wrap(&err, "password of user %s", userID)
 	err = s.read(ctx, func(q *session) error {
@@ -38,7 +38,7 @@ func (s *Store) PasswordOf(ctx context.Context, userID string) (email, hash stri
 	return email, hash, err
 }
 
-// AnyPassword reports whether somebody can sign in to the dashboard.
+// AnyPassword reports whether any user can sign in to the dashboard.
 func (s *Store) AnyPassword(ctx context.Context) (some bool, err error) {
 	defer wrap(&err, "any password")
 	err = s.read(ctx, func(q *session) error {
@@ -47,9 +47,8 @@ func (s *Store) AnyPassword(ctx context.Context) (some bool, err error) {
 	return some, err
 }
 
-// SetPassword sets the hash of a user's password, ends all sessions of theirs,
-// and the link with which they could have set it. CodeNotFound for an unknown
-// user.
+// SetPassword sets the hash of a user's password, and ends all their sessions and their
+// setup link. CodeNotFound for an unknown user.
 func (s *Store) SetPassword(ctx context.Context, userID, hash string) (err error) {
 	defer wrap(&err, "set the password of user %s", userID)
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -70,9 +69,8 @@ func (s *Store) SetPassword(ctx context.Context, userID, hash string) (err error
 	})
 }
 
-// ChangePassword sets the hash of the principal's password and ends all sessions
-// of theirs but the principal's own. CodeConflict when the hash is not the one
-// before any more.
+// ChangePassword sets the hash of the principal's password and ends all their sessions
+// except the current one. CodeConflict if the stored hash is not before any more.
 func (s *Store) ChangePassword(ctx context.Context, principal blueprint.Principal, before, hash string) (err error) {
 	defer wrap(&err, "change the password of user %s", principal.UserID)
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -93,15 +91,15 @@ func (s *Store) ChangePassword(ctx context.Context, principal blueprint.Principa
 	})
 }
 
-// endLinks ends the link with which a user could set a password.
+// endLinks ends the setup link of a user.
 func endLinks(t *transaction, userID string) error {
 	_, err := t.exec("DELETE FROM setup_links WHERE user_id = ?", userID)
 	return err
 }
 
 // CreateSetupLink stores the hash of a token with which a user sets a password
-// once, within blueprint.SetupLife. The one before is good for nothing any more.
-// CodeNotFound for an unknown user.
+// once, within blueprint.SetupLife. It replaces an earlier link. CodeNotFound for an
+// unknown user.
 func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err error) {
 	defer wrap(&err, "create a setup link for user %s", userID)
 	hash := sha256.Sum256([]byte(token))
@@ -117,8 +115,8 @@ func (s *Store) CreateSetupLink(ctx context.Context, userID, token string) (err 
 	})
 }
 
-// SetupLink returns whose password a link sets. CodeNotFound for one that is
-// unknown, used, replaced or too old.
+// SetupLink returns whose password a link sets. CodeNotFound for a link that is
+// unknown, used, replaced or expired.
 func (s *Store) SetupLink(ctx context.Context, token string) (link blueprint.SetupLink, err error) {
 	defer wrap(&err, "setup link")
 	err = s.read(ctx, func(q *session) error {
@@ -139,9 +137,9 @@ func (s *Store) setupLink(q *session, token string) (link blueprint.SetupLink, e
 	return link, err
 }
 
-// TakeSetupLink does all at once what a link is for: it sets the name and the
-// password of its user, and the email if the link is fresh, ends their sessions
-// and the link, and makes a session. Errors are those of SetupLink, and
+// TakeSetupLink uses a link: it sets the name and the password of its user, and the
+// email if the link is fresh, ends the link and the user's sessions, and creates a
+// session. Errors are those of SetupLink, and
 // CodeConflict when another user has the email.
 func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.SetupLink, hash, sessionToken, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "take a setup link")
@@ -182,7 +180,7 @@ func (s *Store) TakeSetupLink(ctx context.Context, token string, with blueprint.
 	return made, err
 }
 
-// renameWorkspace returns the workspace that bears its user's name their new one.
+// renameWorkspace gives a workspace that has the name of its user the new name.
 func renameWorkspace(t *transaction, link blueprint.SetupLink, name string) error {
 	_, err := t.exec("UPDATE organizations SET name = ? WHERE created_by = ? AND personal = 1 AND name = ?", name, link.UserID, link.Name)
 	return err

@@ -15,8 +15,8 @@ import (
 // ApplicationID.
 const schemaVersion = 7
 
-// recognise verifies that the file is a database of ours, or empty, in which
-// case it becomes one. Nothing is written to any other.
+// recognise verifies that the file is a database of this program, or empty, in which
+// case it becomes one. Nothing is written to any other file.
 func (s *Store) recognise(ctx context.Context) error {
 	switch blank, err := marks(s.writer.session); {
 	case err != nil:
@@ -27,11 +27,11 @@ func (s *Store) recognise(ctx context.Context) error {
 	return s.compare(ctx)
 }
 
-// marks reads what a file says it is: blank when it holds nothing yet, an error
-// unless it is a database of ours of the present form.
+// marks reads the marks of a file: blank if it is empty, an error unless it is a
+// database of this program in the current form.
 func marks(q *session) (blank bool, err error) {
 	var application, version, objects int
-	// One statement, so that another process cannot make the database between.
+	// One statement, so that no other process can create the database in between.
 	const query = "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_application_id, pragma_user_version"
 	err = q.row(query, nil, &application, &version, &objects)
 	switch {
@@ -62,11 +62,11 @@ func foreign(reason string) error {
 	}
 }
 
-// create makes an empty database one of ours, in one transaction.
+// create creates the schema in an empty database, in one transaction.
 func (s *Store) create(ctx context.Context) error {
 	conn := s.writer.session.conn
-	// Room that deleted rows leave can be given back bit by bit. This cannot
-	// be chosen later, nor inside a transaction.
+	// Free pages can be given back in small steps. This can be chosen neither later nor
+	// in a transaction.
 	if _, err := conn.ExecContext(ctx, "PRAGMA auto_vacuum = INCREMENTAL"); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (s *Store) create(ctx context.Context) error {
 	return err
 }
 
-// compare refuses a database whose schema is not exactly the present one: it
-// was damaged, tampered with, or made by a build that was never released.
+// compare refuses a database whose schema is not exactly the current one: it was
+// damaged, tampered with, or created by a build that was never released.
 func (s *Store) compare(ctx context.Context) error {
 	return compareSchema(ctx, s.writer.session.conn, s.options.Schema)
 }
@@ -131,7 +131,7 @@ func compareSchema(ctx context.Context, found *sql.Conn, schema string) error {
 	return nil
 }
 
-// objects lists what a schema holds, without regard to comments and blanks.
+// objects lists the objects of a schema, regardless of comments and blanks.
 func objects(ctx context.Context, conn *sql.Conn) ([]string, error) {
 	rows, err := conn.QueryContext(ctx, "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY 1")
 	if err != nil {

@@ -13,8 +13,8 @@ var errNoKey = &blueprint.Error{
 	Hint: "name the key file that belongs to this database with --master-key-file",
 }
 
-// sealable encodes a JSON value for two columns of which one is NULL: in plain
-// text, or sealed for its place when it is secret.
+// sealable encodes a JSON value for two columns, one of which is NULL: plain, or sealed
+// for its place if it is secret.
 func (s *Store) sealable(value any, secret bool, place string) (plain, sealed any, err error) {
 	data, err := blueprint.Encode(value)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Store) seal(plain []byte, place string) ([]byte, error) {
 	return s.options.Sealer.Seal(plain, place), nil
 }
 
-// unsealed decrypts what seal made.
+// unsealed decrypts what seal encrypted.
 func (s *Store) unsealed(sealed []byte, place string) ([]byte, error) {
 	if s.options.Sealer == nil {
 		return nil, errNoKey
@@ -58,7 +58,7 @@ func (s *Store) unseal(plain, sealed []byte, place string) (any, error) {
 	return decode(plain, place)
 }
 
-// decode reads JSON of our own making; a mistake in it is no caller's fault.
+// decode decodes JSON that this program wrote; an error is not the caller's fault.
 func decode(data []byte, place string) (any, error) {
 	value, err := blueprint.Decode(data)
 	if err != nil {
@@ -67,33 +67,33 @@ func decode(data []byte, place string) (any, error) {
 	return value, nil
 }
 
-// sealedColumn is a column in which things encrypted with the master key are.
-// A key of its rows is two numbers; where one is enough the other is 0.
+// sealedColumn is a column with values that are encrypted with the master key. The key
+// of a row is two numbers; if one is enough the other is 0.
 type sealedColumn struct {
 	table, column string
-	// first and second are the key, order how rows follow on ?1 and ?2, row how
-	// one of them is named by ?1 and ?2.
+	// first and second are the key, order is the condition of the rows after ?1 and ?2,
+	// row that of the row ?1 and ?2.
 	first, second, order, row string
-	// parts are the texts, at most three, of which place makes what the value is
-	// bound to.
+	// parts are at most three texts from which place returns what the value is bound
+	// to.
 	parts string
 	place func(parts [3]string) string
-	// sum names the place of the checksum at the end of the value; nil when it
-	// has none.
+	// sum returns the place of the checksum at the end of the value; nil if it has
+	// none.
 	sum func(first, second int64, parts [3]string) string
 }
 
 // sealed is the condition that a row has a value.
 func (c *sealedColumn) sealed() string { return "x." + c.column + " IS NOT NULL" }
 
-// Rows that have one number, by it.
+// For rows whose key is one number.
 const (
 	rowOrder = "x.rowid > ?1 AND ?2 = 0"
 	rowNamed = "rowid = ?1 AND ?2 = 0"
 )
 
-// sealedColumns are all of them. What is missing here is lost when the master
-// key is changed; a test compares the list with the schema.
+// sealedColumns lists all of them. A column that is missing here would be lost when the
+// master key is changed; a test compares the list with the schema.
 var sealedColumns = []sealedColumn{
 	{
 		table: "blueprint_contents", column: "sealed_variables",
@@ -166,8 +166,8 @@ var sealedColumns = []sealedColumn{
 	},
 }
 
-// holdsSealed looks for anything encrypted. It may have to read everything there
-// is, which only a changed key makes necessary.
+// holdsSealed reports whether anything is encrypted. It may have to read the whole
+// database, which is only necessary for a changed key.
 func holdsSealed(t *transaction) (sealed bool, err error) {
 	for _, c := range sealedColumns {
 		err := t.row("SELECT EXISTS (SELECT 1 FROM "+c.table+" x WHERE "+c.sealed()+")", nil, &sealed)

@@ -9,10 +9,10 @@ import (
 	"blueprintd/blueprint"
 )
 
-// BeginSession makes a session of a user who has shown the password of a hash,
-// and stores the SHA-256 of the token that the browser keeps. When the user has
-// too many, the oldest ends. CodeUnauthorized when the hash is not that of the
-// user's password any more.
+// BeginSession creates a session of a user whose password has been checked against
+// hash, and stores the SHA-256 of the token that the browser keeps. If the user has too
+// many, the oldest ends. CodeUnauthorized if hash is not that of the user's password any
+// more.
 func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "begin a session of user %s", userID)
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -32,9 +32,9 @@ func (s *Store) BeginSession(ctx context.Context, userID, hash, token, agent str
 	return made, err
 }
 
-// OpenSession makes a session of a user, as BeginSession does, without a password:
-// what the user has of these, and the link to set one, stay as they are. The caller
-// has made sure of them otherwise. CodeNotFound for an unknown user.
+// OpenSession is BeginSession without a password: the caller has identified the user
+// otherwise. The user's password and setup link stay as they are. CodeNotFound for an
+// unknown user.
 func (s *Store) OpenSession(ctx context.Context, userID, token, agent string) (made blueprint.Session, err error) {
 	defer wrap(&err, "open a session of user %s", userID)
 	err = s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -49,7 +49,7 @@ func (s *Store) OpenSession(ctx context.Context, userID, token, agent string) (m
 	return made, err
 }
 
-// insertSession makes a session, and room for it.
+// insertSession inserts a session and ends the oldest ones beyond the limit.
 func (s *Store) insertSession(t *transaction, ended *[]string, userID, token, agent string) (made blueprint.Session, err error) {
 	const surplus = `DELETE FROM sessions WHERE user_id = ?1 AND id NOT IN
 		(SELECT id FROM sessions WHERE user_id = ?1 AND expires_at > ?2 ORDER BY created_at DESC, id DESC LIMIT ?3) RETURNING id`
@@ -67,8 +67,8 @@ func (s *Store) insertSession(t *transaction, ended *[]string, userID, token, ag
 	return made, err
 }
 
-// Sessions lists the sessions of the principal that have not ended, the last
-// used first.
+// Sessions lists the sessions of the principal that have not ended, most recently used
+// first.
 func (s *Store) Sessions(ctx context.Context, principal blueprint.Principal) (list []blueprint.Session, err error) {
 	defer wrap(&err, "sessions of user %s", principal.UserID)
 	const query = "SELECT id, user_id, agent, created_at, last_used_at FROM sessions WHERE user_id = ? ORDER BY last_used_at DESC, id DESC"
@@ -89,9 +89,9 @@ func (s *Store) Sessions(ctx context.Context, principal blueprint.Principal) (li
 	return list, err
 }
 
-// EndSession ends a session of the principal's. When it returns nil, no call
-// that begins afterwards is admitted with it. CodeNotFound when it is unknown or
-// another user's.
+// EndSession ends a session of the principal. When it returns nil, no call that begins
+// afterwards is admitted with the session. CodeNotFound if it is unknown or another
+// user's.
 func (s *Store) EndSession(ctx context.Context, principal blueprint.Principal, id string) (err error) {
 	defer wrap(&err, "end session %s of user %s", id, principal.UserID)
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -110,8 +110,8 @@ func (s *Store) EndSession(ctx context.Context, principal blueprint.Principal, i
 	})
 }
 
-// EndSessionOf ends the session that a token is of, whoever's it is; see
-// EndSession. A token of none is no error.
+// EndSessionOf ends the session of a token, of any user; see EndSession. An unknown
+// token is no error.
 func (s *Store) EndSessionOf(ctx context.Context, token string) (err error) {
 	defer wrap(&err, "end the session of a token")
 	hash := sha256.Sum256([]byte(token))
@@ -120,7 +120,7 @@ func (s *Store) EndSessionOf(ctx context.Context, token string) (err error) {
 	})
 }
 
-// EndSessions ends all sessions of the principal's; see EndSession.
+// EndSessions ends all sessions of the principal; see EndSession.
 func (s *Store) EndSessions(ctx context.Context, principal blueprint.Principal) (err error) {
 	defer wrap(&err, "end all sessions of user %s", principal.UserID)
 	return s.ending(ctx, func(t *transaction, ended *[]string) error {
@@ -131,7 +131,7 @@ func (s *Store) EndSessions(ctx context.Context, principal blueprint.Principal) 
 	})
 }
 
-// ending runs a write that may end sessions, and forgets when these were used.
+// ending runs a write that may end sessions, and drops the last uses of those.
 func (s *Store) ending(ctx context.Context, f func(t *transaction, ended *[]string) error) error {
 	var ended []string
 	err := s.write(ctx, func(t *transaction) error { return f(t, &ended) })
@@ -141,12 +141,12 @@ func (s *Store) ending(ctx context.Context, f func(t *transaction, ended *[]stri
 	return err
 }
 
-// endSessions ends the sessions of a user, but one of them.
+// endSessions ends the sessions of a user except but.
 func endSessions(t *transaction, ended *[]string, userID, but string) error {
 	return deleteSessions(t, ended, "DELETE FROM sessions WHERE user_id = ? AND id <> ? RETURNING id", userID, but)
 }
 
-// deleteSessions runs a statement that deletes sessions and gives their ids.
+// deleteSessions runs a statement that deletes sessions, and collects their ids.
 func deleteSessions(t *transaction, ended *[]string, query string, args ...any) error {
 	return t.each(query, args, func(scan func(...any) error) error {
 		var id string
@@ -157,16 +157,16 @@ func deleteSessions(t *transaction, ended *[]string, query string, args ...any) 
 	})
 }
 
-// knownSession is what the store remembers of a session that has not ended.
+// knownSession is the cached state of a session that has not ended.
 type knownSession struct {
 	principal blueprint.Principal
 	made      blueprint.Time
 	use       *keyUse
 }
 
-// AuthenticateSession returns the principal who is signed in with a token. One that is unknown,
-// too old, or was ended, by whichever process and however lately, is
-// CodeUnauthorized. That it was used is stored later, like the uses of keys.
+// AuthenticateSession returns the principal who is signed in with a token.
+// CodeUnauthorized if the token is unknown, expired or ended, by any process and however
+// recently. The use is stored later, like the uses of keys.
 func (s *Store) AuthenticateSession(ctx context.Context, token string) (_ blueprint.Principal, err error) {
 	defer wrap(&err, "authenticate a session")
 	hash := sha256.Sum256([]byte(token))
@@ -201,7 +201,7 @@ func errSignIn() error {
 	return blueprint.Errorf(blueprint.CodeUnauthorized, "the session has ended; sign in again")
 }
 
-// storeSessionUses brings the last uses of sessions to the disk.
+// storeSessionUses stores the last uses of sessions.
 func (s *Store) storeSessionUses(ctx context.Context) {
 	changes := s.sessionUses.changes()
 	if len(changes) == 0 {
@@ -216,7 +216,7 @@ func (s *Store) storeSessionUses(ctx context.Context) {
 	}
 }
 
-// writeSessionUses moves the ends of sessions with their last uses.
+// writeSessionUses extends sessions according to their last uses.
 func writeSessionUses(t *transaction, changes []keyUseChange) error {
 	const update = `UPDATE sessions SET last_used_at = max(last_used_at, ?1), expires_at = max(expires_at, min(?1 + ?2, created_at + ?3)) WHERE id = ?4`
 	for _, change := range changes {

@@ -10,7 +10,7 @@ import (
 	"blueprintd/blueprint"
 )
 
-// summarized are the blueprints of each scope of user ?1.
+// summarized selects the blueprints of each scope of user ?1.
 var summarized = map[blueprint.Scope]string{
 	blueprint.ScopeAll:    "(" + listed[blueprint.ScopeOwn] + " OR " + listed[blueprint.ScopeShared] + ")",
 	blueprint.ScopeOwn:    listed[blueprint.ScopeOwn],
@@ -20,19 +20,18 @@ var summarized = map[blueprint.Scope]string{
 		listed[blueprint.ScopeOwn] + " OR " + listed[blueprint.ScopeShared] + ")",
 }
 
-// summaryOrders are the orders of a list, by the name of each.
+// summaryOrders are the orders of a list by name.
 var summaryOrders = map[string]string{
 	"created": "b.created_at DESC, b.id DESC",
 	"updated": "b.updated_at DESC, b.id DESC",
 	"title":   "b.title_fold, b.id",
 }
 
-// countedMap is how many bytes of a map are looked through for the number of its
-// nodes.
+// countedMap is the size up to which the nodes of a map are counted, in bytes.
 const countedMap = 512 << 10
 
-// summaryColumns select a summary of blueprint b as user ?1 sees it. Its last run
-// is that of everybody, which only who can manage it may see.
+// summaryColumns selects a summary of blueprint b as user ?1 sees it. Its last run is the
+// last one of all users, which only a user who can manage it may see.
 const summaryColumns = `b.id, b.title, b.description, b.status, b.visibility, b.version, b.tags, b.created_by, u.name, b.organization_id, o.name,
 	b.created_at, b.updated_at, b.rating_sum, b.rating_count, EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1),
 	CASE WHEN content.map IS NULL THEN 0 WHEN octet_length(content.map) <= ?7 THEN coalesce(json_array_length(content.map, '$.nodes'), 0) END,
@@ -46,9 +45,9 @@ const summaryTables = ` JOIN blueprints b ON b.seq = p.seq
 	JOIN blueprint_contents content ON content.blueprint_id = b.id AND content.version = v.content_version
 	LEFT JOIN executions r ON r.seq = (SELECT x.seq FROM executions x WHERE x.blueprint_id = b.id ORDER BY x.created_at DESC, x.seq DESC LIMIT 1) `
 
-// ListSummaries gives one page of a list of blueprints, and how many there are in
-// all. CodeForbidden for an organization that the principal is not a member of,
-// known or not.
+// ListSummaries returns a page of blueprints, and the number of all of them.
+// CodeForbidden for an organization of which the principal is not a member, whether it
+// exists or not.
 func (s *Store) ListSummaries(ctx context.Context, principal blueprint.Principal, filter blueprint.SummaryFilter) (list []blueprint.BlueprintSummary, total int, err error) {
 	defer wrap(&err, "summaries of blueprints for user %s", principal.UserID)
 	scope, order := summarized[filter.Scope], summaryOrders[filter.Sort]
@@ -109,11 +108,11 @@ func scanSummary(scan func(...any) error) (b blueprint.BlueprintSummary, err err
 	return b, nil
 }
 
-// ownLately is how many of a user's newest runs are looked through for those of
-// blueprints that they cannot manage.
+// ownLately is how many of a user's newest runs are searched for those of blueprints
+// that they cannot manage.
 const ownLately = 500
 
-// complete adds to summaries what other queries find.
+// complete adds the results of other queries to summaries.
 func (s *Store) complete(q *session, principal blueprint.Principal, list []blueprint.BlueprintSummary) (err error) {
 	others := map[string]*blueprint.BlueprintSummary{}
 	for i := range list {
@@ -170,7 +169,7 @@ func (s *Store) CountBlueprints(ctx context.Context, principal blueprint.Princip
 }
 
 // Rate sets the principal's rating of a blueprint that they may see: above 0,
-// up to 5; 0 takes it back. CodeNotFound, CodeForbidden, or CodeBadRequest.
+// up to 5; 0 removes it. CodeNotFound, CodeForbidden, or CodeBadRequest.
 func (s *Store) Rate(ctx context.Context, principal blueprint.Principal, id string, rating float64) (opinions blueprint.Opinions, err error) {
 	defer wrap(&err, "rate blueprint %s for user %s", id, principal.UserID)
 	if math.IsNaN(rating) || rating < 0 || rating > 5 {
@@ -206,7 +205,7 @@ func (s *Store) Favorite(ctx context.Context, principal blueprint.Principal, id 
 	})
 }
 
-// opine makes a change and gives the opinions after it.
+// opine makes a change and returns the opinions after it.
 func (s *Store) opine(ctx context.Context, principal blueprint.Principal, id string, detail map[string]any, change func(*transaction) error) (o blueprint.Opinions, err error) {
 	const query = `SELECT b.rating_sum, b.rating_count, r.rating,
 		EXISTS (SELECT 1 FROM favorites f WHERE f.blueprint_id = b.id AND f.user_id = ?1)

@@ -37,8 +37,8 @@ func (s *Store) Versions(ctx context.Context, principal blueprint.Principal, id 
 	return list, err
 }
 
-// VersionContent returns what a blueprint had in one version, with its true
-// secrets, to a user who can manage it: CodeNotFound, or CodeForbidden.
+// VersionContent returns the content of one version of a blueprint, with its secrets, to
+// a user who can manage it: CodeNotFound, or CodeForbidden.
 func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principal, id, version string) (v *blueprint.BlueprintVersion, err error) {
 	defer wrap(&err, "version %s of blueprint %s for user %s", version, id, principal.UserID)
 	const query = `SELECT v.version, v.created_at, v.created_by, v.content_version, c.map, c.variables, c.sealed_variables
@@ -66,9 +66,8 @@ func (s *Store) VersionContent(ctx context.Context, principal blueprint.Principa
 	return v, nil
 }
 
-// Definition returns the newest version of a blueprint, with its true secrets,
-// and what the principal may do with it: at least AccessView, else
-// CodeForbidden; CodeNotFound. The definition may be shared and must not be
+// Definition returns the newest version of a blueprint, with its secrets, and the access
+// of the principal, at least AccessView: CodeNotFound, or CodeForbidden. The definition may be shared and must not be
 // changed.
 func (s *Store) Definition(ctx context.Context, principal blueprint.Principal, id string) (_ *blueprint.Definition, access blueprint.Access, err error) {
 	defer wrap(&err, "definition of blueprint %s for user %s", id, principal.UserID)
@@ -102,7 +101,7 @@ func (s *Store) definition(ctx context.Context, id, version string) (definition 
 	return definition, err
 }
 
-// readDefinition reads and remembers one version.
+// readDefinition reads and caches one version.
 func (s *Store) readDefinition(q *session, id, version string) (*blueprint.Definition, error) {
 	key := id + " " + version
 	if definition, ok := s.definitions.get(key, 0); ok {
