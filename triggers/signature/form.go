@@ -1,10 +1,11 @@
 package signature
 
 import (
-	"blueprintd/blueprint"
 	"fmt"
 	"slices"
 	"strings"
+
+	"blueprintd/blueprint"
 )
 
 // The names of the facts about a signature that was refused.

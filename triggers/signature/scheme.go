@@ -20,8 +20,8 @@ const (
 
 // The schemes. What they sign and how is said by who invented them.
 var (
-	github = Hex("X-Hub-Signature-256")
-	Standard     = &Scheme{
+	github   = Hex("X-Hub-Signature-256")
+	Standard = &Scheme{
 		Header: StandardSignature, Key: StandardKey, Read: readStandard,
 		Form:  "v1, and 44 characters of base64, one or several with a blank between them, beside Webhook-Id and Webhook-Timestamp",
 		write: func(mac []byte) string { return base64.StdEncoding.EncodeToString(mac) },
