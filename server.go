@@ -149,6 +149,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Relimit: s.engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
 	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.ids.Stream("procedures"), APIHost: s.apiHost, Connections: s.connections}
+	service.Explain = func(story *blueprint.FiringStory) *blueprint.Explanation { return triggers.Explain(story, o.clock.Now()) }
 	started := o.clock.Now()
 	service.Info = func() rpc.ServerInfo { return s.info(started) }
 	limiter := trpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)

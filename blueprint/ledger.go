@@ -60,6 +60,15 @@ const MaxUnfinished = 2100
 // the firing that it ran again: the first one, never another redelivery.
 const RedeliveredFrom = "of"
 
+// RedeliveryOf returns the id of the firing that f ran again, "" when it did not.
+func (f *Firing) RedeliveryOf() string {
+	if f.Source != SourceRedelivery || f.Delivery == nil {
+		return ""
+	}
+	first, _ := f.Delivery.Facts[RedeliveredFrom].(string)
+	return first
+}
+
 // FiringStory is all that is stored about a firing.
 type FiringStory struct {
 	Firing  Firing  // with its Delivery

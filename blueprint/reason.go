@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -323,6 +324,14 @@ func InWords(d time.Duration) string {
 		return counted(h, "hour")
 	}
 	return fmt.Sprintf("%d h %d min", h, m)
+}
+
+// WithArticle puts a or an before a word.
+func WithArticle(word string) string {
+	if word != "" && strings.Contains("aeiou", word[:1]) {
+		return "an " + word
+	}
+	return "a " + word
 }
 
 // Shorten returns text cut to most bytes at a character's end, with "…" behind what

@@ -3,6 +3,7 @@ package blueprint_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"blueprintd/blueprint"
 )
@@ -57,5 +58,14 @@ func TestReasonSentences(t *testing.T) {
 	}
 	if got := blueprint.Saying(blueprint.ReasonMessage, strings.Repeat("é", 200)).String(); len(got) > 300 || !strings.HasSuffix(got, "é…") {
 		t.Errorf("a long one is %q", got)
+	}
+}
+
+func TestInWords(t *testing.T) {
+	for text, want := range map[string]string{"1m": "1 minute", "6m40s": "6 min 40 s", "40s": "40 seconds", "1h": "1 hour", "1h5m": "1 h 5 min", "48h": "2 days", "49h": "2 days 1 h", "-5m": "5 minutes"} {
+		d, err := time.ParseDuration(text)
+		if got := blueprint.InWords(d); err != nil || got != want {
+			t.Errorf("%s: %q", text, got)
+		}
 	}
 }

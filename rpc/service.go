@@ -19,6 +19,8 @@ type Service struct {
 	// CheckConfig compiles templates, for blueprint.validate.
 	CheckConfig blueprint.ConfigChecker
 	IDs         *ids.Source
+	// Explain tells what became of a firing and why, without a secret.
+	Explain func(story *blueprint.FiringStory) *blueprint.Explanation
 	// APIHost gives the host root under which webhooks are reached.
 	APIHost func() string
 	// Connections tries connections out; nil says that nobody can.
@@ -102,7 +104,6 @@ type Triggers interface {
 	Preview(cron, timezone string, count int) ([]string, error)
 	Redeliver(ctx context.Context, principal blueprint.Principal, firingID string) (executionID, newID string, err error)
 	RedeliverSeveral(ctx context.Context, principal blueprint.Principal, request *blueprint.RedeliverRequest) (*blueprint.RedeliverResult, error)
-	Explain(story *blueprint.FiringStory) *blueprint.Explanation
 	Rotate(trigger *blueprint.Trigger, secret, keepFor string) (config map[string]any, made string, until blueprint.Time, err error)
 	Changed()
 }

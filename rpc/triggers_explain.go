@@ -21,7 +21,7 @@ func (s *Service) triggerExplain(ctx context.Context, caller *trpc.Caller, in fi
 			return nil, err
 		}
 	}
-	return s.Triggers.Explain(story), nil
+	return s.Explain(story), nil
 }
 
 // lookUp completes what became of a run, as it is now. One that the caller may

@@ -48,9 +48,9 @@ func refusedKey(kind blueprint.TriggerType, key string) string {
 	case !guards(key, guardWords...):
 		return ""
 	case right != "":
-		return "unknown; the key of " + withArticle(string(kind)) + " trigger is " + right
+		return "unknown; the key of " + blueprint.WithArticle(string(kind)) + " trigger is " + right
 	}
-	return "unknown; " + withArticle(string(kind)) + " trigger takes none"
+	return "unknown; " + blueprint.WithArticle(string(kind)) + " trigger takes none"
 }
 
 func (c *checker) unknown(kind blueprint.TriggerType) {

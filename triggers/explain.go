@@ -11,12 +11,7 @@ import (
 
 // Explain tells what became of a firing and why. It holds no secret, no
 // signature, and no digest from which one could be made.
-func (t *Service) Explain(story *blueprint.FiringStory) *blueprint.Explanation {
-	return explain(story, t.Clock.Now())
-}
-
-// explain is Explain at an instant.
-func explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
+func Explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
 	firing := &story.Firing
 	words, veil := teller{zone: zoneOf(&story.Trigger)}, newVeil(story)
 	out := &blueprint.Explanation{
@@ -80,7 +75,7 @@ func deliveryWords(firing *blueprint.Firing) string {
 	if d.From != "" {
 		text += " from " + d.From
 	}
-	switch first := redeliveredFrom(firing); {
+	switch first := firing.RedeliveryOf(); {
 	case first != "":
 		return text + "; it is stored with firing " + first
 	case notReceived(firing):

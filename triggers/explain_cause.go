@@ -102,7 +102,7 @@ func missing(trigger *blueprint.Trigger, d *blueprint.Delivery) cause {
 	for _, headers := range []map[string][]string{d.Header, d.Proof} {
 		for name := range headers {
 			if strings.Contains(name, "signature") || strings.Contains(name, "hmac") {
-				names = append(names, shorten(name))
+				names = append(names, blueprint.Shorten(name, longest))
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (a *advice) next() string {
 	if done := a.ranAgain(); done != "" {
 		return done
 	}
-	first := redeliveredFrom(firing)
+	first := firing.RedeliveryOf()
 	switch {
 	case firing.Decision == blueprint.DecisionStarted:
 		return a.ofRun()

@@ -8,10 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/clock"
 )
 
 // The first line that somebody obeys is right for the row's own reason, whatever
@@ -61,7 +59,7 @@ func TestExplainNext(t *testing.T) {
 		{name: "own run", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "event", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonOwnRun), Delivery: body}}, next: "nothing:"},
 		{name: "limit", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "skipped", Why: (&blueprint.LaneFullError{Limit: 1, Running: 1, Oldest: "exec_7_q"}).Reason(), Delivery: body}}, exactly: again + " runs this one when exec_7_q has ended"},
 		{name: "displaced", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: &blueprint.FiringRun{ExecutionID: "exec_1_a", Status: "failed", Displaced: true}}, exactly: "nothing: a newer run took its place, as config.concurrency says"},
-		{name: "another door", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: otherAddress(&blueprint.Trigger{ID: "T", Type: "slack"}), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
+		{name: "another door", story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOtherAddress, "type", "slack", "triggerId", "T"), Delivery: body}}, exactly: "have the sender post to /webhooks/slack/T"},
 		{name: "it stands behind one that is paused", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("paused"), Trigger: blueprint.Trigger{Config: limit}},
 			summary: "A delivery started exec_1_a, which waits for its turn.", next: "answer exec_0_o (execution.resume) or cancel it"},
 		{name: "it stands behind one that runs", active: true, story: blueprint.FiringStory{Firing: blueprint.Firing{Source: "webhook", Decision: "started", Delivery: body}, Run: run("running", ""), Unfinished: stood("running"), Trigger: blueprint.Trigger{Config: limit}}, next: "wait until exec_0_o has ended"},
@@ -72,7 +70,7 @@ func TestExplainNext(t *testing.T) {
 			c.story.Firing.Key = "F"
 		}
 		c.story.Firing.Because(c.story.Firing.Why)
-		x := explain(&c.story, begin)
+		x := Explain(&c.story, begin)
 		if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
 			t.Errorf("%s: %s\n\tnext: %s", c.name, x.Summary, x.Next)
 		}
@@ -105,22 +103,15 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 		{name: "mended since", headers: []string{"X-Signature: " + digits("the new one", body)}, later: func(config map[string]any) { config["secret"] = "the new one" }, cause: "it is right by the present config", next: "blueprintTriggers.redeliver"},
 		{name: "the secret is gone", headers: []string{"X-Signature: " + digits("no", body)}, later: func(config map[string]any) { delete(config, "secret") }, cause: "no secret any more", next: "blueprintTriggers.fire"},
 	} {
-		m := newMemory()
 		config := map[string]any{"secret": explainedSecret}
 		for name, value := range c.config {
 			config[name] = value
 		}
-		id := m.trigger(blueprint.TriggerWebhook, config, begin)
-		s := newService(m, clock.NewVirtual(begin))
-		if w := deliver(s, id, delivery{body: body, headers: c.headers}); w.Code != 401 {
-			t.Errorf("%s: %d %s", c.name, w.Code, w.Body)
-			continue
-		}
-		story := storyOf(t, m, id)
+		story := refused(t, config, body, c.headers...)
 		if c.later != nil {
 			c.later(story.Trigger.Config)
 		}
-		x := s.Explain(story)
+		x := Explain(story, begin)
 		var causes []string
 		for _, detail := range x.Details {
 			if detail.Label == "likely cause" {
@@ -131,14 +122,5 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 			t.Errorf("%s: %q\n\tnext: %s", c.name, causes, x.Next)
 		}
 		unseen(t, x.Next+strings.Join(causes, ""), explainedSecret, right, "the new one")
-	}
-}
-
-func TestInWords(t *testing.T) {
-	for text, want := range map[string]string{"1m": "1 minute", "6m40s": "6 min 40 s", "40s": "40 seconds", "1h": "1 hour", "1h5m": "1 h 5 min", "48h": "2 days", "49h": "2 days 1 h", "-5m": "5 minutes"} {
-		d, err := time.ParseDuration(text)
-		if got := blueprint.InWords(d); err != nil || got != want {
-			t.Errorf("%s: %q", text, got)
-		}
 	}
 }

@@ -25,7 +25,7 @@ const maxMACs = 8
 func diagnose(story *blueprint.FiringStory, now time.Time) []cause {
 	firing, trigger := &story.Firing, &story.Trigger
 	d, keys := firing.Delivery, signature.KeysOf[trigger.Type]
-	if firing.Decision != blueprint.DecisionRefused || d == nil || keys.Secret == "" || redeliveredFrom(firing) != "" {
+	if firing.Decision != blueprint.DecisionRefused || d == nil || keys.Secret == "" || firing.RedeliveryOf() != "" {
 		return nil
 	}
 	if _, noted := d.Facts[signature.FactExpected]; !noted {

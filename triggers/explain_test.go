@@ -15,20 +15,37 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
-	"blueprintd/foundation/clock"
 	"blueprintd/triggers/signature"
 )
 
 const explainedSecret = "correct horse battery"
 
-// storyOf is what a store would tell of the newest row.
-func storyOf(t testing.TB, m *memory, id string) *blueprint.FiringStory {
+// refused is what a store would tell of a delivery to a webhook that was refused
+// for its signature.
+func refused(t testing.TB, config map[string]any, body string, headers ...string) *blueprint.FiringStory {
 	t.Helper()
-	binding, err := m.Binding(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
+	d := &blueprint.Delivery{Body: []byte(body), Size: int64(len(body)), Header: map[string][]string{}, Proof: map[string][]string{}}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		switch name = strings.ToLower(name); {
+		case signature.Confidential[name]:
+		case signature.IsProof(name):
+			d.Proof[name] = append(d.Proof[name], value)
+		default:
+			d.Header[name] = append(d.Header[name], value)
+		}
 	}
-	return &blueprint.FiringStory{Firing: m.lastRow(t), Trigger: binding.Trigger}
+	at := blueprint.TimeOf(begin)
+	story := &blueprint.FiringStory{
+		Trigger: blueprint.Trigger{ID: "T", Type: blueprint.TriggerWebhook, IsActive: true, Config: config},
+		Firing:  blueprint.Firing{ID: "F", TriggerID: "T", Key: "F", Source: blueprint.SourceWebhook, ReceivedAt: at, Decision: blueprint.DecisionRefused, Delivery: d},
+	}
+	failure := signature.Check(&story.Trigger, &story.Firing, begin, begin)
+	if failure == nil {
+		t.Fatalf("%q is accepted", headers)
+	}
+	story.Firing.Because(failure.Because())
+	return story
 }
 
 func hmacOf(kind func() hashing.Hash, key, text string) []byte {
@@ -92,13 +109,7 @@ func TestLikelyCauses(t *testing.T) {
 			if c.signature != "" {
 				c.headers = append(c.headers, "X-Webhook-Signature: "+c.signature)
 			}
-			m := newMemory()
-			id := m.trigger(blueprint.TriggerWebhook, config, begin)
-			s := newService(m, clock.NewVirtual(begin))
-			if w := deliver(s, id, delivery{body: c.body, headers: c.headers}); w.Code != 401 {
-				t.Fatalf("%d %s", w.Code, w.Body)
-			}
-			x := s.Explain(storyOf(t, m, id))
+			x := Explain(refused(t, config, c.body, c.headers...), begin)
 			text, err := json.Marshal(x)
 			if err != nil {
 				t.Fatal(err)
@@ -127,20 +138,18 @@ func unseen(t *testing.T, text string, hidden ...string) {
 
 // A secret is hidden wherever a sender repeats it.
 func TestExplainHidesSecrets(t *testing.T) {
-	signature := hexMAC("no", "such")
-	m := newMemory()
-	id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": explainedSecret, "previousSecret": "the previous one", "previousSecretUntil": "2099-01-01T00:00:00Z"}, begin)
-	s := newService(m, clock.NewVirtual(begin))
-	body := `{"text":"` + explainedSecret + ` and the previous one and ` + signature + `","long":"` + strings.Repeat("ü", maxShownBody) + `"}`
-	deliver(s, id, delivery{body: body, headers: []string{
-		"X-Webhook-Signature: " + signature, "Authorization: Bearer planted-authorization", "Cookie: a=planted-cookie", "X-Api-Key: planted-api-key",
-		"X-Gitlab-Token: planted-token", "X-Note: my secret is " + explainedSecret, "X-Again: " + signature, "X-Fine: fine",
-	}})
-	story := storyOf(t, m, id)
+	sent := hex.EncodeToString(hmacOf(sha256.New, "no", "such"))
+	config := map[string]any{"secret": explainedSecret, "previousSecret": "the previous one", "previousSecretUntil": "2099-01-01T00:00:00Z"}
+	body := `{"text":"` + explainedSecret + ` and the previous one and ` + sent + `","long":"` + strings.Repeat("ü", maxShownBody) + `"}`
+	story := refused(t, config, body,
+		"X-Webhook-Signature: "+sent, "Authorization: Bearer planted-authorization", "Cookie: a=planted-cookie", "X-Api-Key: planted-api-key",
+		"X-Gitlab-Token: planted-token", "X-Note: my secret is "+explainedSecret, "X-Again: "+sent, "X-Fine: fine", "X-Event: a hidden value",
+	)
+	story.Firing.Delivery.Hidden = []string{"a hidden value"}
 	story.Firing.Delivery.Note("more", map[string]any{"a": []any{"it was " + explainedSecret}})
-	x := s.Explain(story)
+	x := Explain(story, begin)
 	text, _ := json.Marshal(x)
-	unseen(t, string(text), explainedSecret, "the previous one", signature, "planted", hexMAC(explainedSecret, body))
+	unseen(t, string(text), explainedSecret, "the previous one", sent, "planted", "hidden value", hex.EncodeToString(hmacOf(sha256.New, explainedSecret, body)))
 	if x.Delivery.Headers["x-fine"] != "fine" || !x.Delivery.BodyTruncated || len(*x.Delivery.Body) > maxShownBody || !strings.Contains(*x.Delivery.Body, "*** and ***") {
 		t.Errorf("%.2000s", text)
 	}
@@ -148,10 +157,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 
 // What became of a firing is said in a sentence, with what to do.
 func TestExplainWords(t *testing.T) {
-	m := newMemory()
-	id := m.trigger(blueprint.TriggerScheduled, map[string]any{"cron": "0 9 * * *", "timezone": "Europe/Zurich"}, begin)
-	s := newService(m, clock.NewVirtual(begin))
-	binding, _ := m.Binding(t.Context(), id)
+	trigger := blueprint.Trigger{ID: "T", Type: blueprint.TriggerScheduled, IsActive: true, Config: map[string]any{"cron": "0 9 * * *", "timezone": "Europe/Zurich"}}
 	run := "exec_1_a"
 	for _, c := range []struct {
 		firing            blueprint.Firing
@@ -173,13 +179,13 @@ func TestExplainWords(t *testing.T) {
 		{firing: blueprint.Firing{Source: "schedule", Decision: "skipped", Why: blueprint.Because(blueprint.ReasonMissed, "count", 1, "first", "a", "last", "a")}, summary: `The tick of a was missed; catchUp is "none".`, next: "catchUp"},
 		{firing: blueprint.Firing{Source: "slack", Decision: "skipped", Why: blueprint.Saying(blueprint.ReasonMessage, "another channel")}, summary: "A message from Slack was left out: another channel.", next: "judges it anew"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Because(blueprint.ReasonOff)}, summary: "A firing by hand was refused, and nothing ran: the trigger is not active.", next: "fire it again"},
-		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: lostAccess}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
+		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Because(blueprint.ReasonLostAccess)}, summary: "A firing by hand was refused, and nothing ran: the trigger's creator can no longer manage the blueprint.", next: "access"},
 		{firing: blueprint.Firing{Source: "redelivery", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no").With("again", "X"), Delivery: &blueprint.Delivery{Facts: map[string]any{"of": "X"}}},
 			summary: "A redelivery was refused, and nothing ran: firing X again: no.", next: "explain says more of firing X", in: "it is stored with firing X"},
 		{firing: blueprint.Firing{Source: "manual", Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "x")}, paused: &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, next: "send it again",
 			summary: "A firing by hand was refused, and nothing ran: x.", in: "the server did, because 20 runs in a row failed"},
 	} {
-		story := &blueprint.FiringStory{Firing: c.firing, Trigger: binding.Trigger, Tripped: c.paused}
+		story := &blueprint.FiringStory{Firing: c.firing, Trigger: trigger, Tripped: c.paused}
 		story.Firing.ID = "F"
 		story.Firing.Because(c.firing.Why)
 		if story.Firing.Key == "" {
@@ -191,7 +197,7 @@ func TestExplainWords(t *testing.T) {
 				story.Run.Error = "no luck"
 			}
 		}
-		x := s.Explain(story)
+		x := Explain(story, begin)
 		text, _ := json.Marshal(x)
 		if x.Summary != c.summary || !strings.Contains(x.Next, c.next) || !strings.Contains(string(text), c.in) {
 			t.Errorf("%s", text)
@@ -203,14 +209,12 @@ func FuzzLikelyCauses(f *testing.F) {
 	f.Add("X-Webhook-Signature", "sha1=00", `{"a": 1}`)
 	f.Add("Webhook-Signature", "v1,AAAA v1,BB==", "\r\n")
 	f.Fuzz(func(t *testing.T, name, sent, body string) {
-		m := newMemory()
-		id := m.trigger(blueprint.TriggerWebhook, map[string]any{"secret": explainedSecret}, begin)
-		s := newService(m, clock.NewVirtual(begin.Add(time.Second)))
+		trigger := blueprint.Trigger{ID: "T", Type: blueprint.TriggerWebhook, Config: map[string]any{"secret": explainedSecret}}
 		d := &blueprint.Delivery{Body: []byte(body), Size: int64(len(body)), Proof: map[string][]string{strings.ToLower(name): {sent}}}
 		d.Note(signature.FactHeader, name)
 		d.Note(signature.FactExpected, "x")
-		story := &blueprint.FiringStory{Firing: blueprint.Firing{TriggerID: id, Source: "webhook", Decision: "refused", Delivery: d}, Trigger: m.bindings[id].Trigger}
-		text, err := json.Marshal(s.Explain(story).Details)
+		story := &blueprint.FiringStory{Firing: blueprint.Firing{TriggerID: "T", Source: "webhook", Decision: "refused", Delivery: d}, Trigger: trigger}
+		text, err := json.Marshal(Explain(story, begin.Add(time.Second)).Details)
 		if err != nil || !strings.Contains(sent+body+name, explainedSecret) && strings.Contains(string(text), explainedSecret) {
 			t.Errorf("%v %s", err, text)
 		}

@@ -8,6 +8,9 @@ import (
 	"blueprintd/blueprint"
 )
 
+// longest is how many bytes of an id or of an error are said.
+const longest = 300
+
 // teller says rows of the ledger in words.
 type teller struct {
 	zone  *time.Location // in which times are said, beside UTC
@@ -49,7 +52,7 @@ func (t teller) row(row *blueprint.LedgerRow) string {
 func (t teller) subject(f *blueprint.Firing) string {
 	id := ""
 	if f.Key != f.ID {
-		id = " with the id " + shorten(f.Key)
+		id = " with the id " + blueprint.Shorten(f.Key, longest)
 	}
 	switch f.Source {
 	case blueprint.SourceSchedule:
@@ -82,7 +85,7 @@ func (t teller) run(row *blueprint.LedgerRow) string {
 	case blueprint.StatusFailed:
 		text += ", which failed"
 		if row.Run.Error != "" {
-			text += ": " + strings.TrimSuffix(shorten(row.Run.Error), ".")
+			text += ": " + strings.TrimSuffix(blueprint.Shorten(row.Run.Error, longest), ".")
 		}
 		return text
 	case blueprint.StatusPaused:

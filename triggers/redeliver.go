@@ -70,7 +70,7 @@ func (t *Service) original(ctx context.Context, principal blueprint.Principal, f
 	if err != nil {
 		return nil, err
 	}
-	first := redeliveredFrom(&firing)
+	first := firing.RedeliveryOf()
 	if first == "" {
 		return &firing, nil
 	}
@@ -80,16 +80,6 @@ func (t *Service) original(ctx context.Context, principal blueprint.Principal, f
 			Message: fmt.Sprintf("firing %s ran %s again, which is no longer in the ledger", firingID, first)}
 	}
 	return &firing, err
-}
-
-// redeliveredFrom gives the id of the firing that one ran again, "" when it did
-// not.
-func redeliveredFrom(firing *blueprint.Firing) string {
-	if firing.Source != blueprint.SourceRedelivery || firing.Delivery == nil {
-		return ""
-	}
-	first, _ := firing.Delivery.Facts[blueprint.RedeliveredFrom].(string)
-	return first
 }
 
 // repeat makes an activation that runs a firing again, or says why not; when

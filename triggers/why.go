@@ -2,7 +2,6 @@ package triggers
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"blueprintd/blueprint"
@@ -78,16 +77,8 @@ func (q *Inquiry) why() (*Why, teller) {
 		ID: trigger.ID, Type: trigger.Type, BlueprintID: trigger.BlueprintID, BlueprintTitle: q.Story.BlueprintTitle,
 		IsActive: trigger.IsActive, Paused: q.Story.Tripped.String(), CreatedAt: q.Story.CreatedAt, Zone: words.zone.String(),
 	}}
-	w.say("It is %s trigger of the blueprint %q (%s), made %s.", withArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
+	w.say("It is %s trigger of the blueprint %q (%s), made %s.", blueprint.WithArticle(string(trigger.Type)), q.Story.BlueprintTitle, trigger.BlueprintID, words.time(q.Story.CreatedAt))
 	return w, words
-}
-
-// withArticle puts a or an before a word.
-func withArticle(word string) string {
-	if word != "" && strings.Contains("aeiou", word[:1]) {
-		return "an " + word
-	}
-	return "a " + word
 }
 
 func (w *Why) say(format string, args ...any) {

@@ -53,7 +53,7 @@ func (q *Inquiry) cure(at blueprint.Time) string {
 		known.Run = row.Run
 		story = &known
 	}
-	return explain(story, q.Now).Next
+	return Explain(story, q.Now).Next
 }
 
 // startServer is how to have ticks decided again.
