@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,9 +21,9 @@ func TestExplainNext(t *testing.T) {
 	run := func(status blueprint.Status, text string) *blueprint.FiringRun {
 		return &blueprint.FiringRun{ExecutionID: "exec_1_a", Status: status, Error: text}
 	}
-	one, limit := "exec_9_z", map[string]any{"concurrency": map[string]any{"limit": jsonNumber("1")}}
+	one, limit := "exec_9_z", map[string]any{"concurrency": map[string]any{"limit": json.Number("1")}}
 	stood := func(first blueprint.Status) []blueprint.UnfinishedRun {
-		return []blueprint.UnfinishedRun{{ExecutionID: "exec_0_o", Status: first, CreatedAt: blueprint.TimeOf(begin), UpdatedAt: blueprint.TimeOf(begin)}, {ExecutionID: "exec_1_a", Status: blueprint.StatusRunning}}
+		return []blueprint.UnfinishedRun{{ExecutionID: "exec_0_o", Status: first, CreatedAt: blueprint.TimeOf(asOf), UpdatedAt: blueprint.TimeOf(asOf)}, {ExecutionID: "exec_1_a", Status: blueprint.StatusRunning}}
 	}
 	tripped, retried := &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a", Retries: true}
 	for _, c := range []struct {
@@ -70,7 +71,7 @@ func TestExplainNext(t *testing.T) {
 			c.story.Firing.Key = "F"
 		}
 		c.story.Firing.Because(c.story.Firing.Why)
-		x := Explain(&c.story, begin)
+		x := Explain(&c.story, asOf)
 		if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
 			t.Errorf("%s: %s\n\tnext: %s", c.name, x.Summary, x.Next)
 		}
@@ -83,7 +84,7 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 	const body = `{"id":"1"}`
 	digits := func(secret, text string) string { return hex.EncodeToString(hmacOf(sha256.New, secret, text)) }
 	right := digits(explainedSecret, body)
-	old, now := strconv.FormatInt(begin.Unix()-600, 10), strconv.FormatInt(begin.Unix(), 10)
+	old, now := strconv.FormatInt(asOf.Unix()-600, 10), strconv.FormatInt(asOf.Unix(), 10)
 	for _, c := range []struct {
 		name, cause, next string
 		headers           []string
@@ -111,7 +112,7 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 		if c.later != nil {
 			c.later(story.Trigger.Config)
 		}
-		x := Explain(story, begin)
+		x := Explain(story, asOf)
 		var causes []string
 		for _, detail := range x.Details {
 			if detail.Label == "likely cause" {

@@ -5,12 +5,6 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// otherAddress is the reason of what was posted to an address of another type
-// of trigger.
-func otherAddress(trigger *blueprint.Trigger) blueprint.Reason {
-	return blueprint.Because(blueprint.ReasonOtherAddress, "type", string(trigger.Type), "triggerId", trigger.ID)
-}
-
 // filters has the config key of each filter that left something out.
 var filters = map[blueprint.ReasonCode]string{
 	blueprint.ReasonEventType: "eventType", blueprint.ReasonChannel: "channel", blueprint.ReasonOfBlueprint: "blueprintId",

@@ -20,6 +20,9 @@ import (
 
 const explainedSecret = "correct horse battery"
 
+// asOf is when the deliveries and ticks of the tests came.
+var asOf = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
 // refused is what a store would tell of a delivery to a webhook that was refused
 // for its signature.
 func refused(t testing.TB, config map[string]any, body string, headers ...string) *blueprint.FiringStory {
@@ -35,12 +38,12 @@ func refused(t testing.TB, config map[string]any, body string, headers ...string
 			d.Header[name] = append(d.Header[name], value)
 		}
 	}
-	at := blueprint.TimeOf(begin)
+	at := blueprint.TimeOf(asOf)
 	story := &blueprint.FiringStory{
 		Trigger: blueprint.Trigger{ID: "T", Type: blueprint.TriggerWebhook, IsActive: true, Config: config},
 		Firing:  blueprint.Firing{ID: "F", TriggerID: "T", Key: "F", Source: blueprint.SourceWebhook, ReceivedAt: at, Decision: blueprint.DecisionRefused, Delivery: d},
 	}
-	failure := signature.Check(&story.Trigger, &story.Firing, begin, begin)
+	failure := signature.Check(&story.Trigger, &story.Firing, asOf, asOf)
 	if failure == nil {
 		t.Fatalf("%q is accepted", headers)
 	}
@@ -59,7 +62,7 @@ func TestLikelyCauses(t *testing.T) {
 	const body = `{"name": "Ada", "n": 1.50}`
 	right := func(text string) string { return hex.EncodeToString(hmacOf(sha256.New, explainedSecret, text)) }
 	plain := sha256.Sum256([]byte(body))
-	stamp := strconv.FormatInt(begin.Unix(), 10)
+	stamp := strconv.FormatInt(asOf.Unix(), 10)
 	for _, c := range []struct {
 		name, body, signature, cause string
 		secret                       string // "" = explainedSecret
@@ -109,7 +112,7 @@ func TestLikelyCauses(t *testing.T) {
 			if c.signature != "" {
 				c.headers = append(c.headers, "X-Webhook-Signature: "+c.signature)
 			}
-			x := Explain(refused(t, config, c.body, c.headers...), begin)
+			x := Explain(refused(t, config, c.body, c.headers...), asOf)
 			text, err := json.Marshal(x)
 			if err != nil {
 				t.Fatal(err)
@@ -147,7 +150,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 	)
 	story.Firing.Delivery.Hidden = []string{"a hidden value"}
 	story.Firing.Delivery.Note("more", map[string]any{"a": []any{"it was " + explainedSecret}})
-	x := Explain(story, begin)
+	x := Explain(story, asOf)
 	text, _ := json.Marshal(x)
 	unseen(t, string(text), explainedSecret, "the previous one", sent, "planted", "hidden value", hex.EncodeToString(hmacOf(sha256.New, explainedSecret, body)))
 	if x.Delivery.Headers["x-fine"] != "fine" || !x.Delivery.BodyTruncated || len(*x.Delivery.Body) > maxShownBody || !strings.Contains(*x.Delivery.Body, "*** and ***") {
@@ -165,7 +168,7 @@ func TestExplainWords(t *testing.T) {
 		paused            *blueprint.Trip
 		summary, next, in string
 	}{
-		{firing: blueprint.Firing{Source: "schedule", Decision: "started", DueAt: blueprint.TimeOf(begin)}, status: "completed",
+		{firing: blueprint.Firing{Source: "schedule", Decision: "started", DueAt: blueprint.TimeOf(asOf)}, status: "completed",
 			summary: "The tick of 2026-03-02 10:00 CET (09:00 UTC) started exec_1_a, which completed."},
 		{firing: blueprint.Firing{Source: "webhook", Key: "abc", Decision: "started"}, status: "failed",
 			summary: "A delivery with the id abc started exec_1_a, which failed: no luck.", next: "execution.retry"},
@@ -197,7 +200,7 @@ func TestExplainWords(t *testing.T) {
 				story.Run.Error = "no luck"
 			}
 		}
-		x := Explain(story, begin)
+		x := Explain(story, asOf)
 		text, _ := json.Marshal(x)
 		if x.Summary != c.summary || !strings.Contains(x.Next, c.next) || !strings.Contains(string(text), c.in) {
 			t.Errorf("%s", text)
@@ -214,7 +217,7 @@ func FuzzLikelyCauses(f *testing.F) {
 		d.Note(signature.FactHeader, name)
 		d.Note(signature.FactExpected, "x")
 		story := &blueprint.FiringStory{Firing: blueprint.Firing{TriggerID: "T", Source: "webhook", Decision: "refused", Delivery: d}, Trigger: trigger}
-		text, err := json.Marshal(Explain(story, begin.Add(time.Second)).Details)
+		text, err := json.Marshal(Explain(story, asOf.Add(time.Second)).Details)
 		if err != nil || !strings.Contains(sent+body+name, explainedSecret) && strings.Contains(string(text), explainedSecret) {
 			t.Errorf("%v %s", err, text)
 		}

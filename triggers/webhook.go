@@ -260,3 +260,9 @@ func bodyID(body any, member string) (string, *blueprint.Error) {
 	}
 	return id, nil
 }
+
+// otherAddress is the reason of what was posted to an address of another type
+// of trigger.
+func otherAddress(trigger *blueprint.Trigger) blueprint.Reason {
+	return blueprint.Because(blueprint.ReasonOtherAddress, "type", string(trigger.Type), "triggerId", trigger.ID)
+}

@@ -10,15 +10,15 @@ import (
 )
 
 // asked is an inquiry about an active schedule, every hour in Zurich, all of
-// whose ticks up to begin (09:00 UTC) are decided.
+// whose ticks up to asOf (09:00 UTC) are decided.
 func asked(change func(q *Inquiry)) *Inquiry {
-	q := &Inquiry{Now: begin.Add(10 * time.Minute), Story: &blueprint.TriggerStory{
+	q := &Inquiry{Now: asOf.Add(10 * time.Minute), Story: &blueprint.TriggerStory{
 		Trigger: blueprint.Trigger{
-			ID: "t", BlueprintID: "b", Type: blueprint.TriggerScheduled, IsActive: true, CreatedBy: creator,
+			ID: "t", BlueprintID: "b", Type: blueprint.TriggerScheduled, IsActive: true, CreatedBy: "11111111-1111-4111-8111-111111111111",
 			Config: map[string]any{"cron": "0 * * * *", "timezone": "Europe/Zurich", "secret": explainedSecret},
 		},
-		BlueprintTitle: "Title", CanManage: true, CreatedAt: blueprint.TimeOf(begin.Add(-240 * time.Hour)), Cursor: blueprint.TimeOf(begin),
-		Firings: 1, Oldest: blueprint.TimeOf(begin.Add(-240 * time.Hour)),
+		BlueprintTitle: "Title", CanManage: true, CreatedAt: blueprint.TimeOf(asOf.Add(-240 * time.Hour)), Cursor: blueprint.TimeOf(asOf),
+		Firings: 1, Oldest: blueprint.TimeOf(asOf.Add(-240 * time.Hour)),
 	}}
 	if change != nil {
 		change(q)
@@ -26,9 +26,9 @@ func asked(change func(q *Inquiry)) *Inquiry {
 	return q
 }
 
-// tickRow is a row about a tick so many hours before begin.
+// tickRow is a row about a tick so many hours before asOf.
 func tickRow(hours int, decision blueprint.Decision, why blueprint.Reason) blueprint.LedgerRow {
-	at := blueprint.TimeOf(begin.Add(-time.Duration(hours) * time.Hour))
+	at := blueprint.TimeOf(asOf.Add(-time.Duration(hours) * time.Hour))
 	row := blueprint.LedgerRow{Firing: blueprint.Firing{ID: "F", Source: blueprint.SourceSchedule, Key: at.String(), DueAt: at, ReceivedAt: at, Decision: decision}}
 	row.Because(why)
 	if decision == blueprint.DecisionStarted {
@@ -46,11 +46,11 @@ func TestWhyPresent(t *testing.T) {
 		never  string
 	}{
 		{"well", nil, []string{"It is active.", `"0 * * * *" in the time zone Europe/Zurich`, "The next tick is due 2026-03-02 11:00 CET (10:00 UTC).", "After that: 2026-03-02 12:00 CET (11:00 UTC), 2026-03-02 13:00 CET (12:00 UTC).", "Nothing fired it in the last 24 hours."}, "overdue"},
-		{"overdue", func(q *Inquiry) { q.Now = begin.Add(3*time.Hour + 3*time.Minute) },
+		{"overdue", func(q *Inquiry) { q.Now = asOf.Add(3*time.Hour + 3*time.Minute) },
 			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) and 2 after it are undecided.", "a server is running"}, ""},
-		{"past due, no server", func(q *Inquiry) { q.Now = begin.Add(time.Hour + time.Minute); q.Unserved = true },
+		{"past due, no server", func(q *Inquiry) { q.Now = asOf.Add(time.Hour + time.Minute); q.Unserved = true },
 			[]string{"It is overdue: the tick of 2026-03-02 11:00 CET (10:00 UTC) is undecided.", "No server is running on this database.", "next: start a server"}, ""},
-		{"past due, a server", func(q *Inquiry) { q.Now = begin.Add(time.Hour + time.Minute) }, nil, "overdue"},
+		{"past due, a server", func(q *Inquiry) { q.Now = asOf.Add(time.Hour + time.Minute) }, nil, "overdue"},
 		{"only skipped", func(q *Inquiry) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", (&blueprint.LaneFullError{Limit: 1, Running: 1, Oldest: "exec_2_b"}).Reason())}
 		}, []string{"The tick of 2026-03-02 10:00 CET (09:00 UTC) was left out: config.concurrency.limit is 1 and exec_2_b was still running.", `next: blueprintTriggers.redeliver {firingId: "F"} runs this one when exec_2_b has ended`}, "catchUp"},
@@ -58,27 +58,27 @@ func TestWhyPresent(t *testing.T) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "skipped", blueprint.Saying(blueprint.ReasonMessage, "x")), tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
 		}, nil, "redeliver"},
 		{"one that is paused holds others back", func(q *Inquiry) {
-			q.Story.Trigger.Config["concurrency"] = map[string]any{"limit": jsonNumber("1")}
+			q.Story.Trigger.Config["concurrency"] = map[string]any{"limit": json.Number("1")}
 			for _, id := range []string{"exec_1_a", "exec_2_b", "exec_3_c"} {
-				q.Story.Unfinished = append(q.Story.Unfinished, blueprint.UnfinishedRun{ExecutionID: id, Status: blueprint.StatusRunning, CreatedAt: blueprint.TimeOf(begin), UpdatedAt: blueprint.TimeOf(begin)})
+				q.Story.Unfinished = append(q.Story.Unfinished, blueprint.UnfinishedRun{ExecutionID: id, Status: blueprint.StatusRunning, CreatedAt: blueprint.TimeOf(asOf), UpdatedAt: blueprint.TimeOf(asOf)})
 			}
 			q.Story.Unfinished[0].Status = blueprint.StatusPaused
 		}, []string{"config.concurrency allows 1 run at a time; exec_1_a has been paused since 2026-03-02 10:00 CET (09:00 UTC) and 2 wait behind it.", "next: answer exec_1_a (execution.resume) or cancel it"}, ""},
 		{"redeliveries", func(q *Inquiry) {
-			q.Counts = []blueprint.ReasonCount{{Decision: "refused", Redelivery: true, Count: 2, Last: blueprint.TimeOf(begin)}}
+			q.Counts = []blueprint.ReasonCount{{Decision: "refused", Redelivery: true, Count: 2, Last: blueprint.TimeOf(asOf)}}
 		}, []string{"  2 redeliveries refused (last"}, ""},
 		{"never, and none runs", func(q *Inquiry) { q.Story.Firings, q.Unserved = 0, true }, []string{"first due 2026-03-02 11:00 CET (10:00 UTC); a server must be running"}, ""},
 		{"an api trigger", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerAPI }, []string{"It is an api trigger"}, ""},
-		{"ahead", func(q *Inquiry) { q.Story.Cursor = blueprint.TimeOf(begin.Add(48 * time.Hour)) }, []string{"it is silent until then", "2026-03-04 11:00 CET"}, "overdue"},
+		{"ahead", func(q *Inquiry) { q.Story.Cursor = blueprint.TimeOf(asOf.Add(48 * time.Hour)) }, []string{"it is silent until then", "2026-03-04 11:00 CET"}, "overdue"},
 		{"of a clock that is ahead", func(q *Inquiry) {
-			q.Story.Cursor = blueprint.TimeOf(begin.Add(-time.Hour))
-			q.Now = begin.AddDate(-4, 0, 0)
+			q.Story.Cursor = blueprint.TimeOf(asOf.Add(-time.Hour))
+			q.Now = asOf.AddDate(-4, 0, 0)
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
 		}, []string{"seems to follow another clock", "it says 2022-03-02 10:00 CET", "newest entry about the trigger is from 2026-03-02 10:00 CET", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
-		{"of a clock that is behind", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0) },
+		{"of a clock that is behind", func(q *Inquiry) { q.Now = asOf.AddDate(4, 0, 0) },
 			[]string{"seems to follow another clock", "The next tick is due 2026-03-02 11:00 CET"}, "It is overdue"},
-		{"off for years", func(q *Inquiry) { q.Now = begin.AddDate(4, 0, 0); q.Story.Trigger.IsActive = false }, nil, "another clock"},
-		{"off", func(q *Inquiry) { q.Story.Trigger.IsActive = false; q.Now = begin.Add(9 * time.Hour) }, []string{"It is switched off: nothing starts it.", "isActive: true"}, "overdue"},
+		{"off for years", func(q *Inquiry) { q.Now = asOf.AddDate(4, 0, 0); q.Story.Trigger.IsActive = false }, nil, "another clock"},
+		{"off", func(q *Inquiry) { q.Story.Trigger.IsActive = false; q.Now = asOf.Add(9 * time.Hour) }, []string{"It is switched off: nothing starts it.", "isActive: true"}, "overdue"},
 		{"paused", func(q *Inquiry) {
 			q.Story.Trigger.IsActive = false
 			q.Story.Tripped, q.Story.Failures = &blueprint.Trip{Failures: 20, ExecutionID: "exec_1_a"}, 20
@@ -87,7 +87,7 @@ func TestWhyPresent(t *testing.T) {
 		{"unreadable", func(q *Inquiry) { q.Story.Trigger.Config["cron"] = "* * *" }, []string{"cannot be read", "fix its config"}, "next tick is due"},
 		{"never", func(q *Inquiry) { q.Story.Firings = 0 }, []string{"The ledger has no firing of it", "next: nothing yet: first due 2026-03-02 11:00 CET (10:00 UTC)"}, "Nothing fired"},
 		{"sums", func(q *Inquiry) {
-			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(begin)}, {Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no"), Count: 1, Last: blueprint.TimeOf(begin)}}
+			q.Counts = []blueprint.ReasonCount{{Decision: "started", Count: 3, Last: blueprint.TimeOf(asOf)}, {Decision: "refused", Why: blueprint.Saying(blueprint.ReasonMessage, "no"), Count: 1, Last: blueprint.TimeOf(asOf)}}
 		}, []string{"the ledger recorded 4 rows:", "  3 started (last 2026-03-02 10:00 CET (09:00 UTC))", "  1 refused: no (last"}, ""},
 		{"refused", func(q *Inquiry) {
 			q.Rows = []blueprint.LedgerRow{tickRow(0, "refused", blueprint.Saying(blueprint.ReasonMessage, "no"))}
@@ -100,7 +100,7 @@ func TestWhyPresent(t *testing.T) {
 }
 
 func TestWhyAt(t *testing.T) {
-	const tick = "2026-03-02 09:00" // in Zurich: an hour before begin
+	const tick = "2026-03-02 09:00" // in Zurich: an hour before asOf
 	lots := blueprint.Because(blueprint.ReasonStandsIn, "count", 5, "first", "2026-03-02T04:00:00.000Z", "last", "2026-03-02T08:00:00.000Z", "tick", "2026-03-02T09:00:00.000Z")
 	for _, c := range []struct {
 		name, at string
@@ -127,12 +127,12 @@ func TestWhyAt(t *testing.T) {
 			q.Story.Trigger.Config["cron"] = "30 12 * * *"
 			q.Rows = []blueprint.LedgerRow{tickRow(1, "started", blueprint.Because(blueprint.ReasonOnTime))}
 		}, []string{"No tick is due", "the schedule was different then", "started exec_1_a"}, ""},
-		{"undecided", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
-		{"undecided and off", "2026-03-02 11:00", func(q *Inquiry) { q.Now = begin.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
+		{"undecided", "2026-03-02 11:00", func(q *Inquiry) { q.Now = asOf.Add(2 * time.Hour) }, []string{"It is not decided yet", "a server is running"}, ""},
+		{"undecided and off", "2026-03-02 11:00", func(q *Inquiry) { q.Now = asOf.Add(2 * time.Hour); q.Story.Trigger.IsActive = false }, []string{"not decided and will not be"}, ""},
 		{"to come", "2026-03-02 13:00", nil, []string{"has not come yet"}, "no row"},
-		{"to come, of a clock that is ahead", "2026-03-02 09:00", func(q *Inquiry) { q.Now = begin.AddDate(-4, 0, 0) }, []string{"seems to follow another clock"}, "has not come yet"},
+		{"to come, of a clock that is ahead", "2026-03-02 09:00", func(q *Inquiry) { q.Now = asOf.AddDate(-4, 0, 0) }, []string{"seems to follow another clock"}, "has not come yet"},
 		{"before it was made", "2026-01-01 13:00", nil, []string{"it did not exist yet", "was never due"}, "no row"},
-		{"pruned", "2026-02-20 13:00", func(q *Inquiry) { q.Story.Oldest = blueprint.TimeOf(begin) }, []string{"The oldest row of its ledger is of", "The ledger has no row for it"}, ""},
+		{"pruned", "2026-02-20 13:00", func(q *Inquiry) { q.Story.Oldest = blueprint.TimeOf(asOf) }, []string{"The oldest row of its ledger is of", "The ledger has no row for it"}, ""},
 		{"another type, nothing", "2026-03-02T08:00:00Z", func(q *Inquiry) { q.Story.Trigger.Type = blueprint.TriggerWebhook }, []string{"Nothing arrived within 10 minutes", "getWebhookUrl"}, "tick"},
 		{"another type", "2026-03-02T08:00:00Z", func(q *Inquiry) {
 			q.Story.Trigger.Type = blueprint.TriggerWebhook
