@@ -102,7 +102,7 @@ func printFindings(c *cli.Context, findings []store.Finding) error {
 func examineKey(database, chosen string) (masterkey.Key, []store.Finding) {
 	key, err := masterkey.Read(database, chosen, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
-		_, message, hint := explain(err)
+		_, message, hint := explained(err)
 		return masterkey.Key{}, []store.Finding{{Check: "key file", Health: store.Broken, Message: message, Fix: hint}}
 	}
 	info, err := os.Stat(key.Path)

@@ -115,7 +115,7 @@ func importAll(ctx context.Context, s *store.Store, owner blueprint.Principal, f
 				_, undone := s.DeleteBlueprint(ctx, owner, before.ID)
 				err = errors.Join(err, undone)
 			}
-			code, message, hint := explain(err)
+			code, message, hint := explained(err)
 			return nil, &exit{code, b.Document.Name + " cannot be stored: " + message, hint}
 		}
 		done = append(done, imported{b.Document.Name, id})

@@ -83,7 +83,7 @@ func TestExplain(t *testing.T) {
 		{"without a hint", blueprint.WithHint(fmt.Errorf("store: x: %w", blueprint.Errorf(blueprint.CodeNotFound, "gone")), "look"), 1, "gone", "look"},
 		{"with its own hint", blueprint.WithHint(known, "look"), 1, "it is taken", "take another"},
 	} {
-		if code, message, hint := explain(c.err); code != c.code || message != c.message || hint != c.hint {
+		if code, message, hint := explained(c.err); code != c.code || message != c.message || hint != c.hint {
 			t.Errorf("%s: explain = %d %q %q, want %d %q %q", c.name, code, message, hint, c.code, c.message, c.hint)
 		}
 	}

@@ -124,7 +124,7 @@ func syncWith(ctx context.Context, c *cli.Context, server syncServer, of syncOf,
 	end := syncEnd(c, plan, len(report.Done), err)
 	if c.Bool("json") {
 		if err != nil {
-			_, report.Error, _ = explain(end)
+			_, report.Error, _ = explained(end)
 		}
 		return errors.Join(terminal.JSON(c.App.Writer, report), end)
 	}
@@ -155,7 +155,7 @@ func syncEnd(c *cli.Context, plan *deploy.Plan, done int, err error) error {
 	var stopped *deploy.Failure
 	switch {
 	case errors.As(err, &stopped):
-		code, message, hint := explain(stopped.Err)
+		code, message, hint := explained(stopped.Err)
 		return &exit{code, fmt.Sprintf("%s: %s; %s made before it", stopped.Path, message, counted(done, "change")), cmp.Or(hint, "what is left is done when sync is called again")}
 	case err != nil:
 		return err

@@ -19,7 +19,7 @@ import (
 	"blueprintd/foundation/secret"
 	"blueprintd/store"
 	"blueprintd/store/dbfile"
-	"blueprintd/triggers"
+	"blueprintd/triggers/explain"
 )
 
 func commandWhy() *cli.Command {
@@ -56,7 +56,7 @@ func whyTrigger(c *cli.Context) error {
 			return blueprint.WithHint(err, "ids are what blueprintTriggers.list of the interface lists, and the last part of a webhook's address")
 		}
 		served, known := dbfile.IsServed(c.String("db"))
-		told, err := answerWhy(c, s, sealer, &triggers.Inquiry{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
+		told, err := answerWhy(c, s, sealer, &explain.Question{Story: story, Now: clock.Real{}.Now(), Unserved: known && !served})
 		if err != nil {
 			return err
 		}
@@ -68,26 +68,26 @@ func whyTrigger(c *cli.Context) error {
 	return errors.Join(why(asOperator(c.Context, c)), s.Close())
 }
 
-// answerWhy reads what an inquiry needs, and asks.
-func answerWhy(c *cli.Context, s *store.Store, sealer *secret.Sealer, q *triggers.Inquiry) (*triggers.Why, error) {
+// answerWhy reads what a question needs, and asks.
+func answerWhy(c *cli.Context, s *store.Store, sealer *secret.Sealer, q *explain.Question) (*explain.Answer, error) {
 	ctx, trigger, owner := c.Context, &q.Story.Trigger, q.Story.Owner
 	ask, asked, err := q.Present, blueprint.Time(0), error(nil)
 	switch {
 	case !c.IsSet("at"):
-		if q.Counts, err = s.ReasonCounts(ctx, owner, trigger.ID, blueprint.TimeOf(q.Now.Add(-triggers.Day)), whyReasons); err == nil {
+		if q.Counts, err = s.ReasonCounts(ctx, owner, trigger.ID, blueprint.TimeOf(q.Now.Add(-explain.Day)), whyReasons); err == nil {
 			q.Rows, err = s.Ledger(ctx, owner, trigger.ID, blueprint.FiringFilter{}, whyRows)
 		}
 	default:
-		at, refused := triggers.ReadInstant(c.String("at"), trigger)
+		at, refused := explain.ReadInstant(c.String("at"), trigger)
 		if refused != nil {
-			_, message, hint := explain(refused)
+			_, message, hint := explained(refused)
 			return nil, usage(hint, "%s: %s", given(c, "at"), message)
 		}
-		asked, ask = at, func() *triggers.Why { return q.At(at) }
+		asked, ask = at, func() *explain.Answer { return q.At(at) }
 		if trigger.Type == blueprint.TriggerScheduled {
 			q.Rows, err = s.TickRows(ctx, owner, trigger.ID, at-at%60_000)
 		} else {
-			const around = blueprint.Time(triggers.Around / time.Millisecond)
+			const around = blueprint.Time(explain.Around / time.Millisecond)
 			q.Rows, err = s.Ledger(ctx, owner, trigger.ID, blueprint.FiringFilter{From: max(at-around, 1), To: at + around + 1}, whyRowsAt)
 		}
 	}
@@ -129,7 +129,7 @@ func lookUpFailures(ctx context.Context, s *store.Store, sealer *secret.Sealer, 
 }
 
 // printWhy writes an answer for people.
-func printWhy(out io.Writer, told *triggers.Why) error {
+func printWhy(out io.Writer, told *explain.Answer) error {
 	var text strings.Builder
 	for _, line := range told.Words {
 		text.WriteString(blueprint.OneLine(line) + "\n")

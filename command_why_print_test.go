@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"blueprintd/blueprint"
-	"blueprintd/triggers"
+	"blueprintd/triggers/explain"
 )
 
 // What a stranger wrote does nothing to the terminal of who reads it.
 func TestWhyOnATerminal(t *testing.T) {
 	const evil = "\x1b]0;OWNED\x07a\u009b2J\rb\u202ec\u2066\u2028d\ne\tü日\x7f\x9b"
 	var out strings.Builder
-	told := &triggers.Why{Words: []string{evil}, Next: evil, Rows: []triggers.WhyRow{{
+	told := &explain.Answer{Words: []string{evil}, Next: evil, Rows: []explain.Row{{
 		Firing: blueprint.Firing{ID: "01ID", Decision: blueprint.DecisionStarted, Reason: evil}, When: "today", Words: evil,
 	}}}
 	if err := printWhy(&out, told); err != nil {

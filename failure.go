@@ -42,7 +42,7 @@ func failed(hint, format string, args ...any) error {
 
 // report prints an error, one line and perhaps a hint, and gives the exit code.
 func report(out io.Writer, err error) int {
-	code, message, hint := explain(err)
+	code, message, hint := explained(err)
 	for _, line := range []struct{ prefix, text string }{{"blueprintd: ", message}, {"hint: ", hint}} {
 		if text := strings.TrimSpace(line.text); text != "" {
 			fmt.Fprintln(out, line.prefix+blueprint.OneLine(strings.ReplaceAll(text, "\n", "; ")))
@@ -51,9 +51,9 @@ func report(out io.Writer, err error) int {
 	return code
 }
 
-// explain says an error as its reader needs it: what is meant for users
+// explained says an error as its reader needs it: what is meant for users
 // without the operations that it went through, anything else with all of them.
-func explain(err error) (code int, message, hint string) {
+func explained(err error) (code int, message, hint string) {
 	var end *exit
 	var input *project.InputError
 	var library cli.ExitCoder

@@ -53,6 +53,7 @@ var rooms = map[string][]string{
 	"store/dbfile":              {"blueprint"},
 	"triggers":                  {"blueprint", "small", "triggers/cron", "triggers/signature"},
 	"triggers/cron":             {},
+	"triggers/explain":          {"blueprint", "foundation/secret", "triggers", "triggers/signature"},
 	"triggers/signature":        {"blueprint"},
 	"web":                       {"foundation/ids"},
 	"tests/bench":               {"tests/process"},                            // a tool: it measures the program from outside

@@ -264,7 +264,7 @@ func TestRotateRefuses(t *testing.T) {
 	}
 	s := newService(t, onFile(path), atNoon)
 	_, err := rotating(t, path).Run(t.Context())
-	if code, message, hint := explain(err); code != exitFailed || !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
+	if code, message, hint := explained(err); code != exitFailed || !strings.Contains(message, "a server has this database") || !strings.Contains(hint, "stop that server first") {
 		t.Errorf("beside a server: %q, %q", message, hint)
 	}
 	s.stop()

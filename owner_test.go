@@ -173,7 +173,7 @@ func TestEarnestAndPlay(t *testing.T) {
 			wired.listener.Close()
 			t.Fatalf("%s: it starts", test.name)
 		}
-		if _, _, hint := explain(err); !strings.Contains(hint, test.hint) {
+		if _, _, hint := explained(err); !strings.Contains(hint, test.hint) {
 			t.Errorf("%s: %v, hint %q", test.name, err, hint)
 		}
 		newService(t, onFile(path), test.first).stop() // as if nothing had been

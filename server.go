@@ -35,6 +35,7 @@ import (
 	"blueprintd/store"
 	"blueprintd/store/masterkey"
 	"blueprintd/triggers"
+	"blueprintd/triggers/explain"
 	"blueprintd/triggers/mail"
 )
 
@@ -149,7 +150,7 @@ func newServer(ctx context.Context, o options) (_ *server, err error) {
 		Relimit: s.engine.Relimit, Channels: s.connections, Mail: s.mailOptions(),
 	})
 	service := &rpc.Service{Store: s.store, Runner: runner, Triggers: s.triggers, Catalogue: catalogue, CheckConfig: project.CheckConfig, IDs: s.ids.Stream("procedures"), APIHost: s.apiHost, Connections: s.connections}
-	service.Explain = func(story *blueprint.FiringStory) *blueprint.Explanation { return triggers.Explain(story, o.clock.Now()) }
+	service.Explain = func(story *blueprint.FiringStory) *blueprint.Explanation { return explain.Firing(story, o.clock.Now()) }
 	started := o.clock.Now()
 	service.Info = func() rpc.ServerInfo { return s.info(started) }
 	limiter := trpc.NewLimiter(o.clock, o.rateLimit, o.rateBurst)

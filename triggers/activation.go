@@ -56,7 +56,7 @@ func (t *Service) newFiring(triggerID string, source blueprint.Source) *blueprin
 // full lane skips, one that comes again is found out before it could take, for a
 // moment, the place of another. It waits for room for a large input until ctx ends.
 func (t *Service) begin(ctx context.Context, a *activation) (Run, error) {
-	b, lane := a.binding, laneOf(&a.binding.Trigger)
+	b, lane := a.binding, LaneOf(&a.binding.Trigger)
 	if lane != nil && lane.OnLimit == blueprint.LimitSkip {
 		if first := t.earlier(context.Background(), a); first != nil {
 			return nil, first

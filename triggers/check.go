@@ -21,7 +21,7 @@ func Check(kind blueprint.TriggerType, config map[string]any) []blueprint.Issue 
 	c := &checker{config: config}
 	switch kind {
 	case blueprint.TriggerScheduled:
-		_, c.issues = readSchedule(config)
+		_, c.issues = ReadSchedule(config)
 	case blueprint.TriggerWebhook:
 		c.secrets(kind)
 		c.choice("respond", "accept", "wait")

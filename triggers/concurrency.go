@@ -55,9 +55,9 @@ func limitOf(config map[string]any) int {
 	return limit
 }
 
-// laneOf gives what bounds the runs of a trigger, however they are started; nil
+// LaneOf gives what bounds the runs of a trigger, however they are started; nil
 // when nothing does.
-func laneOf(trigger *blueprint.Trigger) *blueprint.Lane {
+func LaneOf(trigger *blueprint.Trigger) *blueprint.Lane {
 	config, _ := trigger.Config["concurrency"].(map[string]any)
 	limit := limitOf(config)
 	if limit == 0 {
@@ -80,7 +80,7 @@ func (t *Service) Lane(ctx context.Context, triggerID string) (*blueprint.Lane, 
 	case err != nil:
 		return nil, err
 	}
-	return laneOf(&binding.Trigger), nil
+	return LaneOf(&binding.Trigger), nil
 }
 
 // crowded makes an error that may be shown of one that says that the trigger's

@@ -93,7 +93,7 @@ func TestEveryStartHasItsLane(t *testing.T) {
 	if got := strings.Join(got, ", "); got != "2 skip, 2 cancel-running, 2 skip, none" {
 		t.Errorf("lanes %s", got)
 	}
-	if lane := laneOf(&m.bindings[event].Trigger); lane == nil || *lane != (blueprint.Lane{Key: event, Limit: 2, OnLimit: blueprint.LimitQueue}) {
+	if lane := LaneOf(&m.bindings[event].Trigger); lane == nil || *lane != (blueprint.Lane{Key: event, Limit: 2, OnLimit: blueprint.LimitQueue}) {
 		t.Errorf("%+v", lane)
 	}
 }

@@ -79,14 +79,14 @@ func (s *step) stale(now time.Time) bool {
 // The decision depends on nothing but its arguments, so a server that stops
 // between two steps goes on with the same ones.
 func (t *timing) due(cursor, now, up time.Time) []step {
-	ticks, total := t.schedule.Between(cursor, now, t.zone, maxCatchUp+1)
+	ticks, total := t.Schedule.Between(cursor, now, t.Zone, maxCatchUp+1)
 	if total == 0 {
 		return nil
 	}
 	last := ticks[len(ticks)-1]
 	lastOnTime := !last.Before(up) && now.Sub(last) < onTime
 	runs := 1
-	switch t.catchUp {
+	switch t.CatchUp {
 	case catchUpAll:
 		runs = maxCatchUp
 		if lastOnTime {
@@ -103,7 +103,7 @@ func (t *timing) due(cursor, now, up time.Time) []step {
 		left = t.rest(cursor, now, rest)
 	}
 	var steps []step
-	if t.catchUp == catchUpNone && left != nil {
+	if t.CatchUp == catchUpNone && left != nil {
 		// They are dropped for good; no run stands for them.
 		steps = append(steps, step{left: left})
 		left = nil
@@ -123,11 +123,11 @@ func (t *timing) due(cursor, now, up time.Time) []step {
 
 // rest describes the first count ticks after a cursor.
 func (t *timing) rest(cursor, now time.Time, count int) *lot {
-	first, _ := t.schedule.Next(cursor, t.zone)
+	first, _ := t.Schedule.Next(cursor, t.Zone)
 	l := &lot{count: count, first: first, last: first}
-	_, total := t.schedule.Between(cursor, now, t.zone, 0)
+	_, total := t.Schedule.Between(cursor, now, t.Zone, 0)
 	if after := total - count; count > 1 {
-		ticks, _ := t.schedule.Between(cursor, now, t.zone, after+1)
+		ticks, _ := t.Schedule.Between(cursor, now, t.Zone, after+1)
 		l.last = ticks[0]
 	}
 	return l

@@ -8,7 +8,7 @@ import (
 
 func readTiming(t testing.TB, expression, zone, catchUp string) *timing {
 	t.Helper()
-	timing, issues := readSchedule(map[string]any{"cron": expression, "timezone": zone, "catchUp": catchUp})
+	timing, issues := ReadSchedule(map[string]any{"cron": expression, "timezone": zone, "catchUp": catchUp})
 	if len(issues) > 0 {
 		t.Fatal(issues)
 	}
@@ -18,7 +18,7 @@ func readTiming(t testing.TB, expression, zone, catchUp string) *timing {
 // ticksBetween finds the due instants by asking of each minute.
 func ticksBetween(tm *timing, after, until time.Time) (ticks []time.Time) {
 	for at := after.Truncate(time.Minute).Add(time.Minute); !at.After(until); at = at.Add(time.Minute) {
-		if tm.schedule.Due(at, tm.zone) {
+		if tm.Schedule.Due(at, tm.Zone) {
 			ticks = append(ticks, at)
 		}
 	}
@@ -159,17 +159,17 @@ func checkCover(t *testing.T, tm *timing, cursor, now, up time.Time) {
 	for i, s := range steps {
 		// Going on from here gives the same, but for the cap of "all".
 		if again := tm.due(cursor, now, up); len(ticks) <= maxCatchUp && describe(again, ticks) != describe(steps[i:], ticks) {
-			t.Fatalf("%s after step %d: %s, not %s", tm.expression, i, describe(again, ticks), describe(steps[i:], ticks))
+			t.Fatalf("%s after step %d: %s, not %s", tm.Expression, i, describe(again, ticks), describe(steps[i:], ticks))
 		}
 		if s.left != nil {
 			if s.left.count < 1 || !s.left.first.Equal(ticks[at]) || !s.left.last.Equal(ticks[at+s.left.count-1]) {
-				t.Fatalf("%s: left %s, ticks from %s", tm.expression, s.left, ticks[at])
+				t.Fatalf("%s: left %s, ticks from %s", tm.Expression, s.left, ticks[at])
 			}
 			at += s.left.count
 		}
 		if !s.at.IsZero() {
 			if !s.at.Equal(ticks[at]) {
-				t.Fatalf("%s: step %d runs %s, not %s", tm.expression, i, s.at, ticks[at])
+				t.Fatalf("%s: step %d runs %s, not %s", tm.Expression, i, s.at, ticks[at])
 			}
 			runs++
 			at++
@@ -177,9 +177,9 @@ func checkCover(t *testing.T, tm *timing, cursor, now, up time.Time) {
 		cursor = s.end()
 	}
 	if at != len(ticks) {
-		t.Fatalf("%s: %d of %d ticks are decided", tm.expression, at, len(ticks))
+		t.Fatalf("%s: %d of %d ticks are decided", tm.Expression, at, len(ticks))
 	}
-	if tm.catchUp == "latest" && runs != min(1, len(ticks)) || tm.catchUp == "none" && runs > 1 {
-		t.Fatalf("%s, %s: %d runs", tm.expression, tm.catchUp, runs)
+	if tm.CatchUp == "latest" && runs != min(1, len(ticks)) || tm.CatchUp == "none" && runs > 1 {
+		t.Fatalf("%s, %s: %d runs", tm.Expression, tm.CatchUp, runs)
 	}
 }

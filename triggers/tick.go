@@ -29,9 +29,9 @@ const farAhead = time.Hour
 func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 	one := &scheduled{trigger: row.Trigger}
 	var issues []blueprint.Issue
-	one.timing, issues = readSchedule(row.Trigger.Config)
+	one.timing, issues = ReadSchedule(row.Trigger.Config)
 	if len(issues) > 0 {
-		one.schedule = nil
+		one.Schedule = nil
 		s.Logger.Error("a schedule cannot be read and does not fire", "trigger", row.Trigger.ID, "error", blueprint.InvalidInput(issues), "hint", "update its config")
 	}
 	now := s.Clock.Now()
@@ -56,8 +56,8 @@ func (one *scheduled) sameTiming(trigger *blueprint.Trigger) bool {
 func (one *scheduled) stand(cursor time.Time) {
 	if cursor.After(one.cursor) {
 		one.cursor, one.next, one.retry = cursor, time.Time{}, time.Time{}
-		if one.schedule != nil {
-			one.next, _ = one.schedule.Next(cursor, one.zone)
+		if one.Schedule != nil {
+			one.next, _ = one.Schedule.Next(cursor, one.Zone)
 		}
 	}
 }

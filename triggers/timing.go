@@ -21,35 +21,35 @@ const maxExpression = 10_000
 
 // timing is the config of a scheduled trigger.
 type timing struct {
-	expression string
+	Expression string
 	zoneName   string
-	catchUp    string
+	CatchUp    string
 
-	schedule *cron.Schedule
-	zone     *time.Location
+	Schedule *cron.Schedule
+	Zone     *time.Location
 }
 
-// readSchedule reads the config of a scheduled trigger.
-func readSchedule(config map[string]any) (timing, []blueprint.Issue) {
+// ReadSchedule reads the config of a scheduled trigger.
+func ReadSchedule(config map[string]any) (timing, []blueprint.Issue) {
 	c := &checker{config: config}
-	t := timing{catchUp: catchUpLatest}
+	t := timing{CatchUp: catchUpLatest}
 	c.required("cron")
 	var ok bool
-	if t.expression, ok = c.text("cron", maxExpression); ok {
+	if t.Expression, ok = c.text("cron", maxExpression); ok {
 		var err error
-		if t.schedule, err = cron.Parse(t.expression); err != nil {
+		if t.Schedule, err = cron.Parse(t.Expression); err != nil {
 			c.refuse(err.Error(), "cron")
 		}
 	}
 	if t.zoneName, ok = c.text("timezone", maxText); ok || c.config["timezone"] == nil {
 		var err error
-		if t.zone, err = cron.LoadZone(t.zoneName); err != nil {
+		if t.Zone, err = cron.LoadZone(t.zoneName); err != nil {
 			c.refuse(zoneMessage(err), "timezone")
 		}
 	}
 	if text, ok := c.text("catchUp", maxText); ok {
 		c.choice("catchUp", catchUpLatest, catchUpAll, catchUpNone)
-		t.catchUp = text
+		t.CatchUp = text
 	}
 	return t, c.issues
 }
@@ -76,7 +76,7 @@ func (t *Service) Preview(expression, timezone string, count int) ([]string, err
 }
 
 func preview(expression, timezone string, count int, now time.Time) ([]string, error) {
-	t, issues := readSchedule(map[string]any{"cron": expression, "timezone": timezone})
+	t, issues := ReadSchedule(map[string]any{"cron": expression, "timezone": timezone})
 	if count < 1 || count > maxPreview {
 		issues = append(issues, blueprint.Issue{Path: []any{"count"}, Message: "must be from 1 to 100"})
 	}
@@ -85,7 +85,7 @@ func preview(expression, timezone string, count int, now time.Time) ([]string, e
 	}
 	ticks := make([]string, 0, count)
 	for len(ticks) < count {
-		next, ok := t.schedule.Next(now, t.zone)
+		next, ok := t.Schedule.Next(now, t.Zone)
 		if !ok {
 			break
 		}

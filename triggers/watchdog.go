@@ -25,7 +25,7 @@ const (
 	// lateAfter is when a tick about which nothing is decided becomes suspect,
 	// and overdueAfter when it is certain that something is wrong.
 	lateAfter    = onTime
-	overdueAfter = 2 * time.Minute
+	OverdueAfter = 2 * time.Minute
 )
 
 // watchdog looks after the scheduler: whether it does what it is there for, by
@@ -142,18 +142,18 @@ func (w *watchdog) page(ctx context.Context, last int64) ([]blueprint.Schedule, 
 // examine gives what is known of a schedule that is silent, nil for one that is
 // well or only seems silent so far.
 func (w *watchdog) examine(row *blueprint.Schedule, now, real time.Time) *silence {
-	timing, issues := readSchedule(row.Trigger.Config)
+	timing, issues := ReadSchedule(row.Trigger.Config)
 	if len(issues) > 0 {
 		one := w.overdue.find(row, time.Time{}, real, w.look)
 		w.overdue.confirm(one)
 		return one
 	}
-	due, ok := timing.schedule.Next(row.Cursor.Time(), timing.zone)
+	due, ok := timing.Schedule.Next(row.Cursor.Time(), timing.Zone)
 	if !ok || now.Sub(due) <= lateAfter {
 		return nil
 	}
 	one := w.overdue.find(row, due, real, w.look)
-	if !one.found.Before(real) || now.Sub(due) <= overdueAfter {
+	if !one.found.Before(real) || now.Sub(due) <= OverdueAfter {
 		return nil
 	}
 	if w.overdue.confirm(one) {

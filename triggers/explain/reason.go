@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"blueprintd/blueprint"

@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 // longest is how many bytes of an id or of an error are said.
 const longest = 300
 
-// teller says rows of the ledger in words.
-type teller struct {
+// phrase says rows of the ledger in words.
+type phrase struct {
 	zone  *time.Location // in which times are said, beside UTC
 	waits bool           // the run of the row waits for its turn
 }
 
 // row says in a sentence what became of a firing.
-func (t teller) row(row *blueprint.LedgerRow) string {
+func (t phrase) row(row *blueprint.LedgerRow) string {
 	f := &row.Firing
 	subject := t.subject(f)
 	if f.Why.Code == blueprint.ReasonBreaker {
@@ -49,7 +49,7 @@ func (t teller) row(row *blueprint.LedgerRow) string {
 }
 
 // subject says what a firing was.
-func (t teller) subject(f *blueprint.Firing) string {
+func (t phrase) subject(f *blueprint.Firing) string {
 	id := ""
 	if f.Key != f.ID {
 		id = " with the id " + blueprint.Shorten(f.Key, longest)
@@ -74,7 +74,7 @@ func (t teller) subject(f *blueprint.Firing) string {
 }
 
 // run names the run of a row and says what became of it.
-func (t teller) run(row *blueprint.LedgerRow) string {
+func (t phrase) run(row *blueprint.LedgerRow) string {
 	if row.Run == nil {
 		return "no run"
 	}
@@ -100,7 +100,7 @@ func (t teller) run(row *blueprint.LedgerRow) string {
 }
 
 // time writes an instant in the zone, and in UTC behind it.
-func (t teller) time(at blueprint.Time) string {
+func (t phrase) time(at blueprint.Time) string {
 	if at == 0 {
 		return "no known time"
 	}

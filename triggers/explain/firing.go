@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"blueprintd/triggers/signature"
 )
 
-// Explain tells what became of a firing and why. It holds no secret, no
+// Firing tells what became of a firing and why. It holds no secret, no
 // signature, and no digest from which one could be made.
-func Explain(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
+func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
 	firing := &story.Firing
-	words, veil := teller{zone: zoneOf(&story.Trigger)}, newVeil(story)
+	words, veil := phrase{zone: zoneOf(&story.Trigger)}, newVeil(story)
 	out := &blueprint.Explanation{
 		Firing: *firing, Delivery: shownDelivery(firing.Delivery, veil), Facts: map[string]any{}, Run: story.Run,
 		Redeliveries: append([]blueprint.Redelivery{}, story.Redeliveries...),

@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import "blueprintd/blueprint"
 
@@ -6,14 +6,14 @@ import "blueprintd/blueprint"
 // one that matters, when that was refused or its run failed or goes on, or was
 // left out and none of the others started a run. At is the instant that is asked
 // about, zero for the present.
-func (q *Inquiry) UnclearRow(at blueprint.Time) string {
+func (q *Question) UnclearRow(at blueprint.Time) string {
 	if row := q.unclear(at); row != nil {
 		return row.ID
 	}
 	return ""
 }
 
-func (q *Inquiry) unclear(at blueprint.Time) *blueprint.LedgerRow {
+func (q *Question) unclear(at blueprint.Time) *blueprint.LedgerRow {
 	rows := q.Rows
 	if at != 0 && q.Story.Trigger.Type == blueprint.TriggerScheduled {
 		// Of a tick, the last word counts.
@@ -39,7 +39,7 @@ func (q *Inquiry) unclear(at blueprint.Time) *blueprint.LedgerRow {
 }
 
 // cure says what to do about the unclear row, as Explain does; "" without one.
-func (q *Inquiry) cure(at blueprint.Time) string {
+func (q *Question) cure(at blueprint.Time) string {
 	row := q.unclear(at)
 	if row == nil {
 		return ""
@@ -53,7 +53,7 @@ func (q *Inquiry) cure(at blueprint.Time) string {
 		known.Run = row.Run
 		story = &known
 	}
-	return Explain(story, q.Now).Next
+	return Firing(story, q.Now).Next
 }
 
 // startServer is how to have ticks decided again.

@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers"
 )
 
 // Present tells how a trigger is: whether it works, what it did last, and what
 // to do about it.
-func (q *Inquiry) Present() *Why {
-	w, words := q.why()
+func (q *Question) Present() *Answer {
+	w, words := q.answer()
 	story := q.Story
 	switch {
 	case story.Tripped != nil:
@@ -75,24 +76,24 @@ var neverFired = map[blueprint.TriggerType]string{
 }
 
 // schedule tells when a schedule is due, and whether it is late.
-func (q *Inquiry) schedule(w *Why, words teller) {
+func (q *Question) schedule(w *Answer, words phrase) {
 	config := q.Story.Trigger.Config
-	timing, issues := readSchedule(config)
+	timing, issues := triggers.ReadSchedule(config)
 	if len(issues) > 0 {
 		w.say("Its config cannot be read, so it does not fire: %s", sentence(blueprint.InvalidInput(issues).Message))
 		w.Next = "fix its config with blueprintTriggers.update"
 		return
 	}
-	w.say("It is due at %q in the time zone %s; missed ticks: %q.", timing.expression, words.zone, timing.catchUp)
+	w.say("It is due at %q in the time zone %s; missed ticks: %q.", timing.Expression, words.zone, timing.CatchUp)
 	if !q.Story.Trigger.IsActive {
 		return
 	}
 	cursor := q.Story.Cursor.Time()
 	now, foreign := q.present()
-	first, ok := timing.schedule.Next(cursor, timing.zone)
-	if late := q.Now.Sub(first); ok && !foreign && (late > overdueAfter || late > 0 && q.Unserved) {
+	first, ok := timing.Schedule.Next(cursor, timing.Zone)
+	if late := q.Now.Sub(first); ok && !foreign && (late > triggers.OverdueAfter || late > 0 && q.Unserved) {
 		others := "is"
-		if _, total := timing.schedule.Between(cursor, q.Now, timing.zone, 0); total > 1 {
+		if _, total := timing.Schedule.Between(cursor, q.Now, timing.Zone, 0); total > 1 {
 			others = fmt.Sprintf("and %d after it are", total-1)
 		}
 		w.say("It is overdue: the tick of %s %s undecided.", words.time(blueprint.TimeOf(first)), others)
@@ -102,7 +103,7 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 		} else {
 			w.Next = "check that a server is running on this database; when it starts, it catches up according to config.catchUp"
 		}
-	} else if ahead := cursor.Sub(q.Now); ahead > overdueAfter {
+	} else if ahead := cursor.Sub(q.Now); ahead > triggers.OverdueAfter {
 		w.say("All ticks up to %s are decided, which lies ahead of the clock: it is silent until then.", words.time(q.Story.Cursor))
 	}
 	after := now
@@ -111,7 +112,7 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 	}
 	var later []string
 	for len(w.Ticks) < ticksAhead {
-		tick, ok := timing.schedule.Next(after, timing.zone)
+		tick, ok := timing.Schedule.Next(after, timing.Zone)
 		if !ok {
 			break
 		}
@@ -128,7 +129,7 @@ func (q *Inquiry) schedule(w *Why, words teller) {
 }
 
 // sums tells what came in the last 24 hours and what became of it.
-func (q *Inquiry) sums(w *Why, words teller) {
+func (q *Question) sums(w *Answer, words phrase) {
 	if q.Story.Firings == 0 {
 		return
 	}
@@ -152,5 +153,5 @@ func (q *Inquiry) sums(w *Why, words teller) {
 	}
 }
 
-// Day is how far back Inquiry.Counts reach.
+// Day is how far back Question.Counts reach.
 const Day = 24 * time.Hour

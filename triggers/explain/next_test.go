@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"crypto/sha1"
@@ -71,7 +71,7 @@ func TestExplainNext(t *testing.T) {
 			c.story.Firing.Key = "F"
 		}
 		c.story.Firing.Because(c.story.Firing.Why)
-		x := Explain(&c.story, asOf)
+		x := Firing(&c.story, asOf)
 		if !strings.HasPrefix(x.Summary, c.summary) || !strings.Contains(x.Next, c.next) || c.exactly != "" && x.Next != c.exactly || c.never != "" && strings.Contains(x.Next, c.never) {
 			t.Errorf("%s: %s\n\tnext: %s", c.name, x.Summary, x.Next)
 		}
@@ -112,7 +112,7 @@ func TestLikelyCausesAreTrue(t *testing.T) {
 		if c.later != nil {
 			c.later(story.Trigger.Config)
 		}
-		x := Explain(story, asOf)
+		x := Firing(story, asOf)
 		var causes []string
 		for _, detail := range x.Details {
 			if detail.Label == "likely cause" {

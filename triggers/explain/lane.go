@@ -1,17 +1,18 @@
-package triggers
+package explain
 
 import (
 	"fmt"
 	"slices"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers"
 )
 
 // occupied tells what holds the runs of a trigger back that stand, and what to do
 // about that; "" while nothing stands, and nobody has to answer. Runs are those
 // that have not ended, the oldest first: as many as the limit allows have begun.
-func (t teller) occupied(trigger *blueprint.Trigger, runs []blueprint.UnfinishedRun) (text, next string) {
-	lane := laneOf(trigger)
+func (t phrase) occupied(trigger *blueprint.Trigger, runs []blueprint.UnfinishedRun) (text, next string) {
+	lane := triggers.LaneOf(trigger)
 	if lane == nil || len(runs) < lane.Limit {
 		return "", ""
 	}
@@ -42,8 +43,8 @@ func (t teller) occupied(trigger *blueprint.Trigger, runs []blueprint.Unfinished
 
 // standing tells why a run that has not ended has not begun; "" when it has, or
 // nothing holds others back. Of one that holds others back it tells only that.
-func (t teller) standing(story *blueprint.FiringStory) (text, next string) {
-	lane := laneOf(&story.Trigger)
+func (t phrase) standing(story *blueprint.FiringStory) (text, next string) {
+	lane := triggers.LaneOf(&story.Trigger)
 	if story.Run == nil || story.Run.Status.Terminal() || lane == nil {
 		return "", ""
 	}
@@ -60,7 +61,7 @@ func (t teller) standing(story *blueprint.FiringStory) (text, next string) {
 
 // stands tells whether a run waits for its turn, as far as can be told.
 func stands(story *blueprint.FiringStory) bool {
-	lane := laneOf(&story.Trigger)
+	lane := triggers.LaneOf(&story.Trigger)
 	if story.Run == nil || lane == nil || len(story.Unfinished) <= lane.Limit {
 		return false
 	}

@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"crypto/hmac"
@@ -112,7 +112,7 @@ func TestLikelyCauses(t *testing.T) {
 			if c.signature != "" {
 				c.headers = append(c.headers, "X-Webhook-Signature: "+c.signature)
 			}
-			x := Explain(refused(t, config, c.body, c.headers...), asOf)
+			x := Firing(refused(t, config, c.body, c.headers...), asOf)
 			text, err := json.Marshal(x)
 			if err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestExplainHidesSecrets(t *testing.T) {
 	)
 	story.Firing.Delivery.Hidden = []string{"a hidden value"}
 	story.Firing.Delivery.Note("more", map[string]any{"a": []any{"it was " + explainedSecret}})
-	x := Explain(story, asOf)
+	x := Firing(story, asOf)
 	text, _ := json.Marshal(x)
 	unseen(t, string(text), explainedSecret, "the previous one", sent, "planted", "hidden value", hex.EncodeToString(hmacOf(sha256.New, explainedSecret, body)))
 	if x.Delivery.Headers["x-fine"] != "fine" || !x.Delivery.BodyTruncated || len(*x.Delivery.Body) > maxShownBody || !strings.Contains(*x.Delivery.Body, "*** and ***") {
@@ -200,7 +200,7 @@ func TestExplainWords(t *testing.T) {
 				story.Run.Error = "no luck"
 			}
 		}
-		x := Explain(story, asOf)
+		x := Firing(story, asOf)
 		text, _ := json.Marshal(x)
 		if x.Summary != c.summary || !strings.Contains(x.Next, c.next) || !strings.Contains(string(text), c.in) {
 			t.Errorf("%s", text)
@@ -217,7 +217,7 @@ func FuzzLikelyCauses(f *testing.F) {
 		d.Note(signature.FactHeader, name)
 		d.Note(signature.FactExpected, "x")
 		story := &blueprint.FiringStory{Firing: blueprint.Firing{TriggerID: "T", Source: "webhook", Decision: "refused", Delivery: d}, Trigger: trigger}
-		text, err := json.Marshal(Explain(story, asOf.Add(time.Second)).Details)
+		text, err := json.Marshal(Firing(story, asOf.Add(time.Second)).Details)
 		if err != nil || !strings.Contains(sent+body+name, explainedSecret) && strings.Contains(string(text), explainedSecret) {
 			t.Errorf("%v %s", err, text)
 		}

@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"blueprintd/blueprint"
@@ -9,7 +9,7 @@ import (
 type advice struct {
 	story  *blueprint.FiringStory
 	causes []cause
-	words  teller
+	words  phrase
 }
 
 // again is how to have what came judged by the trigger as it is then.

@@ -1,4 +1,4 @@
-package triggers
+package explain
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"blueprintd/blueprint"
+	"blueprintd/triggers"
 )
 
 // Around is how far from an instant rows of the ledger have to do with it.
@@ -38,8 +39,8 @@ func ReadInstant(text string, trigger *blueprint.Trigger) (blueprint.Time, error
 
 // At tells what happened to a trigger at an instant. Rows are those of TickRows
 // for a schedule, and else those that came within Around of it.
-func (q *Inquiry) At(at blueprint.Time) *Why {
-	w, words := q.why()
+func (q *Question) At(at blueprint.Time) *Answer {
+	w, words := q.answer()
 	w.At = at
 	q.then(w, words, at)
 	if q.Story.Trigger.Type == blueprint.TriggerScheduled {
@@ -60,7 +61,7 @@ func (q *Inquiry) At(at blueprint.Time) *Why {
 }
 
 // then tells whether the trigger was there and active, as far as is known.
-func (q *Inquiry) then(w *Why, words teller, at blueprint.Time) {
+func (q *Question) then(w *Answer, words phrase, at blueprint.Time) {
 	story := q.Story
 	now, _ := q.present()
 	q.clock(w, words)
@@ -84,8 +85,8 @@ func (q *Inquiry) then(w *Why, words teller, at blueprint.Time) {
 }
 
 // tick tells what became of the tick of an instant.
-func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
-	timing, issues := readSchedule(q.Story.Trigger.Config)
+func (q *Question) tick(w *Answer, words phrase, at blueprint.Time) {
+	timing, issues := triggers.ReadSchedule(q.Story.Trigger.Config)
 	minute := at - at%60_000
 	about := q.about(minute)
 	if len(issues) > 0 {
@@ -94,12 +95,12 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 		w.list(words, about)
 		return
 	}
-	if due := timing.schedule.Due(minute.Time(), timing.zone); !due {
-		w.say("No tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.expression, words.zone)
-		if before, _ := timing.schedule.Between(minute.Time().Add(-searched), minute.Time(), timing.zone, 1); len(before) > 0 {
+	if due := timing.Schedule.Due(minute.Time(), timing.Zone); !due {
+		w.say("No tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.Expression, words.zone)
+		if before, _ := timing.Schedule.Between(minute.Time().Add(-searched), minute.Time(), timing.Zone, 1); len(before) > 0 {
 			w.say("The one before was due %s.", words.time(blueprint.TimeOf(before[0])))
 		}
-		if after, ok := timing.schedule.Next(minute.Time(), timing.zone); ok {
+		if after, ok := timing.Schedule.Next(minute.Time(), timing.Zone); ok {
 			w.say("The one after is due %s.", words.time(blueprint.TimeOf(after)))
 		}
 		about = slices.DeleteFunc(about, func(row blueprint.LedgerRow) bool { return row.DueAt != minute })
@@ -109,7 +110,7 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 		}
 		return
 	}
-	w.say("A tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.expression, words.zone)
+	w.say("A tick is due at %s by its present schedule, %q in the time zone %s.", words.time(minute), timing.Expression, words.zone)
 	story := q.Story
 	now, _ := q.present()
 	switch {
@@ -135,7 +136,7 @@ func (q *Inquiry) tick(w *Why, words teller, at blueprint.Time) {
 
 // about chooses the rows that tell of a tick: its own, and those for a lot of
 // ticks with it in them.
-func (q *Inquiry) about(tick blueprint.Time) (rows []blueprint.LedgerRow) {
+func (q *Question) about(tick blueprint.Time) (rows []blueprint.LedgerRow) {
 	for _, row := range q.Rows {
 		first, last := row.DueAt, row.DueAt
 		if from := row.Why.At("first"); from != 0 {
