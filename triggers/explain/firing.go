@@ -2,10 +2,13 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"blueprintd/blueprint"
+	"blueprintd/foundation/secret"
 	"blueprintd/triggers/signature"
 )
 
@@ -84,4 +87,78 @@ func deliveryWords(firing *blueprint.Firing) string {
 		return text + ", which was not kept"
 	}
 	return text
+}
+
+// leastVeiled is how long a secret must be, in bytes, to be looked for in what
+// came: shorter ones are in any text by chance.
+const leastVeiled = 6
+
+// leastProof is how long the parts of a header are that prove anything.
+const leastProof = 16
+
+// newVeil returns what masks the secrets of a trigger, what proved a sender, and
+// the secrets that came with an event, wherever they turn up: a sender may well
+// repeat them in a header or in the body.
+func newVeil(story *blueprint.FiringStory) *secret.Masker {
+	var hidden []any
+	add := func(texts ...string) {
+		for _, text := range texts {
+			if len(text) >= leastVeiled {
+				hidden = append(hidden, text)
+			}
+		}
+	}
+	for _, name := range blueprint.SecretTriggerConfig {
+		secret, _ := story.Trigger.Config[name].(string)
+		add(secret, strings.TrimSpace(secret), strings.TrimPrefix(secret, "whsec_"))
+	}
+	if d := story.Firing.Delivery; d != nil {
+		add(d.Hidden...)
+		for _, values := range d.Proof {
+			for _, value := range values {
+				add(value)
+				for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ,=", r) }) {
+					if len(part) >= leastProof { // a mark or a time is none
+						add(part)
+					}
+				}
+			}
+		}
+	}
+	return secret.NewMasker(hidden)
+}
+
+// tellingNames are parts of the names of headers whose values let somebody in.
+var tellingNames = []string{"auth", "token", "secret", "password", "api-key", "apikey", "signature", "cookie", "session", "credential"}
+
+// maxShownBody is how many bytes of a body are shown.
+const maxShownBody = 16 << 10
+
+// shownDelivery gives what may be shown of a delivery.
+func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDelivery {
+	if d == nil {
+		return nil
+	}
+	out := &blueprint.ShownDelivery{From: d.From, Size: d.Size, Kept: d.Kept(), Headers: make(map[string]string, len(d.Header))}
+	for name, values := range d.Header {
+		text := v.Text(strings.Join(values, ", "))
+		if signature.IsProof(name) || signature.Confidential[name] || slices.ContainsFunc(tellingNames, func(part string) bool { return strings.Contains(name, part) }) {
+			text = secret.Mask
+		}
+		out.Headers[name] = text
+	}
+	if d.Body == nil || !d.Kept() || !utf8.Valid(d.Body) {
+		return out
+	}
+	// What is hidden is hidden before it is cut, so that no half of it is left.
+	text := v.Text(string(d.Body))
+	if len(text) > maxShownBody {
+		end := maxShownBody
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text, out.BodyTruncated = text[:end], true
+	}
+	out.Body = &text
+	return out
 }
