@@ -8,7 +8,7 @@ import (
 	"blueprintd/foundation/metrics"
 )
 
-// How the watchdog looks; all but overdueAfter and lateAfter are real time.
+// How the watchdog looks; all but OverdueAfter and lateAfter are real time.
 const (
 	// watchEvery is how often it looks whether the scheduler seems well, which
 	// costs next to nothing.
@@ -23,7 +23,7 @@ const (
 	// watchPatience is how long the disk may take for one page.
 	watchPatience = 10 * time.Second
 	// lateAfter is when a tick about which nothing is decided becomes suspect,
-	// and overdueAfter when it is certain that something is wrong.
+	// and OverdueAfter when it is certain that something is wrong.
 	lateAfter    = onTime
 	OverdueAfter = 2 * time.Minute
 )

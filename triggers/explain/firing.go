@@ -16,9 +16,9 @@ import (
 // signature, and no digest from which one could be made.
 func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation {
 	firing := &story.Firing
-	words, veil := phrase{zone: zoneOf(&story.Trigger)}, newVeil(story)
+	words, redaction := phrase{zone: zoneOf(&story.Trigger)}, newRedaction(story)
 	out := &blueprint.Explanation{
-		Firing: *firing, Delivery: shownDelivery(firing.Delivery, veil), Facts: map[string]any{}, Run: story.Run,
+		Firing: *firing, Delivery: shownDelivery(firing.Delivery, redaction), Facts: map[string]any{}, Run: story.Run,
 		Redeliveries: append([]blueprint.Redelivery{}, story.Redeliveries...),
 	}
 	out.Firing.Delivery = nil
@@ -27,14 +27,14 @@ func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation 
 	}
 	add := func(label, text string) {
 		if text != "" {
-			out.Details = append(out.Details, blueprint.Detail{Label: label, Text: veil.Text(text)})
+			out.Details = append(out.Details, blueprint.Detail{Label: label, Text: redaction.Text(text)})
 		}
 	}
 	summary := words
 	summary.waits = stands(story)
-	out.Summary = veil.Text(summary.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
+	out.Summary = redaction.Text(summary.row(&blueprint.LedgerRow{Firing: *firing, Run: story.Run}))
 	causes := diagnose(story, now)
-	out.Next = veil.Text((&advice{story, causes, words}).next())
+	out.Next = redaction.Text((&advice{story, causes, words}).next())
 	if text, _ := words.standing(story); text != "" {
 		add("limit", text)
 	}
@@ -45,7 +45,7 @@ func Firing(story *blueprint.FiringStory, now time.Time) *blueprint.Explanation 
 	add("decision", string(firing.Decision)+": "+firing.Reason)
 	if d := firing.Delivery; d != nil {
 		for name, value := range d.Facts {
-			out.Facts[name] = veil.Value(value)
+			out.Facts[name] = redaction.Value(value)
 		}
 		add("delivery", deliveryWords(firing))
 		for _, fact := range []struct{ name, label string }{
@@ -89,21 +89,21 @@ func deliveryWords(firing *blueprint.Firing) string {
 	return text
 }
 
-// leastVeiled is how long a secret must be, in bytes, to be looked for in what
+// leastRedacted is how long a secret must be, in bytes, to be looked for in what
 // came: shorter ones are in any text by chance.
-const leastVeiled = 6
+const leastRedacted = 6
 
 // leastProof is how long the parts of a header are that prove anything.
 const leastProof = 16
 
-// newVeil returns what masks the secrets of a trigger, what proved a sender, and
+// newRedaction returns what masks the secrets of a trigger, what proved a sender, and
 // the secrets that came with an event, wherever they turn up: a sender may well
 // repeat them in a header or in the body.
-func newVeil(story *blueprint.FiringStory) *secret.Masker {
+func newRedaction(story *blueprint.FiringStory) *secret.Masker {
 	var hidden []any
 	add := func(texts ...string) {
 		for _, text := range texts {
-			if len(text) >= leastVeiled {
+			if len(text) >= leastRedacted {
 				hidden = append(hidden, text)
 			}
 		}
@@ -128,8 +128,8 @@ func newVeil(story *blueprint.FiringStory) *secret.Masker {
 	return secret.NewMasker(hidden)
 }
 
-// tellingNames are parts of the names of headers whose values let somebody in.
-var tellingNames = []string{"auth", "token", "secret", "password", "api-key", "apikey", "signature", "cookie", "session", "credential"}
+// sensitiveNames are parts of the names of headers whose values let somebody in.
+var sensitiveNames = []string{"auth", "token", "secret", "password", "api-key", "apikey", "signature", "cookie", "session", "credential"}
 
 // maxShownBody is how many bytes of a body are shown.
 const maxShownBody = 16 << 10
@@ -142,7 +142,7 @@ func shownDelivery(d *blueprint.Delivery, v *secret.Masker) *blueprint.ShownDeli
 	out := &blueprint.ShownDelivery{From: d.From, Size: d.Size, Kept: d.Kept(), Headers: make(map[string]string, len(d.Header))}
 	for name, values := range d.Header {
 		text := v.Text(strings.Join(values, ", "))
-		if signature.IsProof(name) || signature.Confidential[name] || slices.ContainsFunc(tellingNames, func(part string) bool { return strings.Contains(name, part) }) {
+		if signature.IsProof(name) || signature.Confidential[name] || slices.ContainsFunc(sensitiveNames, func(part string) bool { return strings.Contains(name, part) }) {
 			text = secret.Mask
 		}
 		out.Headers[name] = text
