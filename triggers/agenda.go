@@ -109,7 +109,7 @@ func (w *waiting) Pop() any {
 
 // scheduled is an active schedule. Every tick up to cursor is decided.
 type scheduled struct {
-	timing
+	Timing
 	trigger blueprint.Trigger
 	cursor  time.Time
 	next    time.Time // the first tick after cursor; zero for none

@@ -78,7 +78,7 @@ func (s *step) stale(now time.Time) bool {
 //
 // The decision depends on nothing but its arguments, so a server that stops
 // between two steps goes on with the same ones.
-func (t *timing) due(cursor, now, up time.Time) []step {
+func (t *Timing) due(cursor, now, up time.Time) []step {
 	ticks, total := t.Schedule.Between(cursor, now, t.Zone, maxCatchUp+1)
 	if total == 0 {
 		return nil
@@ -122,7 +122,7 @@ func (t *timing) due(cursor, now, up time.Time) []step {
 }
 
 // rest describes the first count ticks after a cursor.
-func (t *timing) rest(cursor, now time.Time, count int) *lot {
+func (t *Timing) rest(cursor, now time.Time, count int) *lot {
 	first, _ := t.Schedule.Next(cursor, t.Zone)
 	l := &lot{count: count, first: first, last: first}
 	_, total := t.Schedule.Between(cursor, now, t.Zone, 0)

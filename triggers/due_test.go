@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func readTiming(t testing.TB, expression, zone, catchUp string) *timing {
+func readTiming(t testing.TB, expression, zone, catchUp string) *Timing {
 	t.Helper()
 	timing, issues := ReadSchedule(map[string]any{"cron": expression, "timezone": zone, "catchUp": catchUp})
 	if len(issues) > 0 {
@@ -16,7 +16,7 @@ func readTiming(t testing.TB, expression, zone, catchUp string) *timing {
 }
 
 // ticksBetween finds the due instants by asking of each minute.
-func ticksBetween(tm *timing, after, until time.Time) (ticks []time.Time) {
+func ticksBetween(tm *Timing, after, until time.Time) (ticks []time.Time) {
 	for at := after.Truncate(time.Minute).Add(time.Minute); !at.After(until); at = at.Add(time.Minute) {
 		if tm.Schedule.Due(at, tm.Zone) {
 			ticks = append(ticks, at)
@@ -151,7 +151,7 @@ func TestDueCoversEveryTickOnce(t *testing.T) {
 	}
 }
 
-func checkCover(t *testing.T, tm *timing, cursor, now, up time.Time) {
+func checkCover(t *testing.T, tm *Timing, cursor, now, up time.Time) {
 	t.Helper()
 	ticks := ticksBetween(tm, cursor, now)
 	steps := tm.due(cursor, now, up)

@@ -29,7 +29,7 @@ const farAhead = time.Hour
 func (s *scheduler) newScheduled(row *blueprint.Schedule) *scheduled {
 	one := &scheduled{trigger: row.Trigger}
 	var issues []blueprint.Issue
-	one.timing, issues = ReadSchedule(row.Trigger.Config)
+	one.Timing, issues = ReadSchedule(row.Trigger.Config)
 	if len(issues) > 0 {
 		one.Schedule = nil
 		s.Logger.Error("a schedule cannot be read and does not fire", "trigger", row.Trigger.ID, "error", blueprint.InvalidInput(issues), "hint", "update its config")

@@ -19,10 +19,10 @@ const (
 // and says so in better words.
 const maxExpression = 10_000
 
-// timing is the config of a scheduled trigger.
-type timing struct {
+// Timing is the config of a scheduled trigger.
+type Timing struct {
 	Expression string
-	zoneName   string
+	ZoneName   string
 	CatchUp    string
 
 	Schedule *cron.Schedule
@@ -30,9 +30,9 @@ type timing struct {
 }
 
 // ReadSchedule reads the config of a scheduled trigger.
-func ReadSchedule(config map[string]any) (timing, []blueprint.Issue) {
+func ReadSchedule(config map[string]any) (Timing, []blueprint.Issue) {
 	c := &checker{config: config}
-	t := timing{CatchUp: catchUpLatest}
+	t := Timing{CatchUp: catchUpLatest}
 	c.required("cron")
 	var ok bool
 	if t.Expression, ok = c.text("cron", maxExpression); ok {
@@ -41,9 +41,9 @@ func ReadSchedule(config map[string]any) (timing, []blueprint.Issue) {
 			c.refuse(err.Error(), "cron")
 		}
 	}
-	if t.zoneName, ok = c.text("timezone", maxText); ok || c.config["timezone"] == nil {
+	if t.ZoneName, ok = c.text("timezone", maxText); ok || c.config["timezone"] == nil {
 		var err error
-		if t.Zone, err = cron.LoadZone(t.zoneName); err != nil {
+		if t.Zone, err = cron.LoadZone(t.ZoneName); err != nil {
 			c.refuse(zoneMessage(err), "timezone")
 		}
 	}
