@@ -59,12 +59,14 @@ export function ConnectionsField({ field, id, label, value, onChange, issues, re
 
 type Option = { value: string; label: string }
 
-function useConnections(types: string[]) {
+function useConnections(wanted: string[]) {
+  const key = wanted.join(' ')
   const { context } = useFormState()
   const of = context.organizationId
   // All that one may use, also where the blueprint belongs to an organization: a run has its starter's as well.
   const list = useQuery({ queryKey: ['connection', 'list'], queryFn: () => api.connection.list.query(), staleTime: 30_000 })
   return useMemo(() => {
+    const types = key === '' ? [] : key.split(' ')
     const fit = (list.data ?? []).filter((one) => types.length === 0 || types.includes(one.type))
     fit.sort((a, b) => Number(b.organizationId === of) - Number(a.organizationId === of) || a.name.localeCompare(b.name))
     const names = new Map<string, number>()
@@ -74,7 +76,7 @@ function useConnections(types: string[]) {
       ? 'The list of connections cannot be read.'
       : list.data && fit.length === 0 ? <>You have no connection{types.length > 0 && ` of type ${types.join(' or ')}`} yet. <Anchor size="xs" href="/connections" target="_blank" rel="noreferrer">Make one (new tab)</Anchor></> : null
     return { data, note, known: list.data && new Set(list.data.map((one) => one.id)) }
-  }, [list.data, list.isError, types.join(), of])
+  }, [list.data, list.isError, key, of])
 }
 
 // A value that is not in the list is shown as it is.

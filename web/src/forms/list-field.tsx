@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Tooltip } from '@mantine/core'
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from '@tabler/icons-react'
-import { useRef } from 'react'
+import { useState } from 'react'
 import classes from './forms.module.css'
 import { type ControlProps, useFormState } from './form-state'
 import { Frame } from './frame'
@@ -15,8 +15,8 @@ import { moved } from './values'
 export function ListField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { FieldView, readOnly, root } = useFormState()
   const list = Array.isArray(value) ? (value as unknown[]) : []
-  const keys = useKeys(list)
-  const focus = useFocusAfter(list.length)
+  const keys = useKeys(list.length)
+  const { rows, add, toNewest, toAdd } = useFocusAfter(list.length)
   const items = field.items ?? true
   const one = singular(name || label)
   const most = typeof field.schema.maxItems === 'number' ? field.schema.maxItems : Infinity
@@ -25,14 +25,14 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={split(issues).own} actions={actions} group>
       {list.length > 0 && (
-        <div className={classes.inside} ref={focus.rows}>
+        <div className={classes.inside} ref={rows}>
           {list.map((item, index) => {
             const what = `${one[0]!.toUpperCase()}${one.slice(1)} ${index + 1}`
             const tools = !readOnly && (
               <>
                 <Tool label={`Move ${what} up`} disabled={index === 0} onClick={() => { keys.move(index, -1); change(moved(list, index, -1)) }}><IconArrowUp size={15} aria-hidden /></Tool>
                 <Tool label={`Move ${what} down`} disabled={index === list.length - 1} onClick={() => { keys.move(index, 1); change(moved(list, index, 1)) }}><IconArrowDown size={15} aria-hidden /></Tool>
-                <Tool label={`Remove ${what}`} onClick={() => { keys.remove(index); focus.toAdd(); change(list.filter((_, at) => at !== index)) }}><IconTrash size={15} aria-hidden /></Tool>
+                <Tool label={`Remove ${what}`} onClick={() => { keys.remove(index); toAdd(); change(list.filter((_, at) => at !== index)) }}><IconTrash size={15} aria-hidden /></Tool>
               </>
             )
             const view = (
@@ -60,13 +60,13 @@ export function ListField({ field, id, name, label, path, value, onChange, issue
         {list.length === 0 && readOnly && <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>}
         {!readOnly && (
           <Button
-            ref={focus.add}
+            ref={add}
             variant="default"
             size="xs"
             leftSection={<IconPlus size={14} aria-hidden />}
             disabled={list.length >= most}
             onClick={() => {
-              focus.toNewest()
+              toNewest()
               const start = startOf(items, root)
               change([...list, start === undefined ? (simple ? '' : null) : start])
             }}
@@ -84,18 +84,14 @@ function Tool({ label, ...rest }: { label: string; disabled?: boolean; onClick: 
 }
 
 // Items have no names; each is given one, so that a field keeps its state when items move.
-function useKeys(list: unknown[]) {
-  const keys = useRef<number[]>([])
-  const next = useRef(0)
-  while (keys.current.length < list.length) keys.current.push(next.current++)
-  keys.current.length = list.length
+function useKeys(length: number) {
+  const [known, setKnown] = useState<readonly number[]>([])
+  const keys = known.length === length ? known : Array.from({ length }, (_, at) => known[at] ?? Math.max(-1, ...known) + 1 + at - known.length)
+  if (keys !== known) setKnown(keys)
   return {
-    of: (index: number) => keys.current[index],
-    move: (index: number, by: number) => {
-      const [key] = keys.current.splice(index, 1)
-      keys.current.splice(index + by, 0, key!)
-    },
-    remove: (index: number) => keys.current.splice(index, 1),
+    of: (index: number) => keys[index],
+    move: (index: number, by: 1 | -1) => setKnown(moved(keys, index, by)),
+    remove: (index: number) => setKnown(keys.filter((_, at) => at !== index)),
   }
 }
 

@@ -16,13 +16,13 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
   const { FieldView, readOnly, root } = useFormState()
   const object = isObject(value) ? value : {}
   const keys = Object.keys(object)
-  const focus = useFocusAfter(keys.length)
+  const { rows, add, toNewest, toAdd } = useFocusAfter(keys.length)
   const [fresh, setFresh] = useState(false) // a row whose key is not typed yet
   const items = field.items ?? true
   return (
     <Frame id={id} label={label} required={required} description={field.description} issues={split(issues).own} actions={actions} group>
       {(keys.length > 0 || fresh) && (
-        <div className={classes.inside} ref={focus.rows}>
+        <div className={classes.inside} ref={rows}>
           {keys.map((key, index) => (
             // The position is the row's name: the key itself changes as one types.
             <div key={index} className={classes.pair}>
@@ -38,7 +38,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
                 onChange={(next) => onChange(withMember(object, key, next === undefined ? emptyOf(object[key]) : next))}
                 issues={below(issues, key)}
               />
-              {!readOnly && <Remove label={`Remove ${key}`} onClick={() => { focus.toAdd(); onChange(withMember(object, key, undefined)) }} />}
+              {!readOnly && <Remove label={`Remove ${key}`} onClick={() => { toAdd(); onChange(withMember(object, key, undefined)) }} />}
             </div>
           ))}
           {fresh && (
@@ -52,7 +52,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
                 onLeaveEmpty={() => setFresh(false)}
                 onRename={(key) => {
                   setFresh(false)
-                  focus.toNewest()
+                  toNewest()
                   const start = startOf(items, root)
                   onChange(withMember(object, key, start === undefined ? '' : start))
                 }}
@@ -65,7 +65,7 @@ export function MapField({ field, id, label, path, value, onChange, issues, requ
       )}
       <div className={classes.addRow}>
         {keys.length === 0 && readOnly && <span className={classes.nothing}>{value === undefined ? 'Not set' : 'Empty'}</span>}
-        {!readOnly && <Button ref={focus.add} variant="default" size="xs" leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setFresh(true)}>Add key</Button>}
+        {!readOnly && <Button ref={add} variant="default" size="xs" leftSection={<IconPlus size={14} aria-hidden />} onClick={() => setFresh(true)}>Add key</Button>}
       </div>
     </Frame>
   )

@@ -99,8 +99,8 @@ export function useKeptText(path: readonly Step[]): string | undefined {
 export function useNotApplied(path: readonly Step[], text: string, message: string | undefined): void {
   const scope = useContext(UnappliedContext)
   const key = JSON.stringify(path)
-  useEffect(() => scope?.texts.show(scope.place, [...scope.path, ...path]), [scope, key])
-  useEffect(() => scope?.texts.put(scope.place, [...scope.path, ...path], message === undefined ? undefined : { text, message }), [scope, key, text, message])
+  useEffect(() => scope?.texts.show(scope.place, [...scope.path, ...(JSON.parse(key) as Step[])]), [scope, key])
+  useEffect(() => scope?.texts.put(scope.place, [...scope.path, ...(JSON.parse(key) as Step[])], message === undefined ? undefined : { text, message }), [scope, key, text, message])
 }
 
 /** To be called by what shows all fields of a place: forgets texts whose fields it no longer has. */

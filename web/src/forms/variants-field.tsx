@@ -13,7 +13,7 @@ import { variantOf } from './variant'
 /** A value of one of several schemas: one chooses which, and its fields follow. */
 export function VariantsField({ field, id, name, label, path, value, onChange, issues, required, actions }: ControlProps) {
   const { FieldView, readOnly, root } = useFormState()
-  const variants = field.variants ?? []
+  const variants = useMemo(() => field.variants ?? [], [field.variants])
   const found = useMemo(() => variantOf(variants, value, root), [variants, value, root])
   const [chosen, setChosen] = useState<number>()
   const at = value === undefined ? chosen : chosen !== undefined && found.includes(chosen) ? chosen : found[0] ?? chosen

@@ -1,13 +1,14 @@
 import '@xyflow/react/dist/base.css'
 import { useComputedColorScheme } from '@mantine/core'
 import { Background, BackgroundVariant, MarkerType, ReactFlow, ReactFlowProvider, type Viewport } from '@xyflow/react'
-import { type KeyboardEvent, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import classes from './canvas.module.css'
 import { Card } from './card'
-import { type CardNode, toCards, toWires } from './flow'
+import { toWires } from './flow'
 import type { GraphViewProps } from './graph-view-props'
 import { GRID, placed } from './layout'
 import { type BlueprintMap, readMap } from './map'
+import { useCards } from './use-cards'
 import { firstView } from './view'
 import { Wire } from './wire'
 import { Zoom } from './zoom'
@@ -22,11 +23,8 @@ export const edgeOptions = { markerEnd: { type: MarkerType.ArrowClosed, width: 1
 /** The inside of GraphView; it comes with the code of React Flow, so fetch it lazily. */
 export default function GraphCanvas({ map: given, statuses, selected, onSelect, diff, label }: GraphViewProps) {
   const map = useMemo(() => placed(readMap(given)), [given])
-  const before = useRef<CardNode[]>([])
-  const cards = useMemo(() => {
-    before.current = toCards(map, { statuses, diff }, before.current)
-    return before.current.map((card) => (card.id === selected ? { ...card, selected: true } : card))
-  }, [map, statuses, diff, selected])
+  const resting = useCards(map, { statuses, diff })
+  const cards = useMemo(() => resting.map((card) => (card.id === selected ? { ...card, selected: true } : card)), [resting, selected])
   const wires = useMemo(() => toWires(map, { statuses, diff }), [map, statuses, diff])
   const scheme = useComputedColorScheme('light')
   const frame = useRef<HTMLDivElement>(null)
@@ -60,13 +58,12 @@ export default function GraphCanvas({ map: given, statuses, selected, onSelect, 
 /** The view to begin with, once it is known how large the frame is. */
 export function useFirstView(frame: React.RefObject<HTMLDivElement | null>, map: BlueprintMap): Viewport | undefined {
   const [view, setView] = useState<Viewport>()
-  const latest = useRef(map)
-  latest.current = map
+  const begin = useEffectEvent((width: number, height: number) => setView((known) => known ?? firstView(map, width, height)))
   useLayoutEffect(() => {
     if (!frame.current) return
     // Told once all around it has found its size.
     const observer = new ResizeObserver(([entry]) => {
-      setView((known) => known ?? firstView(latest.current, entry!.contentRect.width, entry!.contentRect.height))
+      begin(entry!.contentRect.width, entry!.contentRect.height)
       observer.disconnect()
     })
     observer.observe(frame.current)

@@ -41,19 +41,23 @@ function Inspector({ node, map, nodeId, types, variables, issues = [], readOnly 
   const way = useMemo(() => (around ?? []).map((one) => one.nodeId), [around])
   const steps = useMemo(() => stepsAt(lastRun, way).filter((step) => idOf(step.nodeId) === nodeId), [lastRun, way, nodeId])
   const failed = steps.find((step) => step.status === 'failed' && step.error)
-  const codeError = normalType(node.type) === 'code' ? codeErrorOf(failed?.error?.message) : undefined
-  const context = useMemo(() => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }), [organizationId, blueprintId, codeError?.line, codeError?.message])
+  const failure = normalType(node.type) === 'code' ? failed?.error?.message : undefined
+  const codeError = useMemo(() => codeErrorOf(failure), [failure])
+  const context = useMemo(() => ({ organizationId, blueprintId, codeErrors: codeError ? { source: codeError } : undefined }), [organizationId, blueprintId, codeError])
   const set = (key: string, value: unknown) => onChange(withMember(node, key, value) as MapNode)
   const titleIssues = under(own, ['title'])
   const rest = own.filter(({ path: [first] }) => first === undefined || !['title', 'config', 'id', ...behaviourKeys].includes(String(first)))
   const loop = normalType(node.type) === 'for-each'
   const [opened, setOpened] = useState<object>() // the wish that opened the section below
-  const wish = focus && behaviourKeys.some((key) => key === focus.path[0]) ? focus : undefined
-  if (wish && wish !== opened) setOpened(wish)
+  const [followed, setFollowed] = useState<object>()
+  if (focus && focus !== followed) {
+    setFollowed(focus)
+    setTab(focus.path.length === 0 ? 'json' : 'settings')
+    if (behaviourKeys.some((key) => key === focus.path[0])) setOpened(focus)
+  }
 
   useEffect(() => {
     if (!focus) return
-    setTab(focus.path.length === 0 ? 'json' : 'settings')
     const timer = setTimeout(() => root.current && focusField(root.current, focus.path), 60) // once the tab shows
     return () => clearTimeout(timer)
   }, [focus])

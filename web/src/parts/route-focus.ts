@@ -14,7 +14,12 @@ let waiting = false
 export function useRouteFocus(): void {
   const [path] = useLocation()
   const before = useRef(path)
-  const back = useBackNavigation()
+  const back = useRef(false)
+  useEffect(() => {
+    const note = () => { back.current = true }
+    addEventListener('popstate', note)
+    return () => removeEventListener('popstate', note)
+  }, [])
   useEffect(() => {
     if (before.current === path) return
     before.current = path
@@ -22,9 +27,9 @@ export function useRouteFocus(): void {
     back.current = false
     if ((history.state as NavigationState)?.keepFocus) return
     if (!returned) scrollTo(0, 0)
-    waiting = true
+    expectHeading()
     focusHeading(document.querySelector<HTMLElement>('#main h1'))
-  }, [path, back])
+  }, [path])
 }
 
 /** Lets the next page that shows its heading give it the focus: after signing in, when the form that had it is gone. */
@@ -38,14 +43,4 @@ export function focusHeading(heading: HTMLElement | null): void {
   if (!waiting || !heading || heading.getClientRects().length === 0) return
   waiting = false
   heading.focus({ preventScroll: true })
-}
-
-function useBackNavigation() {
-  const back = useRef(false)
-  useEffect(() => {
-    const note = () => { back.current = true }
-    addEventListener('popstate', note)
-    return () => removeEventListener('popstate', note)
-  }, [])
-  return back
 }

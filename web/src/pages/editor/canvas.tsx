@@ -5,8 +5,9 @@ import {
 } from '@xyflow/react'
 import { type DragEvent, type FocusEvent, type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import graph from '../../graph/canvas.module.css'
-import { type CardNode, keyOfWire, type Problems, toCards, toWires, type WireEdge } from '../../graph/flow'
+import { type CardNode, keyOfWire, type Problems, toWires, type WireEdge } from '../../graph/flow'
 import { edgeOptions, edgeTypes, nodeTypes, useFirstView } from '../../graph/graph-canvas'
+import { useCards } from '../../graph/use-cards'
 import { GRID, snap } from '../../graph/layout'
 import { MAIN, type Position } from '../../graph/map'
 import { Zoom } from '../../graph/zoom'
@@ -48,8 +49,7 @@ export function Canvas({ editor, problems, statuses, wide, views, onKeyDown, onC
   const view = first && (views.get(levelKey) ?? first)
   const scheme = useComputedColorScheme('light')
   const [moving, setMoving] = useState<ReadonlyMap<string, Position>>()
-  const before = useRef<CardNode[]>([])
-  const resting = useMemo(() => (before.current = toCards(map, { problems, statuses, editable: !readOnly }, before.current)), [map, problems, statuses, readOnly])
+  const resting = useCards(map, { problems, statuses, editable: !readOnly })
   const marked = useMemo(() => resting.map((card) => (chosen.has(card.id) ? { ...card, selected: true } : card)), [resting, chosen])
   const cards = useMemo(() => (moving ? marked.map((card) => (moving.has(card.id) ? { ...card, position: moving.get(card.id)!, dragging: true } : card)) : marked), [marked, moving])
   const wires = useMemo(() => toWires(map, { statuses }, chosenEdges), [map, statuses, chosenEdges])

@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, Drawer, Group, VisuallyHidden } from '@mantine/c
 import { useMediaQuery } from '@mantine/hooks'
 import { IconHistory, IconSchema } from '@tabler/icons-react'
 import { ReactFlowProvider, type Viewport } from '@xyflow/react'
-import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { useSignedIn } from '../../api/session'
 import { UnappliedTexts, useUnappliedTexts } from '../../forms/unapplied'
 import { EmptyState, Time } from '../../parts'
@@ -67,7 +67,6 @@ function Inside({ blueprint, types }: Props) {
   const [executionId, setExecutionId] = useState<string>()
   const search = useRef<HTMLInputElement>(null)
   const [views] = useState(() => new Map<string, Viewport>())
-  const frame = useRef<HTMLDivElement>(null)
   const [unapplied] = useState(() => new UnappliedTexts())
   const texts = useUnappliedTexts(unapplied)
   const pending = useMemo(() => placedTexts(texts.values(), editor.doc), [texts, editor.doc])
@@ -86,7 +85,7 @@ function Inside({ blueprint, types }: Props) {
   const lastRun = live.run ?? stored.run
   useAddress(editor)
   useGuard(dirty)
-  useRestOfWindow(frame)
+  const frame = useRestOfWindow()
   useClipboard({ copy: commands.text, cut: commands.cutText, paste: commands.pasteText })
 
   const level = editor.state.level
@@ -163,8 +162,9 @@ function Inside({ blueprint, types }: Props) {
   // Where a node stands that somebody wants to see: the map tells nodes apart by what they are.
   const levelOf = (node: MapNode) => levelsOf(editor.doc.map).find((each) => mapAt(editor.doc.map, each)!.nodes.some((one) => one === node || same(one, node))) ?? []
   const chosenId = after?.id
+  const reveal = useEffectEvent(commands.reveal)
   useEffect(() => {
-    if (chosenId !== undefined) commands.reveal(chosenId, small)
+    if (chosenId !== undefined) reveal(chosenId, small)
   }, [chosenId, small]) // only when another node is chosen
   const catalogue = <Catalogue types={types} onAdd={pick} search={search} where={where} draggable={!folded} />
   const panel = (

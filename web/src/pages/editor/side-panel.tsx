@@ -60,7 +60,7 @@ function Inside({ editor, commands, types, validation, tab, onGo, lastRun, lastR
   const id = state.nodes.size === 1 ? [...state.nodes][0]! : undefined
   const node = shown.nodes.find((each) => each.id === id)
   const level = state.level.join('\n')
-  const issues = useMemo(() => issuesOf(validation.issues, state.level, id), [validation.issues, level, id])
+  const issues = useMemo(() => issuesOf(validation.issues, state.level, id), [validation.issues, state.level, id])
   const faults = useMemo<FormIssue[]>(() => validation.issues.filter((issue) => issue.variable !== undefined && !issue.unapplied).map(({ path, message, severity }) => ({ path: path.slice(1), message, severity })), [validation.issues])
   const around = useMemo(() => state.level.map((nodeId, index) => ({ map: mapAt(editor.doc.map, state.level.slice(0, index))!, nodeId })), [editor.doc.map, state.level])
   const place = JSON.stringify(tab === 'variables' ? 'variables' : { level: state.level, nodeId: id })

@@ -10,7 +10,7 @@ const doc = { map: { nodes: [node('a'), node('loop', { items: 'input', nodes: [n
 test('changes reach the level that is shown, and are taken back together with it', () => {
   let state = reduce(open(doc, '1.0.0'), { do: 'enter', level: ['loop'] })
   state = reduce(state, { do: 'map', name: 'add', change: (map) => addNode(map, node('x')), select: ['x'], at: 0 })
-  assert.deepEqual(shownMap(state).nodes.map((each) => each.id), ['in', 'x'])
+  assert.deepEqual(shownMap(state.history.present.map, state.level).nodes.map((each) => each.id), ['in', 'x'])
   assert.deepEqual([...state.nodes], ['x'])
   assert.equal(isDirty(state), true)
   state = reduce(state, { do: 'undo' })

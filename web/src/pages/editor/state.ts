@@ -79,8 +79,8 @@ export function isDirty(state: EditorState): boolean {
 }
 
 /** The map of the level that is shown. */
-export function shownMap(state: EditorState): BlueprintMap {
-  return mapAt(state.history.present.map, state.level) ?? state.history.present.map
+export function shownMap(map: BlueprintMap, level: Level): BlueprintMap {
+  return mapAt(map, level) ?? map
 }
 
 // Nodes that come back are chosen, so that one sees what came back.

@@ -1,14 +1,15 @@
-import { useEffect, useLayoutEffect } from 'react'
+import { useEffect, useEffectEvent, useLayoutEffect } from 'react'
 import { findPlace, placeText } from './address'
 import type { Editor } from './use-editor'
 
 /** Keeps the level and the one chosen node in the address, so that a reload or a link comes back to them. */
 export function useAddress(editor: Editor): void {
   const { level, nodes } = editor.state
-  useLayoutEffect(() => {
+  const begin = useEffectEvent(() => {
     const { level: wanted, nodeId } = findPlace(editor.doc.map, new URLSearchParams(location.search).get('node') ?? '')
     if (wanted.length > 0 || nodeId !== undefined) editor.enter(wanted, nodeId === undefined ? [] : [nodeId])
-  }, []) // where it begins; later the address follows
+  })
+  useLayoutEffect(() => begin(), []) // later the address follows
   const text = placeText(level, nodes.size === 1 ? [...nodes][0] : undefined)
   useEffect(() => {
     const address = new URL(location.href)

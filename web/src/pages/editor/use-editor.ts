@@ -44,6 +44,6 @@ export function useEditor(doc: Doc, version: string, readOnly: boolean) {
     say(`Done again: ${steps.redo}`)
   }
   const present = state.history.present
-  const shown = useMemo(() => shownMap(state), [state.history.present.map, state.level])
+  const shown = useMemo(() => shownMap(present.map, state.level), [present.map, state.level])
   return { ...act, undo, redo, steps, state, doc: present, shown, dirty: isDirty(state), readOnly, said, say }
 }

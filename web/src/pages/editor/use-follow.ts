@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'react'
+import { useEffect, useEffectEvent, useRef } from 'react'
 import type { Commands } from './use-commands'
 
 const telling = ['paused', 'failed', 'running']
@@ -9,10 +9,12 @@ const telling = ['paused', 'failed', 'running']
  */
 export function useFollow(executionId: string | undefined, statuses: Readonly<Record<string, string>> | undefined, commands: Commands) {
   const following = useRef(false)
-  useEffect(() => { following.current = executionId !== undefined && !commands.fitReadably() }, [executionId]) // once a run
+  const begin = useEffectEvent(() => { following.current = executionId !== undefined && !commands.fitReadably() })
+  useEffect(() => begin(), [executionId]) // once a run
   const active = statuses && activeOf(statuses)
+  const show = useEffectEvent((id: string) => { if (following.current) commands.reveal(id) })
   useEffect(() => {
-    if (following.current && active !== undefined) commands.reveal(active)
+    if (active !== undefined) show(active)
   }, [active])
   return { release: () => { following.current = false } }
 }

@@ -1,7 +1,8 @@
-import { type RefObject, useLayoutEffect } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 
-/** Makes a box reach from where it stands to the end of the window. */
-export function useRestOfWindow(frame: RefObject<HTMLDivElement | null>) {
+/** The ref of a box that is to reach from where it stands to the end of the window. */
+export function useRestOfWindow() {
+  const frame = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const fit = () => {
       const box = frame.current
@@ -18,5 +19,6 @@ export function useRestOfWindow(frame: RefObject<HTMLDivElement | null>) {
       removeEventListener('resize', fit)
       observer.disconnect()
     }
-  }, [frame])
+  }, [])
+  return frame
 }

@@ -1,6 +1,6 @@
 import { VisuallyHidden } from '@mantine/core'
 import { IconChevronRight } from '@tabler/icons-react'
-import { type KeyboardEvent, type PointerEvent, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, useEffect, useEffectEvent, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { describeRow } from './row-words'
 import { typeIn } from '../../graph/node-types'
 import { useNodeTypesLater } from '../../graph/use-node-types'
@@ -50,13 +50,15 @@ export function Timeline({ rows, whole, window, selected, waits, pauses, onSelec
   }, [])
 
   // The selected row comes into sight when the choice changes, not with every change of the run.
-  useEffect(() => {
+  const show = useEffectEvent(() => {
     const element = scroller.current
     if (!element || selectedAt < 0) return
     const top = selectedAt * rowHeight
     if (top < element.scrollTop) element.scrollTop = top
     else if (top + rowHeight > element.scrollTop + element.clientHeight) element.scrollTop = top + rowHeight - element.clientHeight
-  }, [selected, selectedAt < 0])
+  })
+  const hidden = selectedAt < 0
+  useEffect(() => show(), [selected, hidden])
 
   useWheel(scroller, window, whole, onWindow)
 
@@ -224,24 +226,22 @@ function useWidth(ref: { current: HTMLElement | null }): number {
 // The wheel zooms with Ctrl or Cmd (a pinch on a touchpad is that too) and moves along when turned sideways. React's
 // own listener could not keep the page from zooming.
 function useWheel(ref: { current: HTMLElement | null }, window: Span, whole: Span, onWindow: (window: Span) => void): void {
-  const latest = useRef({ window, whole, onWindow })
-  latest.current = { window, whole, onWindow }
+  const turn = useEffectEvent((event: WheelEvent) => {
+    if (event.ctrlKey || event.metaKey) {
+      event.preventDefault()
+      const bars = ref.current?.querySelector(`.${classes.bars}`)?.getBoundingClientRect()
+      const share = bars ? Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width)) : 0.5
+      onWindow(zoomed(window, whole, event.deltaY < 0 ? 0.8 : 1.25, window.from + share * (window.to - window.from)))
+    } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && window.to - window.from < whole.to - whole.from) {
+      event.preventDefault()
+      onWindow(moved(window, whole, event.deltaX / 800))
+    }
+  })
   useEffect(() => {
     const element = ref.current
     if (!element) return
-    const turn = (event: WheelEvent) => {
-      const { window, whole, onWindow } = latest.current
-      if (event.ctrlKey || event.metaKey) {
-        event.preventDefault()
-        const bars = element.querySelector(`.${classes.bars}`)?.getBoundingClientRect()
-        const share = bars ? Math.min(1, Math.max(0, (event.clientX - bars.left) / bars.width)) : 0.5
-        onWindow(zoomed(window, whole, event.deltaY < 0 ? 0.8 : 1.25, window.from + share * (window.to - window.from)))
-      } else if (Math.abs(event.deltaX) > Math.abs(event.deltaY) && window.to - window.from < whole.to - whole.from) {
-        event.preventDefault()
-        onWindow(moved(window, whole, event.deltaX / 800))
-      }
-    }
-    element.addEventListener('wheel', turn, { passive: false })
-    return () => element.removeEventListener('wheel', turn)
+    const listen = (event: WheelEvent) => turn(event)
+    element.addEventListener('wheel', listen, { passive: false })
+    return () => element.removeEventListener('wheel', listen)
   }, [ref])
 }

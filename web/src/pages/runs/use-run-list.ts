@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useEffectEvent, useState } from 'react'
 import { api } from '../../api/client'
 import { now } from '../../api/clock'
 import { useOrganizationFilter } from '../../shell/organization'
@@ -18,20 +18,23 @@ export function useRunList(filters: RunFilters, blueprintId: string | undefined,
   const key = JSON.stringify([filters, blueprintId, organizationId])
   const [kept, keep] = useState<{ key: string; list: RunList } | null>(null)
   const list = kept?.key === key ? kept.list : null
-  const size = useRef(first)
-  size.current = Math.min(most, Math.max(first, list?.runs.length ?? 0))
+  const size = Math.min(most, Math.max(first, list?.runs.length ?? 0))
   const ask = (more: { limit: number; cursor?: string }) =>
     api.execution.listRuns.query({ ...questionFor(filters, { blueprintId, organizationId }, now()), ...more })
   const page = useQuery({
     queryKey: ['runs', 'list', key],
-    queryFn: () => ask({ limit: size.current }),
+    queryFn: () => ask({ limit: size }),
     refetchInterval: (query) => (query.state.error ? 15_000 : 5000),
     staleTime: 0,
   })
-  const reading = useRef(isReading)
-  reading.current = isReading
+  const take = useEffectEvent((data: NonNullable<typeof page.data>, of: string) => {
+    const reading = isReading()
+    keep((before) => ({ key: of, list: withFirst(before?.key === of ? before.list : null, data, reading) }))
+  })
   useEffect(() => {
-    if (page.data) keep((before) => ({ key, list: withFirst(before?.key === key ? before.list : null, page.data, reading.current()) }))
+    // The list grows by what the server answers, so it cannot be derived from the last answer.
+    // eslint-disable-next-line react-hooks/set-state-in-effect
+    if (page.data) take(page.data, key)
   }, [page.data, key])
   const older = useMutation({
     mutationFn: (cursor: string) => ask({ limit: first, cursor }),

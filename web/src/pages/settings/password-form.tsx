@@ -1,6 +1,6 @@
 import { Button, PasswordInput, Stack } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { api, type Inputs } from '../../api/client'
 import { describeError, issueFor } from '../../api/errors'
 import { useSignedIn } from '../../api/session'
@@ -17,8 +17,7 @@ export function PasswordForm() {
   const [current, setCurrent] = useState('')
   const [password, setPassword] = useState('')
   const [tried, setTried] = useState(false)
-  const [until, setUntil] = useState<number>()
-  const left = useCountdown(until)
+  const { left, start } = useCountdown()
   const change = useMutation({
     mutationFn: (input: Inputs['session']['changePassword']) => api.session.changePassword.mutate(input),
     onSuccess: () => {
@@ -28,12 +27,12 @@ export function PasswordForm() {
       void client.invalidateQueries({ queryKey: ['sessions'] })
       notifyDone('Your password is changed. All other sessions have ended.')
     },
+    onError: (refusal) => {
+      const { code, retryAfter } = describeError(refusal)
+      if (code === 'TOO_MANY_REQUESTS') start(retryAfter ?? 60)
+    },
   })
   const { error } = change
-  useEffect(() => {
-    const described = error && describeError(error)
-    setUntil(described && described.code === 'TOO_MANY_REQUESTS' ? Date.now() + (described.retryAfter ?? 60) * 1000 : undefined)
-  }, [error])
   const known = [user.email, user.name]
   const { level, advice } = strengthOf(password, known)
   const atField = issueFor(error, 'current') ?? issueFor(error, 'password')

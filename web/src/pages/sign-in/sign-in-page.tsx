@@ -1,5 +1,5 @@
 import { Button, Stack, Text, TextInput, PasswordInput } from '@mantine/core'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { Redirect, useSearchParams } from 'wouter'
 import { describeError } from '../../api/errors'
 import { useSession, useSignIn } from '../../api/session'
@@ -19,24 +19,24 @@ export default function SignInPage() {
   const [params] = useSearchParams()
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const [until, setUntil] = useState<number>()
   const passwordField = useRef<HTMLInputElement>(null)
-  const left = useCountdown(until)
-
-  // A wrong password is typed anew, not mended.
-  useEffect(() => {
-    if (!signIn.error) return
-    const { code, retryAfter } = describeError(signIn.error)
-    setUntil(code === 'TOO_MANY_REQUESTS' ? Date.now() + (retryAfter ?? 60) * 1000 : undefined)
-    if (code === 'UNAUTHORIZED') passwordField.current?.select()
-  }, [signIn.error])
+  const { left, start } = useCountdown()
 
   const elsewhere = location.pathname !== '/signin'
   if (session.data && !elsewhere) return <Redirect to={inside(params.get('to'))} replace />
 
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (left === 0 && !signIn.isPending) signIn.mutate({ email: email.trim(), password }, { onSuccess: expectHeading })
+    if (left > 0 || signIn.isPending) return
+    signIn.mutate({ email: email.trim(), password }, {
+      onSuccess: expectHeading,
+      onError: (refusal) => {
+        const { code, retryAfter } = describeError(refusal)
+        if (code === 'TOO_MANY_REQUESTS') start(retryAfter ?? 60)
+        // A wrong password is typed anew, not mended.
+        if (code === 'UNAUTHORIZED') passwordField.current?.select()
+      },
+    })
   }
   return (
     <Frame below={<Disclosure label="No password yet, or forgotten?"><LinkHelp email={email} /></Disclosure>}>

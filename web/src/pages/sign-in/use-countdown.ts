@@ -1,16 +1,17 @@
 import { useEffect, useState } from 'react'
 
-/** The whole seconds until an instant (milliseconds since 1970), 0 when it is past or there is none; anew every second. */
-export function useCountdown(until: number | undefined): number {
-  const [now, setNow] = useState(Date.now)
-  const left = until === undefined ? 0 : Math.max(0, Math.ceil((until - now) / 1000))
+/** A countdown of whole seconds: `left` is 0 when it is over or there is none, and `start` begins another. */
+export function useCountdown(): { left: number; start: (seconds: number) => void } {
+  const [{ until, now }, setState] = useState({ until: 0, now: 0 })
   useEffect(() => {
-    if (until === undefined) return
-    setNow(Date.now())
-    const timer = setInterval(() => setNow(Date.now()), 500)
+    if (until === 0) return
+    const timer = setInterval(() => setState((before) => (before.now >= before.until ? before : { ...before, now: Math.min(before.until, Date.now()) })), 500)
     return () => clearInterval(timer)
   }, [until])
-  return left
+  return {
+    left: Math.max(0, Math.ceil((until - now) / 1000)),
+    start: (seconds) => setState({ until: Date.now() + seconds * 1000, now: Date.now() }),
+  }
 }
 
 /** `4:09`, `0:05`: seconds as a clock counts them down. */
